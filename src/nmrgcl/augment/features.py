@@ -1,0 +1,45 @@
+"""Views that act on node features."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.graphs import Graphs
+
+
+@dataclass(frozen=True)
+class MaskFeatures:
+    """Set each of the ``F`` feature columns to zero with probability ``p``, for a whole graph at once (FeatureMasking)."""
+
+    p: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_share(self, p=self.p)
+
+    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+        """One mask a graph, the same for all its nodes."""
+        keep = torch.rand(graphs.num_graphs, graphs.num_features, device=graphs.device) >= self.p
+        if chosen is not None:
+            keep = keep | ~chosen[:, None]
+        if graphs.categorical:
+            kept = keep[graphs.batch[:, None], graphs.x.clamp(min=0)]
+            return replace(graphs, x=torch.where(kept, graphs.x, -1))
+        return replace(graphs, x=graphs.x * keep.index_select(0, graphs.batch))
+
+
+@dataclass(frozen=True)
+class DropFeatures:
+    """Set a node's whole feature vector to zero with probability ``p`` (FeatureDropout)."""
+
+    p: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_share(self, p=self.p)
+
+    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+        """The node itself and its edges stay."""
+        keep = torch.rand(graphs.num_nodes, device=graphs.device) >= self.p
+        keep = keep_unless_chosen(keep, chosen, graphs.batch)[:, None]
+        return replace(graphs, x=torch.where(keep, graphs.x, -1) if graphs.categorical else graphs.x * keep)

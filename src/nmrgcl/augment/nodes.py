@@ -1,0 +1,57 @@
+"""Views that act on nodes."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.graphs import Graphs
+
+
+@dataclass(frozen=True)
+class DropNodes:
+    """Remove each node with probability ``p``, with its features and the edges it touches (NodeDrop)."""
+
+    p: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_share(self, p=self.p)
+
+    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+        """Where chance would remove every node of a graph, one of them, drawn evenly, stays."""
+        draw = torch.rand(graphs.num_nodes, device=graphs.device)
+        if graphs.node_keep is not None:
+            draw = torch.where(graphs.node_keep, draw, -1.0)
+        # The largest draw of a graph is below p only if all of them are.
+        largest = draw.new_full((graphs.num_graphs,), -1.0).scatter_reduce_(0, graphs.batch, draw, "amax")
+        threshold = largest.clamp(max=self.p).index_select(0, graphs.batch)
+        return graphs.keep_nodes(keep_unless_chosen(draw >= threshold, chosen, graphs.batch))
+
+
+@dataclass(frozen=True)
+class ShuffleNodes:
+    """Permute the feature rows of a ``p``-portion of each graph's nodes among themselves (NodeShuffling)."""
+
+    p: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_share(self, p=self.p)
+
+    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+        """Edges and the other nodes' features stay."""
+        count = (self.p * graphs.node_counts()).round().long()
+        if chosen is not None:
+            count = count * chosen
+        draw = torch.rand(graphs.num_nodes, device=graphs.device, dtype=torch.float64)
+        if graphs.node_keep is not None:
+            draw = draw + ~graphs.node_keep  # removed nodes come last in their graph
+        place = torch.arange(graphs.num_nodes, device=graphs.device) - graphs.node_ptr[graphs.batch]
+        moved = place < count.index_select(0, graphs.batch)
+        # The first `count` of a graph in random order exchange rows with the same nodes in their own order.
+        shuffled = torch.argsort(2 * graphs.batch + draw)
+        is_moved = torch.zeros_like(moved).index_copy_(0, shuffled, moved)
+        in_order = torch.argsort(2 * graphs.batch + ~is_moved, stable=True)
+        source = torch.where(moved, shuffled, in_order)
+        row = torch.empty_like(source).index_copy_(0, in_order, source)
+        return replace(graphs, x=graphs.x.index_select(0, row))

@@ -1,0 +1,77 @@
+"""The view that keeps what a random walk visits."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.errors import SettingError
+from nmrgcl.graphs import Graphs
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """Keep the nodes that a random walk with restart visits, and the edges between them (Subgraph, RWS).
+
+    The walk starts at a random node, moves along an edge with probability proportional to its weight and returns
+    to its start with probability ``p``. It ends once it has seen ``ratio`` of the nodes, after ``steps`` steps, or
+    at a node without neighbours.
+    """
+
+    p: float = 0.2
+    ratio: float = 0.8
+    steps: int = 40
+
+    def __post_init__(self) -> None:
+        check_share(self, p=self.p, ratio=self.ratio)
+        if self.steps < 1:
+            raise SettingError(f"Subgraph: steps = {self.steps!r} must be at least 1")
+
+    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+        """All graphs walk side by side: the loop is over steps, not over graphs."""
+        graphs = graphs.merge_added()
+        if graphs.num_nodes == 0:
+            return graphs
+        size = graphs.node_counts()
+        path = self._walk(graphs, _random_nodes(graphs, size))
+        moment = torch.arange(path.shape[0], device=graphs.device)[:, None].expand_as(path)
+        first_seen = torch.full_like(graphs.batch, path.shape[0])
+        first_seen.scatter_reduce_(0, path.flatten(), moment.flatten(), "amin")
+        is_new = (first_seen[path] == moment) & (size > 0)
+        seen_in_time = is_new & (is_new.cumsum(0) <= (self.ratio * size).ceil().clamp(min=1))
+        keep = torch.zeros_like(graphs.batch).scatter_add_(0, path.flatten(), seen_in_time.flatten().long()) > 0
+        return graphs.keep_nodes(keep_unless_chosen(keep, chosen, graphs.batch))
+
+    def _walk(self, graphs: Graphs, start: Tensor) -> Tensor:
+        """``[steps + 1, B]`` where each graph's walk is at each moment."""
+        weight = graphs.live_edges().double()
+        if graphs.edge_weight is not None:
+            weight = weight * graphs.edge_weight
+        below = weight.cumsum(0)
+        bounds = pad(below, (1, 0))[graphs.row_ptr]
+        low, span = bounds[:-1], bounds.diff()
+        draws = torch.rand(self.steps, graphs.num_graphs, device=graphs.device, dtype=torch.float64)
+        restarts = torch.rand(self.steps, graphs.num_graphs, device=graphs.device) < self.p
+        source = pad(graphs.edge_index[0], (0, 1))  # a walk that cannot move may look one beyond the last edge
+        here, path = start, [start]
+        for draw, restart in zip(draws.unbind(), restarts.unbind(), strict=True):
+            room = span.index_select(0, here)
+            edge = torch.searchsorted(below, torch.addcmul(low.index_select(0, here), draw, room), right=True)
+            there = torch.where(restart, start, source.index_select(0, edge))
+            here = torch.where(room > 0, there, here)
+            path.append(here)
+        return torch.stack(path)
+
+
+def _random_nodes(graphs: Graphs, size: Tensor) -> Tensor:
+    """``[B]`` one kept node of each graph, drawn evenly."""
+    rank = (torch.rand(graphs.num_graphs, device=graphs.device, dtype=torch.float64) * size).long()
+    if graphs.node_keep is None:
+        node = graphs.node_ptr[:-1] + rank
+    else:
+        kept = graphs.node_keep.cumsum(0)
+        rank = rank + pad(kept, (1, 0))[graphs.node_ptr[:-1]]
+        node = torch.searchsorted(kept, rank, right=True)
+    return node.clamp(max=graphs.num_nodes - 1)  # a graph without nodes has no start; its walk is never used

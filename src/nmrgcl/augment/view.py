@@ -1,0 +1,28 @@
+"""What every view is: a function from a batch of graphs to the same batch, seen differently."""
+
+from typing import Protocol
+
+from torch import Tensor
+
+from nmrgcl.errors import SettingError
+from nmrgcl.graphs import Graphs
+
+
+class View(Protocol):
+    """Acts on a whole batch at once, on the batch's device, drawing from torch's global generator."""
+
+    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+        """Graphs where ``chosen`` (``[B]``, bool) is false pass unchanged; None chooses all."""
+        ...
+
+
+def check_share(view: object, **shares: float) -> None:
+    """Refuse a probability or portion outside 0…1."""
+    for name, value in shares.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise SettingError(f"{type(view).__name__}: {name} = {value!r} must be a number between 0 and 1")
+
+
+def keep_unless_chosen(keep: Tensor, chosen: Tensor | None, owner: Tensor) -> Tensor:
+    """``keep``, with everything kept whose graph (``owner``) is not chosen."""
+    return keep if chosen is None else keep | ~chosen.index_select(0, owner)

@@ -1,0 +1,80 @@
+"""The contrastive loss of the paper (Eq. 14)."""
+
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid, normalize
+
+DENSE_ROWS = 4096
+"""Above this many rows the similarity matrix is never held as a whole."""
+
+
+def cosine(a: Tensor, b: Tensor) -> Tensor:
+    """``[B]`` cosine of each pair of rows, in float32 or wider; that of a zero row is 0."""
+    a, b = _wide(a), _wide(b)
+    return (normalize(a, eps=1e-12) * normalize(b, eps=1e-12)).sum(1)
+
+
+def infonce(z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, tau: float = 0.2) -> Tensor:
+    """Eq. 14: row i of ``z1`` pairs with row i of ``z2`` (``[B, D]`` each).
+
+    Both directions share one positive; each has the other rows of both views as 2(B − 1) negatives. ``positive``
+    (``[B]``) replaces the cosine of each pair, so that a removal mask touches positives only.
+    """
+    if z1.shape[0] == 1:
+        warnings.warn("a batch of one graph has no negatives: its loss is zero and teaches nothing", stacklevel=2)
+        return 0.0 * (z1.sum() + z2.sum())
+    z = normalize(torch.cat([_wide(z1), _wide(z2)]), eps=1e-12)
+    positive = cosine(z1, z2) if positive is None else positive
+    positive = (positive / tau).repeat(2)
+    if z.shape[0] <= DENSE_ROWS:
+        negative = _mask_own_pair(z @ z.T / tau, torch.arange(z.shape[0], device=z.device)).logsumexp(1)
+    else:
+        negative = _StreamedNegatives.apply(z, tau)
+    # −log(e^p / (e^p + e^n)) = −log sigmoid(p − n)
+    return -logsigmoid(positive - negative).mean()
+
+
+def _wide(z: Tensor) -> Tensor:
+    return z if z.dtype == torch.float64 else z.float()
+
+
+def _mask_own_pair(similarity: Tensor, rows: Tensor) -> Tensor:
+    """Both views of a row's own graph are no negatives; ``similarity``: ``[len(rows), 2B]``, changed in place."""
+    both = similarity.shape[1]
+    place = torch.arange(rows.shape[0], device=rows.device)
+    own = torch.stack([rows, (rows + both // 2) % both], 1)
+    return similarity.index_put_((place[:, None], own), similarity.new_tensor(-torch.inf))
+
+
+class _StreamedNegatives(torch.autograd.Function):
+    """Row-wise log-sum-exp of the masked similarities, in blocks of rows, computed again in the backward pass."""
+
+    BLOCK = 1024
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
+        rows = torch.arange(z.shape[0], device=z.device)
+        total = torch.cat(
+            [
+                _mask_own_pair(z[part] @ z.T / tau, part).logsumexp(1)
+                for part in rows.split(_StreamedNegatives.BLOCK)
+            ]
+        )
+        ctx.save_for_backward(z, total)
+        ctx.tau = tau
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        z, total = ctx.saved_tensors
+        rows = torch.arange(z.shape[0], device=z.device)
+        out = torch.zeros_like(z)
+        for part in rows.split(_StreamedNegatives.BLOCK):
+            share = (_mask_own_pair(z[part] @ z.T / ctx.tau, part) - total[part, None]).exp_()
+            share *= grads[0][part, None] / ctx.tau
+            out[part] += share @ z
+            out += share.T @ z[part]
+        return out, None

@@ -1,0 +1,1 @@
+"""Instruments: embeddings → numbers."""

@@ -1,0 +1,30 @@
+"""What users are told when their input cannot be used: one line that names the place and the remedy."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """Something the user can mend; its text is the whole message and the command exits with code 2."""
+
+
+class DataError(UserError):
+    """A dataset that is missing, malformed, or does not fit what it is used for."""
+
+
+class SettingError(UserError):
+    """A setting, method or view that does not exist or has an impossible value."""
+
+
+class ModelError(UserError):
+    """A model or run folder that is missing, damaged, or does not fit the data."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """End of a sentence about an unknown ``name``: the closest of ``known``, else all of them."""
+    names = sorted(known)
+    lowered = {n.lower(): n for n in names}
+    close = [lowered[m] for m in get_close_matches(name.lower(), lowered, n=3, cutoff=0.55)]
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known: {', '.join(names)}"

@@ -1,0 +1,324 @@
+"""Many graphs as flat tensors on one device: the one type that travels through the library.
+
+A view of the graphs is a set of masks over the same tensors, not a copy, so that shapes stay static
+and nothing has to wait for the host. ``compact()`` applies the masks for those who want smaller tensors.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nmrgcl.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Graphs:
+    """``B`` graphs with ``N`` nodes and ``E`` directed edges in all; nodes and edges of a graph are contiguous.
+
+    Attributes:
+        x: node features, either dense (floating point, ``[N, F]``) or categorical (``int64``, ``[N, C]``):
+            each row then names the columns that are one, and -1 names none.
+        num_features: ``F``, also for categorical ``x``.
+        edge_index: ``[2, E]`` source and destination, sorted by destination, then source.
+        row_ptr: ``[N + 1]``; the edges into node ``v`` are ``row_ptr[v]:row_ptr[v + 1]``.
+        node_ptr: ``[B + 1]``; the nodes of graph ``g`` are ``node_ptr[g]:node_ptr[g + 1]``.
+        batch: ``[N]`` the graph of each node.
+        pair: ``[E]`` the first of the (one or two) directed edges that make up the same undirected edge.
+        symmetric: every edge has its reverse, so the adjacency matrix is its own transpose.
+        y: labels, one row a graph or a node (``y_level``).
+        edge_attr: ``[E, ...]`` features of edges.
+        edge_weight: ``[E]`` positive weights; None means all one.
+        node_keep: ``[N]`` which nodes a view keeps; None means all.
+        edge_keep: ``[E]`` which edges a view keeps, apart from those that go with their nodes.
+        added: ``[2, A]`` edges that a view adds, padded to a size that does not depend on chance.
+        added_keep: ``[A]`` which entries of ``added`` are edges and not padding.
+    """
+
+    x: Tensor
+    num_features: int
+    edge_index: Tensor
+    row_ptr: Tensor
+    node_ptr: Tensor
+    batch: Tensor
+    pair: Tensor
+    symmetric: bool
+    y: Tensor | None = None
+    y_level: Literal["graph", "node"] = "graph"
+    edge_attr: Tensor | None = None
+    edge_weight: Tensor | None = None
+    node_keep: Tensor | None = None
+    edge_keep: Tensor | None = None
+    added: Tensor | None = None
+    added_keep: Tensor | None = None
+
+    @classmethod
+    def build(
+        cls,
+        edge_index: Tensor,
+        node_ptr: Tensor,
+        *,
+        x: Tensor | None = None,
+        num_features: int | None = None,
+        y: Tensor | None = None,
+        y_level: Literal["graph", "node"] = "graph",
+        edge_attr: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+    ) -> "Graphs":
+        """Sort the edges and derive pointers; without ``x`` every node has the constant feature 1."""
+        num_nodes = int(node_ptr[-1])
+        if x is None:
+            x, num_features = torch.zeros(num_nodes, 1, dtype=torch.long, device=node_ptr.device), 1
+        elif num_features is None:
+            num_features = x.shape[1] if x.is_floating_point() else int(x.max()) + 1 if x.numel() else 0
+        batch = torch.repeat_interleave(node_ptr.diff())
+        source, destination = edge_index
+        if edge_index.numel():
+            if int(edge_index.min()) < 0 or int(edge_index.max()) >= num_nodes:
+                raise DataError(f"an edge points outside the {num_nodes} nodes")
+            if not torch.equal(batch[source], batch[destination]):
+                raise DataError("an edge joins two graphs")
+        key, order = torch.sort(destination * num_nodes + source, stable=True)
+        edge_index = edge_index[:, order].contiguous()
+        pair, found = _pair_edges(edge_index, key, num_nodes)
+        row_ptr = pad(torch.bincount(edge_index[1], minlength=num_nodes).cumsum(0), (1, 0))
+        return cls(
+            x=x,
+            num_features=num_features,
+            edge_index=edge_index,
+            row_ptr=row_ptr,
+            node_ptr=node_ptr,
+            batch=batch,
+            pair=pair,
+            symmetric=bool(found.all()),
+            y=y,
+            y_level=y_level,
+            edge_attr=None if edge_attr is None else edge_attr[order],
+            edge_weight=None if edge_weight is None else edge_weight[order],
+        )
+
+    @property
+    def num_graphs(self) -> int:
+        """``B``."""
+        return self.node_ptr.shape[0] - 1
+
+    @property
+    def num_nodes(self) -> int:
+        """``N``, masked nodes included."""
+        return self.x.shape[0]
+
+    @property
+    def num_edges(self) -> int:
+        """``E``, directed, masked edges included, added ones not."""
+        return self.edge_index.shape[1]
+
+    @property
+    def device(self) -> torch.device:
+        """The device that holds every tensor."""
+        return self.x.device
+
+    @property
+    def categorical(self) -> bool:
+        """Whether ``x`` names columns instead of holding values."""
+        return not self.x.is_floating_point()
+
+    @property
+    def edge_ptr(self) -> Tensor:
+        """``[B + 1]`` the edges of graph ``g`` are ``edge_ptr[g]:edge_ptr[g + 1]``."""
+        return self.row_ptr[self.node_ptr]
+
+    @property
+    def masked(self) -> bool:
+        """Whether a view has removed or added anything (or might have)."""
+        return self.node_keep is not None or self.edge_keep is not None or self.added is not None
+
+    def __len__(self) -> int:
+        return self.num_graphs
+
+    def __repr__(self) -> str:
+        kind = "categorical" if self.categorical else "dense"
+        return (
+            f"Graphs({self.num_graphs} graphs, {self.num_nodes} nodes, {self.num_edges} directed edges, "
+            f"{self.num_features} {kind} features, {self.device})"
+        )
+
+    def to(self, device: torch.device | str) -> "Graphs":
+        """The same graphs on another device."""
+        moved = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(self, **{k: v.to(device) for k, v in moved.items() if isinstance(v, Tensor)})
+
+    def dense_x(self) -> Tensor:
+        """``[N, F]`` features as floating point, whichever way they are stored."""
+        if not self.categorical:
+            return self.x
+        dense = torch.zeros(self.num_nodes, self.num_features + 1, device=self.device)
+        columns = torch.where(self.x < 0, self.num_features, self.x)
+        return dense.scatter_add_(1, columns, torch.ones_like(columns, dtype=dense.dtype))[:, : self.num_features]
+
+    # Batches
+
+    @cached_property
+    def _host_ptr(self) -> tuple[Tensor, Tensor]:
+        """Pointers on the host: sizes of a batch are known there without asking the device."""
+        return self.node_ptr.cpu(), self.edge_ptr.cpu()
+
+    def take(self, index: Tensor) -> "Graphs":
+        """The graphs named by ``index`` (on the host), in that order: gathers on the device, no waiting for it."""
+        if self.added is not None:
+            return self.merge_added().take(index)
+        host_nodes, host_edges = self._host_ptr
+        num_nodes = int((host_nodes[index + 1] - host_nodes[index]).sum())
+        num_edges = int((host_edges[index + 1] - host_edges[index]).sum())
+        index = index.to(self.device, non_blocking=True)
+        nodes = _Ranges(self.node_ptr, index, num_nodes)
+        edges = _Ranges(self.edge_ptr, index, num_edges)
+        row_ptr = self.row_ptr.index_select(0, nodes.items) - edges.shift.index_select(0, nodes.owner)
+        y = self.y
+        if y is not None:
+            y = y.index_select(0, index if self.y_level == "graph" else nodes.items)
+        return Graphs(
+            x=self.x.index_select(0, nodes.items),
+            num_features=self.num_features,
+            edge_index=self.edge_index.index_select(1, edges.items) - nodes.shift.index_select(0, edges.owner),
+            row_ptr=pad(row_ptr, (0, 1), value=num_edges),
+            node_ptr=nodes.ptr,
+            batch=nodes.owner,
+            pair=self.pair.index_select(0, edges.items) - edges.shift.index_select(0, edges.owner),
+            symmetric=self.symmetric,
+            y=y,
+            y_level=self.y_level,
+            edge_attr=_select(self.edge_attr, edges.items),
+            edge_weight=_select(self.edge_weight, edges.items),
+            node_keep=_select(self.node_keep, nodes.items),
+            edge_keep=_select(self.edge_keep, edges.items),
+        )
+
+    # Views
+
+    def keep_nodes(self, keep: Tensor) -> "Graphs":
+        """Remove the nodes where ``keep`` ([N], bool) is false, on top of what is removed already."""
+        return replace(self, node_keep=keep if self.node_keep is None else self.node_keep & keep)
+
+    def keep_edges(self, keep: Tensor, added_keep: Tensor | None = None) -> "Graphs":
+        """Remove the edges where ``keep`` ([E], bool) is false; likewise ``added_keep`` for added edges."""
+        keep = keep if self.edge_keep is None else self.edge_keep & keep
+        if self.added_keep is not None and added_keep is not None:
+            added_keep = self.added_keep & added_keep
+        else:
+            added_keep = self.added_keep
+        return replace(self, edge_keep=keep, added_keep=added_keep)
+
+    def live_edges(self) -> Tensor:
+        """``[E]`` which edges are there: kept themselves, and so are both their ends."""
+        live = self.edge_keep
+        if self.node_keep is not None:
+            ends = self.node_keep[self.edge_index].all(0)
+            live = ends if live is None else live & ends
+        return torch.ones_like(self.pair, dtype=torch.bool) if live is None else live
+
+    def node_counts(self) -> Tensor:
+        """``[B]`` how many nodes each graph keeps."""
+        if self.node_keep is None:
+            return self.node_ptr.diff()
+        return pad(self.node_keep.cumsum(0), (1, 0))[self.node_ptr].diff()
+
+    def merge_added(self) -> "Graphs":
+        """Sort the added edges in among the others; removed edges and padding go last, beyond every row.
+
+        The number of edges stays what it was plus the padded size of ``added``, so nothing waits for the host.
+        """
+        if self.added is None or self.added_keep is None:
+            return self
+        edge_index = torch.cat([self.edge_index, self.added], 1)
+        live = torch.cat([self.live_edges(), self.added_keep])
+        if self.node_keep is not None:
+            live = live & self.node_keep[edge_index].all(0)
+        destination = torch.where(live, edge_index[1], self.num_nodes)
+        key, order = torch.sort(destination * self.num_nodes + edge_index[0])
+        edge_index = edge_index[:, order]
+        pair, _ = _pair_edges(edge_index, key, self.num_nodes)
+        bounds = torch.arange(self.num_nodes + 1, device=self.device) * self.num_nodes
+        new = self.added.shape[1]
+        return replace(
+            self,
+            edge_index=edge_index,
+            row_ptr=torch.searchsorted(key, bounds),
+            pair=pair,
+            # Edges that a view invents have no features of their own: zero, and the ordinary weight.
+            edge_attr=_select(_extend(self.edge_attr, new, 0), order),
+            edge_weight=_select(_extend(self.edge_weight, new, 1), order),
+            edge_keep=live[order],
+            added=None,
+            added_keep=None,
+        )
+
+    def compact(self) -> "Graphs":
+        """The same graphs without masks: what is removed is gone, what is added is sorted in."""
+        if self.added is not None:
+            return self.merge_added().compact()
+        if not self.masked:
+            return self
+        kept_edges = pad(self.live_edges().cumsum(0), (1, 0))
+        edges = self.live_edges().nonzero().squeeze(1)
+        edge_index, pair, row_ptr = self.edge_index[:, edges], self.pair[edges], self.row_ptr
+        plain = replace(self, node_keep=None, edge_keep=None)
+        row_ptr = kept_edges[row_ptr]
+        if self.node_keep is not None:
+            nodes = self.node_keep.nonzero().squeeze(1)
+            kept_nodes = pad(self.node_keep.cumsum(0), (1, 0))
+            edge_index = kept_nodes[edge_index]
+            row_ptr = pad(row_ptr[nodes], (0, 1), value=edges.shape[0])
+            plain = replace(
+                plain,
+                x=self.x.index_select(0, nodes),
+                batch=self.batch.index_select(0, nodes),
+                node_ptr=kept_nodes[self.node_ptr],
+                y=_select(self.y, nodes) if self.y_level == "node" else self.y,
+            )
+        return replace(
+            plain,
+            edge_index=edge_index,
+            row_ptr=row_ptr,
+            # A pair goes as a whole, so the first of the two is still there.
+            pair=kept_edges[pair],
+            edge_attr=_select(self.edge_attr, edges),
+            edge_weight=_select(self.edge_weight, edges),
+        )
+
+
+class _Ranges:
+    """The items of the ranges ``ptr[i]:ptr[i + 1]`` for each ``i`` of ``index``, one after another."""
+
+    def __init__(self, ptr: Tensor, index: Tensor, total: int) -> None:
+        start = ptr.index_select(0, index)
+        count = ptr.index_select(0, index + 1) - start
+        self.ptr = pad(count.cumsum(0), (1, 0))
+        self.owner = torch.repeat_interleave(count, output_size=total)
+        self.shift = start - self.ptr[:-1]  # old position minus new position
+        self.items = torch.arange(total, device=ptr.device) + self.shift.index_select(0, self.owner)
+
+
+def _pair_edges(edge_index: Tensor, key: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+    """First edge of each undirected pair, and whether an edge has its reverse (``[E]`` each).
+
+    ``key`` = destination · N + source, sorted. The k-th copy of an edge is paired with the k-th copy of its reverse.
+    """
+    position = torch.arange(key.shape[0], device=key.device)
+    if key.shape[0] == 0:
+        return position, torch.ones_like(key, dtype=torch.bool)
+    copy = position - torch.searchsorted(key, key)
+    reverse_key = edge_index[0] * num_nodes + edge_index[1]
+    reverse = (torch.searchsorted(key, reverse_key) + copy).clamp(max=key.shape[0] - 1)
+    found = key[reverse] == reverse_key
+    return torch.where(found, torch.minimum(position, reverse), position), found
+
+
+def _select(values: Tensor | None, index: Tensor) -> Tensor | None:
+    return None if values is None else values.index_select(0, index)
+
+
+def _extend(values: Tensor | None, count: int, fill: float) -> Tensor | None:
+    return None if values is None else torch.cat([values, values.new_full((count, *values.shape[1:]), fill)])

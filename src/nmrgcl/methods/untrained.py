@@ -1,0 +1,21 @@
+"""The encoder as it is initialised: what every pre-training has to beat."""
+
+from collections.abc import Iterator
+
+from torch import Tensor
+
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Method
+
+
+class Untrained(Method):
+    """No objective, no epochs."""
+
+    FIXED = {"train.epochs": 0}
+
+    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+        """Nothing to minimise."""
+        return iter(())
+
+
+METHOD = Untrained
