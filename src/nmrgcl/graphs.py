@@ -6,7 +6,7 @@ and nothing has to wait for the host. ``compact()`` applies the masks for those 
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -147,8 +147,9 @@ class Graphs:
 
     def to(self, device: torch.device | str) -> "Graphs":
         """The same graphs on another device."""
-        moved = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(self, **{k: v.to(device) for k, v in moved.items() if isinstance(v, Tensor)})
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))
+        moved: dict[str, Any] = {name: value.to(device) for name, value in values if isinstance(value, Tensor)}
+        return replace(self, **moved)
 
     def dense_x(self) -> Tensor:
         """``[N, F]`` features as floating point, whichever way they are stored."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from nmrgcl.errors import SettingError, nearest
 
@@ -143,11 +143,13 @@ def resolve(
     if method is not None:
         settings = settings.updated({"method": method})
     settings = settings.updated(fixed or {})
-    settings = settings.updated(dict(_parse_assignment(text) for text in assignments), source="--set")
+    settings = settings.updated(parse_assignments(assignments), source="--set")
     plain = dict(_flatten(settings.to_dict()))
     for key, value in (fixed or {}).items():
         if plain[key] != value:
-            raise SettingError(f"method {settings.method} means {key} = {value!r}; leave {key} out or change the method")
+            raise SettingError(
+                f"method {settings.method} means {key} = {value!r}; leave {key} out or change the method"
+            )
     return settings
 
 
@@ -186,6 +188,11 @@ def setting_keys() -> list[str]:
 
 def _presets() -> Any:
     return resources.files("nmrgcl") / "presets"
+
+
+def parse_assignments(texts: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` texts as values; a value is read as TOML, or else taken as a word."""
+    return dict(_parse_assignment(text) for text in texts)
 
 
 def _parse_assignment(text: str) -> tuple[str, Any]:
@@ -245,7 +252,7 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
         if not isinstance(value, hint):
             raise SettingError(f"{source}: {key} = {value!r} must be {'true or false' if hint is bool else 'a word'}")
         return value
-    accepted: Any = int if hint is int else Union[int, float]
+    accepted: Any = int if hint is int else int | float
     if isinstance(value, bool) or not isinstance(value, accepted):
         raise SettingError(f"{source}: {key} = {value!r} must be a {'whole ' if hint is int else ''}number")
     if not value == value or value in (float("inf"), float("-inf")):

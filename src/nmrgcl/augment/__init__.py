@@ -61,8 +61,12 @@ def _build_one(options: dict[str, object]) -> View:
     allowed = {field.name: field.type for field in fields(view)}
     for key, value in options.items():
         if key not in allowed:
-            raise SettingError(f"view {name} has no option {key!r}; {nearest(key, allowed) if allowed else 'it has none'}")
+            raise SettingError(
+                f"view {name} has no option {key!r}; {nearest(key, allowed) if allowed else 'it has none'}"
+            )
         if isinstance(value, bool) or not isinstance(value, int if allowed[key] is int else int | float):
-            raise SettingError(f"view {name}: {key} = {value!r} must be {'a whole' if allowed[key] is int else 'a'} number")
+            raise SettingError(
+                f"view {name}: {key} = {value!r} must be {'a whole' if allowed[key] is int else 'a'} number"
+            )
     built: View = view(**options)
     return built

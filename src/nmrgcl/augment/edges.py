@@ -94,8 +94,9 @@ class _NodePairs:
         self.taken_start = bounds[0]
         self.taken_count = bounds[1] - bounds[0]
         self.free_count = pair_count - self.taken_count
-        # free pairs of all graphs that come before each taken pair
-        self.free_before = self.taken - torch.arange(self.taken.shape[0], device=device)
+        # Free pairs of all graphs that come before each taken pair; beyond the last, more than there are.
+        before = self.taken - torch.arange(self.taken.shape[0], device=device)
+        self.free_before = torch.where(self.taken < end, before, end)
 
     @staticmethod
     def _number(i: Tensor, j: Tensor, n: Tensor) -> Tensor:

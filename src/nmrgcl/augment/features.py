@@ -11,7 +11,7 @@ from nmrgcl.graphs import Graphs
 
 @dataclass(frozen=True)
 class MaskFeatures:
-    """Set each of the ``F`` feature columns to zero with probability ``p``, for a whole graph at once (FeatureMasking)."""
+    """Set each feature column to zero with probability ``p``, for a whole graph at once (FeatureMasking)."""
 
     p: float = 0.2
 

@@ -58,10 +58,7 @@ class _StreamedNegatives(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
         rows = torch.arange(z.shape[0], device=z.device)
         total = torch.cat(
-            [
-                _mask_own_pair(z[part] @ z.T / tau, part).logsumexp(1)
-                for part in rows.split(_StreamedNegatives.BLOCK)
-            ]
+            [_mask_own_pair(z[part] @ z.T / tau, part).logsumexp(1) for part in rows.split(_StreamedNegatives.BLOCK)]
         )
         ctx.save_for_backward(z, total)
         ctx.tau = tau

@@ -28,7 +28,7 @@ def non_maximum(scores: Tensor, delta: float) -> Tensor:
 def non_minimum(scores: Tensor, delta: float) -> Tensor:
     """Removes the smallest scores of a row: as many as ``non_maximum`` would remove of the largest."""
     removed = (non_maximum(scores, delta) == 0).sum(1, keepdim=True)
-    rank = scale_rows(scores.detach()).argsort(1, stable=True).argsort(1)
+    rank = scale_rows(scores.detach()).argsort(dim=1, stable=True).argsort(1)
     return (rank >= removed).to(scores.dtype)
 
 

@@ -1,6 +1,7 @@
 """GraphCL (You et al. 2020) with the loss of its public code."""
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -15,7 +16,7 @@ from nmrgcl.settings import Settings
 class GraphCL(Method):
     """Contrast two views of a graph with the other graphs of the batch; nothing is removed."""
 
-    FIXED = {"loss.name": "graphcl", "removal.kind": "none"}
+    FIXED: ClassVar[dict[str, Any]] = {"loss.name": "graphcl", "removal.kind": "none"}
 
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__(settings, num_features)

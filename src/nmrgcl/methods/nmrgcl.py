@@ -33,7 +33,7 @@ class NMRGCL(Method):
         yield self.contrast(z1, z2, positive=self.positive(r1, r2, z1, z2), tau=self.tau)
 
     def positive(self, r1: Tensor, r2: Tensor, z1: Tensor, z2: Tensor) -> Tensor:
-        """``[B]`` cosine of the two views of each graph after removal, on the projection (text) or before it (Alg. 1)."""
+        """``[B]`` cosine of a graph's two views after removal: on the projection (text) or before it (Alg. 1)."""
         kind, delta = self.removal.kind, self.removal.delta
         if self.removal.where == "projection":
             m1, m2 = removal_masks(kind, z1, z2, delta=delta, gate=self.gate)

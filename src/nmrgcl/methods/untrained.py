@@ -1,6 +1,7 @@
 """The encoder as it is initialised: what every pre-training has to beat."""
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -11,7 +12,7 @@ from nmrgcl.methods import Method
 class Untrained(Method):
     """No objective, no epochs."""
 
-    FIXED = {"train.epochs": 0}
+    FIXED: ClassVar[dict[str, Any]] = {"train.epochs": 0}
 
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
         """Nothing to minimise."""

@@ -1,0 +1,49 @@
+"""The command line: each command parses, calls one function and prints."""
+
+import sys
+
+import typer
+
+from nmrgcl.cli.evaluate import evaluate
+from nmrgcl.cli.pretrain import pretrain
+from nmrgcl.errors import UserError
+
+app = typer.Typer(
+    name="nmrgcl",
+    help="Graph embeddings without labels: pre-train an encoder, judge it honestly.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(pretrain)
+app.command()(evaluate)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from nmrgcl import __version__
+
+        print(f"nmrgcl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point; what the user can mend is told in one line, with exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        print(f"nmrgcl: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("nmrgcl: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)

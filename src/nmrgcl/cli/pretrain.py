@@ -1,0 +1,63 @@
+"""``nmrgcl pretrain``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmrgcl.cli.options import AsJson, Assignments, Data, Device
+
+
+def pretrain(
+    data: Data,
+    preset: Annotated[str | None, typer.Option(help="graphcl, paper or strong. [default: strong]")] = None,
+    method: Annotated[str | None, typer.Option(help="nmrgcl, graphcl, untrained. [default: nmrgcl]")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many models, from seed 0 on.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="Run folder. [default: runs/DATA-METHOD]")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Settings as TOML or JSON; a run's own settings.json will do.")
+    ] = None,
+    assignments: Assignments = None,
+    device: Device = "auto",
+    track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of the effective rank.")] = 10,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Pre-train encoders on graphs, without looking at labels.
+
+    Examples:
+
+      nmrgcl pretrain MUTAG --preset graphcl --out runs/mutag
+
+      nmrgcl pretrain IMDB-BINARY --set features=degree --set epochs=12
+
+      nmrgcl pretrain path/to/MY_TU_FOLDER --seeds 1 --device cuda
+    """
+    from nmrgcl.cli.progress import show_epochs
+    from nmrgcl.data import load
+    from nmrgcl.methods import find_method
+    from nmrgcl.run import choose_device, pretrain_seeds
+    from nmrgcl.settings import resolve
+
+    base = preset if preset or config else "strong"
+    name = method or resolve(base, config, assignments or ()).method
+    settings = resolve(base, config, assignments or (), method=method, fixed=find_method(name).FIXED)
+    where = choose_device(device)
+    dataset = load(data)
+    folder = out or Path("runs") / f"{dataset.name}-{settings.method}"
+    steps = pretrain_seeds(
+        dataset,
+        settings,
+        seeds=range(settings.seed, settings.seed + seeds),
+        out=folder,
+        device=where,
+        track_every=track_every,
+        overwrite=overwrite,
+    )
+    last = show_epochs(steps, total=seeds * settings.train.epochs, title=f"{settings.method} on {dataset.name}")
+    if as_json:
+        models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **p.record()} for s, p in last.items()]
+        print(json.dumps({"dataset": dataset.name, "method": settings.method, "run": str(folder), "models": models}))
+    else:
+        print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; judge them: nmrgcl evaluate {folder} {data}")

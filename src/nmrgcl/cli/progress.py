@@ -1,0 +1,53 @@
+"""Training progress on standard error: a bar on a terminal, plain lines otherwise."""
+
+import sys
+from collections.abc import Iterator
+
+from nmrgcl.run import Progress
+
+LINES = 5
+"""Plain lines a seed."""
+
+
+def show_epochs(steps: Iterator[Progress], *, total: int, title: str) -> dict[int, Progress]:
+    """Follow ``steps`` to their end; returns each seed's last epoch."""
+    follow = _bar if sys.stderr.isatty() else _lines
+    last: dict[int, Progress] = {}
+    for step in follow(steps, total, title):
+        last[step.seed] = step
+    return last
+
+
+def _lines(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:
+    previous: Progress | None = None
+    for step in steps:
+        if previous is not None and previous.seed != step.seed:
+            _print(title, previous)
+        if step.effective_rank is not None and step.epoch.number == 1:
+            _print(title, step)
+        previous = step
+        yield step
+    if previous is not None:
+        _print(title, previous)
+
+
+def _print(title: str, step: Progress) -> None:
+    rank = "" if step.effective_rank is None else f", effective rank {step.effective_rank:.1f}"
+    print(f"{title}, seed {step.seed}, {_describe(step)}{rank}", file=sys.stderr, flush=True)
+
+
+def _describe(step: Progress) -> str:
+    return f"epoch {step.epoch.number}: loss {step.epoch.loss:.4f}, {step.epoch.graphs_per_second:,.0f} graphs/s"
+
+
+def _bar(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[state]}"))
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=total or None, state="")
+        for step in steps:
+            bar.update(task, advance=1, state=f"seed {step.seed}, {_describe(step)}")
+            yield step

@@ -1,0 +1,67 @@
+"""A pre-trained encoder as a folder: ``config.json``, ``model.safetensors`` and checksums."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from nmrgcl import __version__
+from nmrgcl.checksums import verify_checksums, write_checksums
+from nmrgcl.data.features import FeatureSpec
+from nmrgcl.errors import ModelError, UserError
+from nmrgcl.methods import Method, build_method
+from nmrgcl.settings import Settings
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Model:
+    """A method with what it takes to feed it."""
+
+    method: Method
+    settings: Settings
+    features: FeatureSpec
+    dataset: str
+
+
+def save_model(folder: Path, model: Model, **facts: Any) -> None:
+    """Fill an existing ``folder``; ``facts`` (epochs, loss …) are recorded as they are."""
+    config = {
+        "format": FORMAT,
+        "nmrgcl": __version__,
+        "dataset": model.dataset,
+        "features": model.features.to_dict(),
+        "settings": model.settings.to_dict(),
+        **facts,
+    }
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    state = {name: tensor.contiguous().cpu() for name, tensor in model.method.state_dict().items()}
+    save_file(state, folder / "model.safetensors")
+    write_checksums(folder)
+
+
+def load_model(folder: Path) -> Model:
+    """The model in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error."""
+    verify_checksums(folder, required=("config.json", "model.safetensors"))
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if config["format"] != FORMAT:
+            raise ModelError(
+                f"{folder}: model format {config['format']!r}, this version reads {FORMAT}; upgrade nmrgcl"
+            )
+        settings = Settings.from_dict(config["settings"], source=str(folder / "config.json"))
+        features = FeatureSpec.from_dict(config["features"])
+        method = build_method(settings, features.width)
+        method.load_state_dict(load_file(folder / "model.safetensors"))
+        dataset = str(config["dataset"])
+    except UserError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError, SafetensorError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"{folder}: not a usable model folder ({reason})") from None
+    method.eval()
+    return Model(method, settings, features, dataset)

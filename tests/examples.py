@@ -1,0 +1,52 @@
+"""Small graphs that tests share."""
+
+import torch
+from torch import Tensor
+
+from nmrgcl.graphs import Graphs
+
+
+def undirected(*edges: tuple[int, int]) -> Tensor:
+    """Both directions of each edge, ``[2, 2E]``."""
+    pairs = torch.tensor(edges, dtype=torch.long).reshape(-1, 2).T
+    return torch.cat([pairs, pairs.flip(0)], 1)
+
+
+def one_graph(num_nodes: int, *edges: tuple[int, int]) -> Graphs:
+    """One graph whose node i has the dense feature row (i + 1, (i + 1)²)."""
+    value = torch.arange(1.0, num_nodes + 1)
+    return Graphs.build(undirected(*edges), torch.tensor([0, num_nodes]), x=torch.stack([value, value**2], 1))
+
+
+def complete(n: int) -> Graphs:
+    return one_graph(n, *[(i, j) for i in range(n) for j in range(i)])
+
+
+def cycle(n: int) -> Graphs:
+    return one_graph(n, *[(i, (i + 1) % n) for i in range(n)])
+
+
+def random_graphs(
+    sizes: list[int], *, density: float = 0.3, seed: int = 0, features: int = 4, categorical: bool = False
+) -> Graphs:
+    """Erdős–Rényi graphs with random features; sizes may be 0 or 1."""
+    generator = torch.Generator().manual_seed(seed)
+    ptr = torch.tensor([0, *sizes]).cumsum(0)
+    parts = [torch.zeros(2, 0, dtype=torch.long)]
+    for start, n in zip(ptr.tolist(), sizes, strict=False):
+        upper = torch.ones(n, n).triu(1).bool() & (torch.rand(n, n, generator=generator) < density)
+        pairs = upper.nonzero().T + start
+        parts += [pairs, pairs.flip(0)]
+    n = int(ptr[-1])
+    x = (
+        torch.randint(0, features, (n, 1), generator=generator)
+        if categorical
+        else torch.randn(n, features, generator=generator)
+    )
+    y = torch.arange(len(sizes)) % 2
+    return Graphs.build(torch.cat(parts, 1), ptr, x=x, num_features=features, y=y)
+
+
+def edge_set(graphs: Graphs) -> set[tuple[int, int]]:
+    """Directed edges of the graphs as numbered after compacting."""
+    return {(s, d) for s, d in graphs.compact().edge_index.T.tolist()}

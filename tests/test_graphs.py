@@ -1,0 +1,105 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmrgcl.errors import DataError
+from nmrgcl.graphs import Graphs
+from tests.examples import edge_set, one_graph, random_graphs, undirected
+
+
+def test_edges_are_sorted_by_destination_with_row_pointers() -> None:
+    graphs = one_graph(3, (0, 1), (1, 2))
+    assert graphs.edge_index.tolist() == [[1, 0, 2, 1], [0, 1, 1, 2]]
+    assert graphs.row_ptr.tolist() == [0, 1, 3, 4]
+    assert graphs.pair.tolist() == [0, 0, 2, 2]
+    assert graphs.symmetric
+
+
+def test_a_directed_edge_is_its_own_pair_and_makes_the_graph_asymmetric() -> None:
+    graphs = Graphs.build(torch.tensor([[0, 1, 1], [1, 0, 2]]), torch.tensor([0, 3]))
+    assert graphs.pair.tolist() == [0, 0, 2]
+    assert not graphs.symmetric
+
+
+def test_parallel_edges_pair_copy_by_copy_and_a_loop_with_itself() -> None:
+    graphs = Graphs.build(torch.tensor([[0, 0, 1, 1, 1], [1, 1, 0, 0, 1]]), torch.tensor([0, 2]))
+    # sorted: (1→0), (1→0), (0→1), (0→1), (1→1)
+    assert graphs.pair.tolist() == [0, 1, 0, 1, 4]
+
+
+def test_taking_graphs_equals_building_them_alone() -> None:
+    sizes = [4, 1, 0, 7, 3]
+    graphs = random_graphs(sizes)
+    taken = graphs.take(torch.tensor([3, 1, 2, 3]))
+    alone = [graphs.take(torch.tensor([i])) for i in (3, 1, 2, 3)]
+    assert taken.node_ptr.tolist() == [0, 7, 8, 8, 15]
+    assert torch.equal(taken.x, torch.cat([g.x for g in alone]))
+    offsets = [0, 7, 8, 8]
+    edges = torch.cat([g.edge_index + o for g, o in zip(alone, offsets, strict=True)], 1)
+    assert torch.equal(taken.edge_index, edges)
+    rebuilt = Graphs.build(edges, taken.node_ptr, x=taken.x)
+    assert torch.equal(taken.row_ptr, rebuilt.row_ptr)
+    assert torch.equal(taken.pair, rebuilt.pair)
+    assert torch.equal(taken.batch, rebuilt.batch)
+    assert taken.y is not None
+    assert taken.y.tolist() == [1, 1, 0, 1]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.integers(0, 8), min_size=1, max_size=6), st.integers(0, 10**6))
+def test_compacting_a_masked_graph_equals_building_what_is_left(sizes: list[int], seed: int) -> None:
+    graphs = random_graphs(sizes, density=0.5, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    node_keep = torch.rand(graphs.num_nodes, generator=generator) < 0.6
+    edge_keep = (torch.rand(graphs.num_edges, generator=generator) < 0.6)[graphs.pair]
+    compact = graphs.keep_nodes(node_keep).keep_edges(edge_keep).compact()
+    number = {int(v): i for i, v in enumerate(node_keep.nonzero())}
+    expected = [
+        (number[s], number[d])
+        for e, (s, d) in enumerate(graphs.edge_index.T.tolist())
+        if edge_keep[e] and node_keep[s] and node_keep[d]
+    ]
+    counts = [int(node_keep[a:b].sum()) for a, b in zip(graphs.node_ptr[:-1], graphs.node_ptr[1:], strict=True)]
+    rebuilt = Graphs.build(
+        torch.tensor(expected, dtype=torch.long).reshape(-1, 2).T,
+        torch.tensor([0, *counts]).cumsum(0),
+        x=graphs.x[node_keep],
+    )
+    for field in ("x", "edge_index", "row_ptr", "node_ptr", "batch", "pair"):
+        assert torch.equal(getattr(compact, field), getattr(rebuilt, field)), field
+
+
+def test_added_edges_are_sorted_in_and_padding_is_ignored() -> None:
+    from dataclasses import replace
+
+    graphs = one_graph(4, (0, 1))
+    graphs = replace(
+        graphs, added=torch.tensor([[2, 0, 3, 0], [3, 0, 2, 0]]), added_keep=torch.tensor([True, False, True, False])
+    )
+    assert edge_set(graphs) == {(0, 1), (1, 0), (2, 3), (3, 2)}
+    merged = graphs.merge_added()
+    assert merged.num_edges == 2 + 4  # the size does not depend on what is padding
+    assert merged.row_ptr.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_node_labels_follow_their_nodes() -> None:
+    graphs = Graphs.build(undirected((0, 1)), torch.tensor([0, 2, 3]), y=torch.tensor([7, 8, 9]), y_level="node")
+    taken = graphs.take(torch.tensor([1, 0]))
+    assert taken.y is not None
+    assert taken.y.tolist() == [9, 7, 8]
+    kept = graphs.keep_nodes(torch.tensor([False, True, True])).compact()
+    assert kept.y is not None
+    assert kept.y.tolist() == [8, 9]
+
+
+def test_categorical_features_are_the_ones_of_a_dense_row() -> None:
+    graphs = Graphs.build(undirected(), torch.tensor([0, 2]), x=torch.tensor([[0, 2], [-1, 3]]), num_features=4)
+    assert graphs.dense_x().tolist() == [[1, 0, 1, 0], [0, 0, 0, 1]]
+
+
+def test_edges_must_stay_inside_one_graph() -> None:
+    with pytest.raises(DataError, match="joins two graphs"):
+        Graphs.build(torch.tensor([[0], [1]]), torch.tensor([0, 1, 2]))
+    with pytest.raises(DataError, match="outside"):
+        Graphs.build(torch.tensor([[0], [2]]), torch.tensor([0, 1, 2]))
