@@ -29,7 +29,7 @@ def view(request: pytest.FixtureRequest) -> View:
     return member
 
 
-@pytest.fixture(params=BATCHES.values(), ids=BATCHES)
+@pytest.fixture(params=BATCHES.values(), ids=list(BATCHES))
 def batch(request: pytest.FixtureRequest) -> Graphs:
     graphs: Graphs = request.param
     return graphs

@@ -5,7 +5,17 @@ from collections import Counter
 import pytest
 import torch
 
-from nmrgcl.augment import AddEdges, DropEdges, DropFeatures, DropNodes, Identity, MaskFeatures, OneOf, ShuffleNodes, Subgraph
+from nmrgcl.augment import (
+    AddEdges,
+    DropEdges,
+    DropFeatures,
+    DropNodes,
+    Identity,
+    MaskFeatures,
+    OneOf,
+    ShuffleNodes,
+    Subgraph,
+)
 from nmrgcl.augment.edges import _draw_distinct
 from nmrgcl.graphs import Graphs
 from tests.examples import complete, cycle, edge_set, one_graph, random_graphs, undirected

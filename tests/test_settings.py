@@ -1,0 +1,86 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from nmrgcl.errors import SettingError
+from nmrgcl.settings import Settings, preset_names, read_config, resolve, setting_keys
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_resolved_settings_are_valid_input(preset: str, tmp_path: Path) -> None:
+    settings = resolve(preset, assignments=["epochs=12", 'views.first=[{name="EdgeDrop", p=0.5}]'])
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps(settings.to_dict()))
+    assert resolve(config=file) == settings
+
+
+def test_the_keys_are_those_that_are_documented() -> None:
+    assert setting_keys() == [
+        *("method", "seed", "level", "data.features", "data.max_degree", "views.first", "views.second"),
+        *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool", "head.units"),
+        *("removal.kind", "removal.delta", "removal.where", "loss.name", "loss.tau"),
+        *("train.epochs", "train.batch_size", "train.lr", "train.patience", "train.precision", "train.deterministic"),
+        *("svm.c", "svm.standardise", "svm.folds"),
+    ]
+
+
+def test_a_unique_leaf_may_be_named_alone() -> None:
+    settings = resolve(assignments=["epochs=12", "data.features=degree", "tau=1", "deterministic=true"])
+    assert settings.train.epochs == 12
+    assert settings.data.features == "degree"
+    assert settings.loss.tau == 1.0
+    assert isinstance(settings.loss.tau, float)
+    assert settings.train.deterministic
+
+
+def test_later_sources_win(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("train = { epochs = 7, lr = 0.5 }\n")
+    settings = resolve("graphcl", file, ["epochs=9"])
+    assert (settings.train.epochs, settings.train.lr, settings.train.batch_size) == (9, 0.5, 128)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "words"),
+    [
+        ("epoch=3", "train.epochs|epochs"),
+        ("train.epoch=3", "train.epochs"),
+        ("units=3", "encoder.units or head.units"),
+        ("name=gin", "write one of them in full"),
+        ("epochs", "key=value"),
+        ("epochs=3.5", "whole number"),
+        ("epochs=true", "whole number"),
+        ("lr=fast", "number"),
+        ("lr=0", "above 0"),
+        ("lr=inf", "finite"),
+        ("batch_size=1", "at least 2"),
+        ("deterministic=1", "true or false"),
+        ("removal.kind=non_max", "non_maximum"),
+        ("views.first=[3]", "list of views"),
+        ("features=degrees", "degree"),
+    ],
+)
+def test_a_wrong_setting_says_what_would_be_right(assignment: str, words: str) -> None:
+    with pytest.raises(SettingError, match=words) as caught:
+        resolve(assignments=[assignment])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"train": 3}', '{"train": {"epochs": {"a": 1}}}', "[" * 100_000])
+def test_a_broken_config_file_is_one_line(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(text)
+    with pytest.raises(SettingError) as caught:
+        resolve(config=file)
+    assert "\n" not in str(caught.value)
+    assert "bad.json" in str(caught.value)
+
+
+def test_a_missing_config_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="cannot be read"):
+        read_config(tmp_path / "none.toml")
+
+
+def test_defaults_are_complete() -> None:
+    assert Settings.from_dict({}) == Settings()

@@ -1,0 +1,84 @@
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from nmrgcl.diagnose.collapse import effective_rank
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.graphs import Graphs
+from nmrgcl.settings import TrainSettings
+from nmrgcl.train import batches, pretrain
+from tests.examples import random_graphs
+
+GRAPHS = random_graphs([3] * 10)
+
+
+class Scripted(nn.Module):
+    """Its loss in epoch n is ``script[n]``, whatever the weights."""
+
+    def __init__(self, *script: float, steps: int = 1) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(()))
+        self.script, self.steps, self.calls = script, steps, 0
+
+    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+        for _ in range(self.steps):
+            yield self.weight - self.weight.detach() + self.script[self.calls // self.steps]
+            self.calls += 1
+
+
+def test_training_stops_when_the_loss_stops_falling() -> None:
+    options = TrainSettings(epochs=50, batch_size=10, patience=3)
+    numbers = [e.number for e in pretrain(Scripted(5, 4, 3, 3, 3, 3, 3, 3), GRAPHS, options)]
+    assert numbers == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_optimiser_steps_once_for_each_loss_that_is_yielded() -> None:
+    method = Scripted(1.0, steps=3)
+    list(pretrain(method, GRAPHS, TrainSettings(epochs=1, batch_size=10, lr=0.1)))
+    assert float(method.weight) == pytest.approx(1 - 3 * 0.1, abs=1e-4)  # Adam on a constant gradient moves by lr
+
+
+def test_a_loss_that_is_not_finite_stops_with_a_hint() -> None:
+    with pytest.raises(SettingError, match="lower train.lr"):
+        list(pretrain(Scripted(float("nan")), GRAPHS, TrainSettings(epochs=1, batch_size=10)))
+
+
+def test_one_graph_cannot_be_contrasted() -> None:
+    with pytest.raises(DataError, match="at least two graphs"):
+        list(pretrain(Scripted(1.0), random_graphs([4]), TrainSettings(epochs=1)))
+
+
+def test_batches_hold_every_graph_once_but_never_one_alone() -> None:
+    parts = list(batches(11, 5))
+    assert [len(p) for p in parts] == [5, 5]
+    assert sorted(torch.cat(list(batches(12, 5))).tolist()) == list(range(12))
+
+
+def test_training_leaves_the_callers_generator_alone() -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    list(pretrain(Scripted(1, 1), GRAPHS, TrainSettings(epochs=2, batch_size=10)))
+    assert torch.equal(torch.rand(3), expected)
+
+
+@dataclass
+class Case:
+    z: Tensor
+    rank: float
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(torch.ones(5, 3), 0.0),
+        Case(torch.outer(torch.arange(5.0), torch.tensor([1.0, 2.0, 3.0])), 1.0),
+        Case(torch.cat([torch.eye(4), -torch.eye(4)]), 4.0),
+    ],
+    ids=["constant", "one direction", "isotropic"],
+)
+def test_effective_rank_of_known_spectra(case: Case) -> None:
+    assert effective_rank(case.z) == pytest.approx(case.rank, abs=1e-6)
