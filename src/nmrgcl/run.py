@@ -170,7 +170,7 @@ def evaluate_run(
                 embed_all(fresh.to(device), graphs).cpu().numpy(),
             )
     cells = [(embedded[id(m)][kind], y, seed) for kind in (0, 1) for m, seed in zip(models, seeds, strict=True)]
-    scores = svm_scores_many(cells, folds=svm.folds, c=svm.c, standardise=svm.standardise, jobs=jobs)
+    scores = svm_scores_many(cells, folds=svm.folds, c=svm.c, standardise=svm.standardise, jobs=jobs or -1)
     half = len(seeds)
     first = models[0]
     return Judgement(

@@ -1,0 +1,6 @@
+"""Graphs from and to other libraries, each imported only when it is used."""
+
+from nmrgcl.data.conversions.geometric import from_pyg, to_pyg
+from nmrgcl.data.conversions.nx import from_networkx, to_networkx
+
+__all__ = ["from_networkx", "from_pyg", "to_networkx", "to_pyg"]

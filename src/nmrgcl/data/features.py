@@ -1,0 +1,153 @@
+"""Node features: what a dataset offers, what a model was trained on, and whether the two fit."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.errors import DataError
+from nmrgcl.graphs import Graphs
+
+Kind = Literal["labels", "attributes", "constant", "degree"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class FeatureSpec:
+    """How node features are made, completely: with it the same dataset gives the same features anywhere.
+
+    Attributes:
+        kind: one-hot ``labels``, the ``attributes`` themselves, the ``constant`` 1, or one-hot ``degree``.
+        width: number of feature columns.
+        max_degree: higher degrees share the last column (``degree`` only).
+        labels: the known values of each label column, sorted (``labels`` only).
+    """
+
+    kind: Kind
+    width: int
+    max_degree: int | None = None
+    labels: tuple[tuple[int, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        expected: dict[str, Any] = {
+            "labels": sum(map(len, self.labels or ())),
+            "attributes": self.width,
+            "constant": 1,
+            "degree": max(self.max_degree or 0, 1) + 1,
+        }
+        if self.kind not in KINDS:
+            raise DataError(f"features: unknown kind {self.kind!r}; known: {', '.join(KINDS)}")
+        if (self.kind == "labels") != (self.labels is not None):
+            raise DataError(f"features: label values belong to labels and to nothing else, not to {self.kind}")
+        if (self.kind == "degree") != (self.max_degree is not None):
+            raise DataError(f"features: max_degree belongs to degree and to nothing else, not to {self.kind}")
+        if any(not values or list(values) != sorted(set(values)) for values in self.labels or ()):
+            raise DataError("features: the values of a label column are not sorted and distinct")
+        if self.width < 1 or self.width != expected[self.kind]:
+            raise DataError(f"features: width {self.width}, but {self.kind} need {expected[self.kind]}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a JSON file."""
+        values = asdict(self)
+        if self.labels is not None:
+            values["labels"] = [list(column) for column in self.labels]
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "FeatureSpec":
+        """The inverse of ``to_dict``; anything else is an error."""
+        known = {f.name for f in fields(cls)}
+        if not isinstance(values, Mapping) or set(values) != known:
+            raise DataError(f"features: expected exactly {', '.join(sorted(known))}")
+        kind, width, max_degree, labels = (values[f.name] for f in fields(cls))
+        if not isinstance(kind, str) or not _is_int(width) or not (max_degree is None or _is_int(max_degree)):
+            raise DataError("features: kind, width or max_degree is of the wrong type")
+        if labels is not None:
+            if not isinstance(labels, list) or not all(isinstance(column, list) for column in labels):
+                raise DataError("features: labels is not a list of lists")
+            if not all(_is_int(value) for column in labels for value in column):
+                raise DataError("features: a label value is not an integer")
+            labels = tuple(tuple(column) for column in labels)
+        return cls(kind, width, max_degree, labels)  # type: ignore[arg-type]
+
+
+def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 400) -> FeatureSpec:
+    """The features of a kind for this dataset; ``auto`` takes labels, else attributes, else degrees."""
+    available = _available(dataset)
+    if kind == "auto":
+        kind = next(k for k in ("labels", "attributes", "degree") if k in available)
+    if kind not in KINDS:
+        raise DataError(f"features: unknown kind {kind!r}; known: auto, {', '.join(KINDS)}")
+    if kind not in available:
+        raise DataError(f"{dataset.name}: has no node {kind}; available features: {', '.join(available)}")
+    if kind == "labels":
+        assert dataset.node_labels is not None
+        columns = tuple(tuple(np.unique(column).tolist()) for column in dataset.node_labels.T)
+        return FeatureSpec("labels", sum(map(len, columns)), labels=columns)
+    if kind == "attributes":
+        assert dataset.node_attributes is not None
+        return FeatureSpec("attributes", dataset.node_attributes.shape[1])
+    if kind == "constant":
+        return FeatureSpec("constant", 1)
+    if max_degree < 1:
+        raise DataError(f"features: max_degree is {max_degree}; it must be at least 1")
+    return FeatureSpec("degree", max_degree + 1, max_degree=max_degree)
+
+
+def apply_features(dataset: Dataset, spec: FeatureSpec) -> Graphs:
+    """The dataset's graphs with the features that ``spec`` describes."""
+    graphs = dataset.graphs
+    if spec.kind not in _available(dataset):
+        raise DataError(
+            f"{dataset.name}: has no node {spec.kind}, which these features are made of; "
+            f"available: {', '.join(_available(dataset))}"
+        )
+    if spec.labels is not None:
+        x = torch.from_numpy(_label_columns(dataset, spec.labels))
+    elif spec.kind == "attributes":
+        assert dataset.node_attributes is not None
+        if dataset.node_attributes.shape[1] != spec.width:
+            raise DataError(
+                f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes a node, "
+                f"but these features have {spec.width}"
+            )
+        x = torch.from_numpy(dataset.node_attributes)
+    elif spec.max_degree is not None:
+        x = graphs.row_ptr.diff().clamp(max=spec.max_degree).unsqueeze(1)
+    else:
+        x = torch.zeros(graphs.num_nodes, 1, dtype=torch.long)
+    return replace(graphs, x=x, num_features=spec.width)
+
+
+def _available(dataset: Dataset) -> list[str]:
+    missing = {"labels": dataset.node_labels is None, "attributes": dataset.node_attributes is None}
+    return [kind for kind in KINDS if not missing.get(kind)]
+
+
+def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    """``[N, C]`` the one-hot column of each label; columns of one label follow those of the label before."""
+    assert dataset.node_labels is not None
+    if dataset.node_labels.shape[1] != len(known):
+        raise DataError(
+            f"{dataset.name}: has {dataset.node_labels.shape[1]} labels a node, but these features have {len(known)}"
+        )
+    columns, offset = np.empty_like(dataset.node_labels), 0
+    for c, values in enumerate(known):
+        labels = dataset.node_labels[:, c]
+        place = np.searchsorted(values, labels).clip(max=len(values) - 1)
+        unknown = np.asarray(values)[place] != labels
+        if unknown.any():
+            raise DataError(
+                f"{dataset.name}: node {int(unknown.argmax()) + 1} has the label {labels[unknown.argmax()]}, "
+                f"which is not among the {len(values)} these features know"
+            )
+        columns[:, c] = place + offset
+        offset += len(values)
+    return columns
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63

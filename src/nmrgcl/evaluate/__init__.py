@@ -1,0 +1,1 @@
+"""Protocols: embeddings and labels in, scores of the held-out parts out."""

@@ -1,0 +1,15 @@
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder of raw datasets, as ``NMRGCL_MIRROR`` names it."""
+    folder = os.environ.get("NMRGCL_MIRROR")
+    if not folder:
+        pytest.skip("NMRGCL_MIRROR is not set: the raw datasets are not at hand")
+    if not (Path(folder) / "tu").is_dir():
+        pytest.skip(f"NMRGCL_MIRROR={folder} has no folder tu")
+    return Path(folder)

@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.evaluate import svm
+from nmrgcl.evaluate.svm import GRID, Penalty, svm_scores, svm_scores_many
+
+
+def embeddings(rows: int = 150, classes: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Correlated, skewed columns of unequal size with overlapping classes, as a sum readout gives them."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(rows) % classes)
+    hidden = rng.normal(size=(rows, 6)) + 1.2 * np.eye(classes, 6)[y]
+    return np.maximum(hidden @ rng.normal(size=(6, 20)), 0) * np.geomspace(0.1, 30, 20), y
+
+
+def by_grid_search(z: np.ndarray, y: np.ndarray, *, seed: int, folds: int, standardise: bool) -> list[float]:
+    pipeline, name = (make_pipeline(StandardScaler(), SVC()), "svc__C") if standardise else (SVC(), "C")
+    search = GridSearchCV(pipeline, {name: GRID}, cv=5)
+    splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(z, y)
+    return [100 * search.fit(z[train], y[train]).score(z[test], y[test]) for train, test in splits]
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_fold_scores_as_with_grid_search(classes: int, dtype: type, standardise: bool) -> None:
+    z, y = embeddings(classes=classes)
+    z = z.astype(dtype)
+    ours = svm_scores(z, y, seed=3, folds=4, standardise=standardise, jobs=1)
+    assert ours.tolist() == by_grid_search(z, y, seed=3, folds=4, standardise=standardise)
+    assert len(set(ours)) > 1
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+def test_repeated_and_far_off_rows_score_as_with_grid_search(standardise: bool) -> None:
+    z, y = embeddings(rows=120)
+    z = np.round(z[np.arange(120) // 3]) + 1000
+    ours = svm_scores(z, y, seed=0, folds=3, standardise=standardise, jobs=1)
+    assert ours.tolist() == by_grid_search(z, y, seed=0, folds=3, standardise=standardise)
+
+
+@pytest.mark.parametrize(("c", "value"), [("default", 1.0), (10, 10.0), (0.1, 0.1)])
+def test_a_given_c_is_used_as_it_is(c: Penalty, value: float) -> None:
+    z, y = embeddings()
+    expected = []
+    for train, test in StratifiedKFold(10, shuffle=True, random_state=1).split(z, y):
+        expected.append(100 * SVC(C=value).fit(z[train], y[train]).score(z[test], y[test]))
+    assert svm_scores(z, y, seed=1, c=c, standardise=False, jobs=1).tolist() == expected
+
+
+def test_equal_accuracies_choose_the_smallest_c() -> None:
+    table = np.full((5, 7), 0.5)
+    table[:, 2:5] = 0.75
+    assert svm._best(GRID, table) == GRID[2]
+    table[0, 4] = 0.8
+    assert svm._best(GRID, table) == GRID[4]
+
+
+def test_ties_but_for_rounding_are_settled_as_grid_search_settles_them() -> None:
+    rng = np.random.default_rng(0)
+    for fold in range(200):
+        row = rng.integers(15, 30, size=5) / 29
+        rows = np.array([rng.permutation(row) for _ in GRID])  # equal means, summed in different orders
+        assert (
+            svm._best(GRID, np.ascontiguousarray(rows.T))
+            == GRID[rankdata(-np.average(rows, axis=1), method="min").argmin()]
+        ), fold
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+@pytest.mark.parametrize("value", [0.0, 0.1, 7.0])
+def test_constant_embeddings_score_the_majority_class(value: float, standardise: bool) -> None:
+    y = np.repeat([0, 1], [60, 40])
+    scores = svm_scores(np.full((100, 96), value), y, seed=0, standardise=standardise, jobs=1)
+    assert scores.tolist() == [60.0] * 10
+
+
+def test_equal_rows_far_from_the_origin_have_kernel_one() -> None:
+    for kernel in svm._kernels(np.full((90, 96), 0.1), np.full((10, 96), 0.1)):
+        assert (kernel == 1).all()
+
+
+def test_random_labels_score_no_better_than_chance() -> None:
+    z, _ = embeddings(rows=200)
+    y = np.random.default_rng(5).permutation(np.arange(200) % 2)
+    assert svm_scores(z, y, seed=0, jobs=1).mean() < 60
+
+
+def test_c_is_chosen_without_the_held_out_rows() -> None:
+    z, y = embeddings()
+    train, test = next(StratifiedKFold(5, shuffle=True, random_state=0).split(z, y))
+    hidden_z, hidden_y = z.copy(), y.copy()
+    hidden_z[test], hidden_y[test] = np.nan, 1 - y[test]
+    for seen, hidden in zip(svm._inner_parts(z, y, train), svm._inner_parts(hidden_z, hidden_y, train), strict=True):
+        assert not set(np.concatenate(hidden[2:])) & set(test)
+        np.testing.assert_array_equal(svm._accuracies(*hidden, GRID, True), svm._accuracies(*seen, GRID, True))
+
+
+def test_held_out_rows_are_judged_one_by_one() -> None:
+    z, y = embeddings()
+    train, test = next(StratifiedKFold(5, shuffle=True, random_state=0).split(z, y))
+    together = svm._accuracies(z, y, train, test, GRID, True)
+    alone = [svm._accuracies(z, y, train, row, GRID, True) for row in test[:, None]]
+    np.testing.assert_allclose(np.mean(alone, axis=0), together, rtol=1e-12)
+
+
+def test_folds_in_parallel_score_as_one_by_one() -> None:
+    cases = [(*embeddings(seed=s), s) for s in range(2)]
+    together = svm_scores_many(cases, folds=3, jobs=2)
+    assert together.shape == (2, 3)
+    for (z, y, seed), scores in zip(cases, together, strict=True):
+        assert svm_scores(z, y, seed=seed, folds=3, jobs=1).tolist() == scores.tolist()
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_seed_other_folds() -> None:
+    z, y = embeddings()
+    first, again, other = (svm_scores(z, y, seed=s, c="default", jobs=1).tolist() for s in (0, 0, 1))
+    assert first == again != other
+
+
+def test_arguments_stay_as_they_were() -> None:
+    z, y = embeddings()
+    z.flags.writeable = y.flags.writeable = False
+    svm_scores(z, y, seed=0, c="default", standardise=False, jobs=1)
+
+
+def test_a_class_smaller_than_the_folds_is_named() -> None:
+    z, _ = embeddings(rows=40)
+    y = np.repeat([0, 3, 7], [20, 4, 16])
+    with pytest.raises(DataError, match=r"^class 3 has 4 members, fewer than 10 folds: lower folds or leave it out$"):
+        svm_scores(z, y, seed=0, jobs=1)
+
+
+def test_a_class_too_small_to_choose_c_is_named_and_a_given_c_goes_on() -> None:
+    z, _ = embeddings(rows=40)
+    y = np.repeat([0, 1], [34, 6])
+    with pytest.raises(DataError, match=r"^class 1 has 6 members, 4 of them in a training fold.* c=\"default\""):
+        svm_scores(z, y, seed=0, folds=3, jobs=1)
+    assert len(svm_scores(z, y, seed=0, folds=3, c="default", jobs=1)) == 3
+
+
+@pytest.mark.parametrize(
+    ("z", "y", "message"),
+    [
+        (np.ones((20, 2)), np.zeros(20, int), "all 20 labels are the same class"),
+        (np.ones((20, 2)), np.arange(19) % 2, "20 embeddings but labels of shape [19]"),
+        (np.ones(20), np.arange(20) % 2, "embeddings have shape [20]"),
+        (np.r_[np.ones((18, 2)), [[1, np.nan], [np.inf, -np.inf]]], np.arange(20) % 2, "2 of 20 embeddings"),
+    ],
+)
+def test_input_that_cannot_be_scored_is_refused_in_one_line(z: np.ndarray, y: np.ndarray, message: str) -> None:
+    with pytest.raises(DataError) as refused:
+        svm_scores(z, y, seed=0, jobs=1)
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("c", ["best", 0.0, -1.0, np.nan, np.inf])
+def test_an_impossible_c_is_refused(c: Penalty) -> None:
+    with pytest.raises(SettingError, match="^c is"):
+        svm_scores(*embeddings(), seed=0, c=c, jobs=1)
+
+
+def test_one_fold_is_refused() -> None:
+    with pytest.raises(SettingError, match="^folds is 1"):
+        svm_scores(*embeddings(), seed=0, folds=1, jobs=1)
