@@ -2,6 +2,10 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
+
+# Tests run in parallel processes: more threads than cores would only wait for each other.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

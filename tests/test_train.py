@@ -38,7 +38,9 @@ def test_training_stops_when_the_loss_stops_falling() -> None:
 def test_the_optimiser_steps_once_for_each_loss_that_is_yielded() -> None:
     method = Scripted(1.0, steps=3)
     list(pretrain(method, GRAPHS, TrainSettings(epochs=1, batch_size=10, lr=0.1)))
-    assert float(method.weight.detach()) == pytest.approx(1 - 3 * 0.1, abs=1e-4)  # Adam on a constant gradient moves by lr
+    assert float(method.weight.detach()) == pytest.approx(
+        1 - 3 * 0.1, abs=1e-4
+    )  # Adam on a constant gradient moves by lr
 
 
 def test_a_loss_that_is_not_finite_stops_with_a_hint() -> None:

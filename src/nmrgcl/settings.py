@@ -115,6 +115,8 @@ class Settings:
 
     def updated(self, values: Mapping[str, Any], *, source: str = "settings") -> "Settings":
         """These settings with some replaced; an unknown key or impossible value is an error."""
+        if not isinstance(values, Mapping):
+            raise SettingError(f"{source}: expected a table of settings")
         plain = self.to_dict()
         for key, value in _flatten(values):
             *groups, leaf = _find_key(key, source).split(".")

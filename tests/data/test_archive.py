@@ -3,7 +3,6 @@
 import gzip
 import io
 import lzma
-import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -127,7 +126,7 @@ def test_members_of_other_kinds_are_passed_over(tmp_path: Path) -> None:
     assert read_tu(path).name == "T"
 
 
-@pytest.mark.parametrize("content", [b"", b"1, 2\n", os.urandom(100).replace(b"P", b"")])
+@pytest.mark.parametrize("content", [b"", b"1, 2\n", bytes(range(255, 0, -1))])
 def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "T.zip").write_bytes(b"?" + content)
     assert "neither a folder nor" in refusal(tmp_path / "T.zip")

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 from nmrgcl.augment import AddEdges, Compose, DropEdges, DropNodes
 from nmrgcl.encode import GIN, pool
-from nmrgcl.encode.aggregate import neighbour_sum
+from nmrgcl.encode.aggregate import neighbour_sum, normalised_sum
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
-from tests.examples import one_graph, random_graphs, undirected
+from tests.examples import cycle, one_graph, random_graphs, undirected
 
 SIZES = [6, 1, 9, 4]
 
@@ -55,6 +55,27 @@ def test_added_edges_carry_messages() -> None:
     h = view.x.double()
     kept = torch.ones(view.num_nodes, dtype=torch.bool) if view.node_keep is None else view.node_keep
     torch.testing.assert_close(neighbour_sum(h, view)[kept], neighbour_sum(h[kept], view.compact()))
+
+
+@pytest.mark.parametrize("dropped", [3, 4])
+def test_the_five_node_example_of_the_paper(dropped: int) -> None:
+    """A cycle without node 4 (or 5), no activation, mean over what is left: (2 + √2)/8 · Σ kept x W."""
+    torch.manual_seed(0)
+    x, w = torch.randn(5, 3, dtype=torch.float64), torch.randn(3, 2, dtype=torch.float64)
+    keep = torch.arange(5) != dropped
+    for view in (cycle(5).keep_nodes(keep), cycle(5).keep_nodes(keep).compact()):
+        rows = x if view.masked else x[keep]
+        z = pool(normalised_sum(rows @ w, view, count_self=False), view, "mean")
+        torch.testing.assert_close(z[0], (2 + 2**0.5) / 8 * x[keep].sum(0) @ w, atol=1e-12, rtol=0)
+
+
+def test_normalised_sum_equals_pygs_gcn() -> None:
+    from torch_geometric.nn import GCNConv
+
+    graphs = random_graphs(SIZES, density=0.4)
+    conv = GCNConv(4, 6, bias=False)
+    expected = conv(graphs.x, graphs.edge_index)
+    torch.testing.assert_close(normalised_sum(conv.lin(graphs.x), graphs), expected, atol=1e-6, rtol=1e-5)
 
 
 class PyGGIN(nn.Module):

@@ -6,6 +6,7 @@ import urllib.request
 import zipfile
 from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError
 
 from nmrgcl.errors import DataError
 
@@ -39,6 +40,8 @@ def fetch_zip(url: str, target: Path) -> None:
         partial.chmod(0o644)
         os.replace(partial, target)
     except (OSError, HTTPException, ValueError) as error:
+        if isinstance(error, HTTPError):
+            error.close()  # it is also the open answer of the server
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(
             f"{target.stem}: the download failed ({reason}); get {url} elsewhere and place it as {target}"

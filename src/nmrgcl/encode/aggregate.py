@@ -23,6 +23,17 @@ def neighbour_sum(h: Tensor, graphs: Graphs, *, self_weight: float = 0.0) -> Ten
     return result
 
 
+def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Tensor:
+    """``D^{-1/2}(A + I)D^{-1/2} h``, ``[N, D]`` (Eq. 4).
+
+    ``D`` counts the self-loop in GCN's renormalisation. The paper's five-node example works out only with degrees
+    that do not count it, at least 1 each: ``count_self=False``.
+    """
+    degree = neighbour_sum(torch.ones_like(h[:, :1]), graphs)
+    scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
+    return scale * neighbour_sum(scale * h, graphs, self_weight=1.0)
+
+
 class _NeighbourSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, graphs: Graphs, weight: Tensor | None, self_weight: float) -> Tensor:

@@ -1,0 +1,168 @@
+"""The commands as a user types them, in a process of their own where it matters."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from nmrgcl.cli import main
+
+FAST = ["--set", "epochs=1", "--set", "encoder.units=4", "--seeds", "2", "--device", "cpu"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
+    """Standard output and error of ``nmrgcl arguments``, which must exit with ``code``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["nmrgcl", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+            raise SystemExit(0)
+    assert stopped.value.code in (code, None if code == 0 else code)
+    output = capsys.readouterr()
+    return output.out, output.err
+
+
+def write_tu(folder: Path, *, graphs: int = 30, **replaced: str) -> Path:
+    """A TU folder of three-node paths in two classes; ``replaced`` files have other contents."""
+    folder.mkdir()
+    files = {
+        "A": "".join(f"{3 * g + a}, {3 * g + b}\n" for g in range(graphs) for a, b in ((1, 2), (2, 1), (2, 3), (3, 2))),
+        "graph_indicator": "".join(f"{g + 1}\n" * 3 for g in range(graphs)),
+        "graph_labels": "".join(f"{g % 2}\n" for g in range(graphs)),
+        "node_labels": "".join(f"{g % 2}\n1\n0\n" for g in range(graphs)),
+        **replaced,
+    }
+    for name, text in files.items():
+        (folder / f"{folder.name}_{name}.txt").write_text(text)
+    return folder
+
+
+def test_pretrain_then_evaluate_prints_one_json_object_each(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out, err = run(capsys, "pretrain", "MUTAG", "--preset", "graphcl", *FAST, "--out", str(tmp_path / "r"), "--json")
+    made = json.loads(out)
+    assert [Path(m["folder"]).name for m in made["models"]] == ["seed-0", "seed-1"]
+    assert "epoch 1" in err
+    out, _ = run(capsys, "evaluate", str(tmp_path / "r"), "mutag", "--json", "--jobs", "1")
+    found = json.loads(out)
+    assert {"dataset", "protocol", "selection", "mean", "std", "scores", "folds", "untrained", "varied"} <= set(found)
+    assert (found["dataset"], found["protocol"], found["selection"], found["varied"]) == (
+        "MUTAG",
+        "svm",
+        "honest",
+        "model",
+    )
+    assert [len(row) for row in found["folds"]] == [10, 10]
+    assert found["mean"] == pytest.approx(sum(found["scores"]) / 2)
+    assert found["std"] == pytest.approx(abs(found["scores"][0] - found["scores"][1]) / 2**0.5)
+    assert set(found["untrained"]) == {"mean", "std", "scores"}
+    out, _ = run(capsys, "evaluate", str(tmp_path / "r"), "MUTAG", "--jobs", "1")
+    assert f"{found['mean']:.2f} ± {found['std']:.2f}" in out
+    assert "untrained" in out
+
+
+def test_a_tu_zip_of_ones_own_works_like_a_dataset(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = write_tu(tmp_path / "MINE")
+    with zipfile.ZipFile(tmp_path / "MINE.zip", "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, f"MINE/{file.name}")
+    run(capsys, "pretrain", str(tmp_path / "MINE.zip"), *FAST, "--out", str(tmp_path / "r"))
+    out, _ = run(capsys, "evaluate", str(tmp_path / "r"), str(folder), "--json", "--jobs", "1")
+    assert json.loads(out)["mean"] == 100.0  # the first node's label gives the class away
+
+
+def test_a_written_config_repeats_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run(capsys, "pretrain", "motifs", "--preset", "paper", *FAST, "--out", str(tmp_path / "a"))
+    again = ["--config", str(tmp_path / "a/settings.json"), "--seeds", "1", "--device", "cpu"]
+    run(capsys, "pretrain", "motifs", *again, "--out", str(tmp_path / "b"))
+    model = "seed-0/model.safetensors"
+    assert (tmp_path / "a" / model).read_bytes() == (tmp_path / "b" / model).read_bytes()
+
+
+BAD_INPUT = {
+    "unknown dataset": (["pretrain", "MUTAGG"], "MUTAG"),
+    "missing path": (["pretrain", "./nowhere/X"], "no such"),
+    "unknown method": (["pretrain", "MUTAG", "--method", "nmrgl"], "nmrgcl"),
+    "unknown preset": (["pretrain", "MUTAG", "--preset", "strongest"], "strong"),
+    "unknown setting": (["pretrain", "MUTAG", "--set", "epoch=3"], "epochs"),
+    "unknown view": (["pretrain", "MUTAG", "--set", 'views.first=[{name="DropNode"}]'], "DropNodes"),
+    "batch of one": (["pretrain", "MUTAG", "--set", "batch_size=1"], "at least 2"),
+    "no such features": (["pretrain", "MUTAG", "--set", "features=attributes"], "labels"),
+    "unknown device": (["pretrain", "MUTAG", "--device", "tpu"], "auto, cpu, cuda"),
+    "unknown encoder": (["pretrain", "MUTAG", "--set", "encoder.name=gine"], "gin"),
+    "node level": (["pretrain", "MUTAG", "--set", "level=node"], "level"),
+    "no run": (["evaluate", "nowhere", "MUTAG"], "no such run"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_is_one_line_and_exit_code_2(case: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments, word = BAD_INPUT[case]
+    extra = ["--out", str(tmp_path / "r")] if arguments[0] == "pretrain" else []
+    out, err = run(capsys, *arguments, *extra, code=2)
+    assert out == ""
+    assert err.startswith("nmrgcl: ")
+    assert err.count("\n") == 1
+    assert word in err
+    assert list(tmp_path.iterdir()) == []
+
+
+BAD_FILES = {
+    "truncated": ({"graph_indicator": "1\n1\n1\n"}, "MINE_graph_labels.txt, line 2"),
+    "edge outside": ({"A": "1, 2\n2, 1\n1, 91\n"}, "MINE_A.txt, line 3"),
+    "joins two graphs": ({"A": "1, 2\n3, 4\n"}, "MINE_A.txt, line 2"),
+    "not an integer": ({"node_labels": "0\nx\n" + "1\n" * 88}, "MINE_node_labels.txt, line 2"),
+    "not a number": ({"node_attributes": "0.5\nnan\n" + "1\n" * 88}, "MINE_node_attributes.txt, line 2"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_broken_file_is_named_with_its_line(case: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    replaced, word = BAD_FILES[case]
+    folder = write_tu(tmp_path / "MINE", **replaced)
+    _, err = run(capsys, "pretrain", str(folder), "--out", str(tmp_path / "r"), code=2)
+    assert word in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_one_graph_and_small_classes_are_explained(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lonely = write_tu(tmp_path / "LONELY", graphs=1)
+    _, err = run(capsys, "pretrain", str(lonely), "--out", str(tmp_path / "r"), code=2)
+    assert "at least two graphs" in err
+    rare = write_tu(tmp_path / "RARE", graph_labels="1\n" * 3 + "0\n" * 27)
+    run(capsys, "pretrain", str(rare), *FAST, "--out", str(tmp_path / "r"))
+    _, err = run(capsys, "evaluate", str(tmp_path / "r"), str(rare), code=2)
+    assert "class" in err
+    assert "fold" in err
+    assert err.count("\n") == 1
+
+
+def test_graphs_that_do_not_fit_the_model_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run(capsys, "pretrain", "MUTAG", *FAST, "--out", str(tmp_path / "r"))
+    other = write_tu(tmp_path / "OTHER", node_labels="77\n" * 90)
+    _, err = run(capsys, "evaluate", str(tmp_path / "r"), str(other), code=2)
+    assert "77" in err
+    assert err.count("\n") == 1
+
+
+def test_a_second_run_in_the_same_folder_needs_permission(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    command = ["pretrain", "motifs", *FAST, "--out", str(tmp_path / "r")]
+    run(capsys, *command)
+    _, err = run(capsys, *command, code=2)
+    assert "--overwrite" in err
+    run(capsys, *command, "--overwrite")
+
+
+def test_help_does_not_load_torch() -> None:
+    code = "import sys, nmrgcl.cli; assert 'torch' not in sys.modules and 'sklearn' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("command", [[], ["pretrain"], ["evaluate"]])
+def test_every_command_explains_itself_with_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, *command, "--help")
+    assert "Usage" in out
+    assert not command or f"nmrgcl {command[0]}" in out

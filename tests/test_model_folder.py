@@ -1,0 +1,155 @@
+"""Model and run folders: what is written is read back exactly, what was touched is refused."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmrgcl import atomic
+from nmrgcl.checksums import write_checksums
+from nmrgcl.data import load
+from nmrgcl.errors import ModelError, SettingError
+from nmrgcl.model_folder import load_model
+from nmrgcl.run import evaluate_run, find_models, pretrain_seeds
+from nmrgcl.settings import Settings, resolve
+
+CPU = torch.device("cpu")
+
+
+def small(*assignments: str) -> Settings:
+    return resolve("graphcl", assignments=["epochs=2", "encoder.layers=2", "encoder.units=4", *assignments])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "motifs"
+    list(pretrain_seeds(load("motifs"), small(), seeds=range(2), out=out, device=CPU))
+    return out
+
+
+@pytest.fixture
+def copy(run: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run, tmp_path / "copy"))
+
+
+def test_a_run_holds_a_model_a_seed_with_settings_and_metrics(run: Path) -> None:
+    assert sorted(p.name for p in run.iterdir()) == ["seed-0", "seed-1", "settings.json"]
+    assert resolve(config=run / "settings.json") == small()
+    for seed, folder in enumerate(find_models(run)):
+        model = load_model(folder)
+        assert model.settings == small(f"seed={seed}")
+        assert resolve(config=folder / "config.json") == model.settings
+        lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        assert [line["epoch"] for line in lines] == [1, 2]
+        assert all(line["loss"] > 0 and line["graphs_per_second"] > 0 for line in lines)
+        assert lines[-1]["effective_rank"] >= 1
+
+
+def test_a_seed_repeats_byte_for_byte(run: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    list(pretrain_seeds(load("motifs"), small(), seeds=[1], out=again, device=CPU))
+    model = "seed-1/model.safetensors"
+    assert (again / model).read_bytes() == (run / model).read_bytes()
+
+
+def test_an_interrupted_seed_leaves_nothing(tmp_path: Path) -> None:
+    steps = pretrain_seeds(load("motifs"), small(), seeds=range(2), out=tmp_path / "run", device=CPU)
+    assert isinstance(steps, Iterator)
+    next(steps)
+    steps.close()  # type: ignore[attr-defined]
+    assert [p.name for p in (tmp_path / "run").iterdir()] == ["settings.json"]
+
+
+def test_an_earlier_run_is_kept_unless_it_may_go(copy: Path) -> None:
+    before = (copy / "seed-0/config.json").read_bytes()
+    with pytest.raises(SettingError, match="--overwrite"):
+        list(pretrain_seeds(load("motifs"), small(), seeds=[0], out=copy, device=CPU))
+    assert (copy / "seed-0/config.json").read_bytes() == before
+    list(pretrain_seeds(load("motifs"), small("epochs=1"), seeds=[0], out=copy, device=CPU, overwrite=True))
+    assert sorted(p.name for p in copy.iterdir()) == ["seed-0", "settings.json"]
+
+
+def test_a_folder_with_other_things_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(SettingError, match="holds no run"):
+        list(pretrain_seeds(load("motifs"), small(), seeds=[0], out=tmp_path, device=CPU, overwrite=True))
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "metrics.jsonl"])
+def test_a_changed_byte_is_noticed(copy: Path, name: str) -> None:
+    file = copy / "seed-0" / name
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(ModelError, match=f"{name}: checksum"):
+        load_model(copy / "seed-0")
+
+
+def test_missing_pieces_are_named(copy: Path) -> None:
+    (copy / "seed-0/model.safetensors").unlink()
+    with pytest.raises(ModelError, match="model.safetensors: missing"):
+        load_model(copy / "seed-0")
+    (copy / "seed-1/SHA256SUMS").unlink()
+    with pytest.raises(ModelError, match="SHA256SUMS"):
+        load_model(copy / "seed-1")
+    with pytest.raises(ModelError, match="no such run"):
+        find_models(copy / "nowhere")
+    (copy / "empty").mkdir()
+    with pytest.raises(ModelError, match="holds no models"):
+        find_models(copy / "empty")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": 99},
+        {"settings": {"encoder": {"units": 5}}},
+        {"settings": {"epoch": 3}},
+        {"features": {"kind": "labels"}},
+        {"settings": []},
+        {"features": None},
+    ],
+)
+def test_a_config_that_does_not_fit_is_refused_even_with_fresh_checksums(copy: Path, change: dict[str, object]) -> None:
+    folder = copy / "seed-0"
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **change}))
+    write_checksums(folder)
+    with pytest.raises(Exception) as caught:
+        load_model(folder)
+    assert type(caught.value).__module__ == "nmrgcl.errors"
+    assert "\n" not in str(caught.value)
+
+
+def test_one_model_is_judged_on_several_fold_seeds_and_several_models_on_their_own(run: Path) -> None:
+    data = load("motifs")
+    several = evaluate_run(run, data, device=CPU, jobs=1, overrides=["svm.c=default"]).to_dict()
+    assert several["varied"] == "model"
+    assert len(several["scores"]) == 2
+    one = evaluate_run(run / "seed-0", data, device=CPU, jobs=1, fold_seeds=3, overrides=["c=default"]).to_dict()
+    assert one["varied"] == "folds"
+    assert len(one["scores"]) == 3
+    assert [len(row) for row in one["folds"]] == [10] * 3
+    assert one["folds"][0] == several["folds"][0]
+    with pytest.raises(SettingError, match="svm"):
+        evaluate_run(run, data, device=CPU, overrides=["epochs=3"])
+
+
+def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
+    atomic.write_text(tmp_path / "a.txt", "one")
+    with pytest.raises(UnicodeEncodeError):
+        atomic.write_text(tmp_path / "a.txt", "two \udcff")
+    assert (tmp_path / "a.txt").read_text() == "one"
+
+    def fail() -> None:
+        with atomic.new_folder(tmp_path / "folder") as folder:
+            (folder / "half").write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
