@@ -47,8 +47,8 @@ def _table(found: "Judgement") -> str:
     scaled = "standardised" if found.svm.standardise else "raw"
     return "\n".join(
         [
-            f"{found.dataset}, {found.features} features: accuracy in %, RBF SVM, {scaled} embeddings, C by {found.svm.c},",
-            f"{folds}-fold, {n} {varied}, mean ± sample standard deviation",
+            f"{found.dataset} with {found.features} features: accuracy in %, mean ± sample standard deviation",
+            f"RBF SVM on {scaled} embeddings, C: {found.svm.c}; {folds} folds × {n} {varied}; honest selection",
             f"  {found.method:<10} {_row(found.trained)}",
             f"  {'untrained':<10} {_row(found.untrained)}",
         ]
