@@ -204,7 +204,10 @@ class Graphs:
         return replace(self, node_keep=keep if self.node_keep is None else self.node_keep & keep)
 
     def keep_edges(self, keep: Tensor, added_keep: Tensor | None = None) -> "Graphs":
-        """Remove the edges where ``keep`` ([E], bool) is false; likewise ``added_keep`` for added edges."""
+        """Remove the edges where ``keep`` ([E], bool) is false; likewise ``added_keep`` for added edges.
+
+        Both directions of an undirected edge must fare alike: ``keep`` equals ``keep[pair]``.
+        """
         keep = keep if self.edge_keep is None else self.edge_keep & keep
         if self.added_keep is not None and added_keep is not None:
             added_keep = self.added_keep & added_keep

@@ -110,12 +110,13 @@ def pretrain_seeds(
     settings: Settings,
     *,
     seeds: Sequence[int],
-    out: Path,
+    out: Path | str,
     device: torch.device,
     track_every: int = 10,
     overwrite: bool = False,
 ) -> Iterator[Progress]:
     """Pre-train one model a seed into ``out/seed-…``, yielding after each epoch; each folder appears complete."""
+    out = Path(out)
     features = choose_features(dataset, settings.data.features, settings.data.max_degree)
     graphs = apply_features(dataset, features).to(device)
     if graphs.num_graphs < 2:
@@ -138,7 +139,7 @@ def pretrain_seeds(
 
 
 def evaluate_run(
-    run: Path,
+    run: Path | str,
     dataset: Dataset,
     *,
     device: torch.device,
@@ -150,7 +151,7 @@ def evaluate_run(
 
     A run of one model is judged on the folds of ``fold_seeds`` seeds instead.
     """
-    models = [load_model(folder) for folder in find_models(run)]
+    models = [load_model(folder) for folder in find_models(Path(run))]
     seeds = [model.settings.seed for model in models]
     varied = "model" if len(models) > 1 else "folds"
     if varied == "folds":
