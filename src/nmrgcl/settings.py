@@ -21,7 +21,7 @@ class DataSettings:
     """Which node features are used."""
 
     features: Literal["auto", "labels", "attributes", "constant", "degree"] = "auto"
-    max_degree: int = field(default=400, metadata={"min": 1})
+    max_degree: int = field(default=32, metadata={"min": 1})
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,10 @@ class TrainSettings:
 
 @dataclass(frozen=True)
 class SVMSettings:
-    """The judge: ``c`` by an inner grid or 1; ``standardise`` fits a scaler on each training fold."""
+    """The judge: ``c`` by an inner grid or 1, over ``inner`` folds; ``standardise`` fits a scaler on training rows."""
 
     c: Literal["grid", "default"] = "grid"
+    inner: Literal["shuffled", "in_order"] = "shuffled"
     standardise: bool = True
     folds: int = field(default=10, metadata={"min": 2})
 

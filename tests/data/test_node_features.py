@@ -52,7 +52,7 @@ def test_auto_takes_labels_then_attributes_then_degrees(tmp_path: Path) -> None:
     data = read_tu(write_tu(tmp_path / "a", node_labels=None))
     assert choose_features(data).kind == "attributes"
     data = read_tu(write_tu(tmp_path / "b", node_labels=None, node_attributes=None))
-    assert choose_features(data) == FeatureSpec("degree", 401, max_degree=400)
+    assert choose_features(data) == FeatureSpec("degree", 33, max_degree=32)
     with pytest.raises(DataError, match="T: has no node labels; available features: constant, degree"):
         choose_features(data, "labels")
 

@@ -19,9 +19,12 @@ def embeddings(rows: int = 150, classes: int = 2, seed: int = 0) -> tuple[np.nda
     return np.maximum(hidden @ rng.normal(size=(6, 20)), 0) * np.geomspace(0.1, 30, 20), y
 
 
-def by_grid_search(z: np.ndarray, y: np.ndarray, *, seed: int, folds: int, standardise: bool) -> list[float]:
+def by_grid_search(
+    z: np.ndarray, y: np.ndarray, *, seed: int, folds: int, standardise: bool, shuffled: bool = False
+) -> list[float]:
     pipeline, name = (make_pipeline(StandardScaler(), SVC()), "svc__C") if standardise else (SVC(), "C")
-    search = GridSearchCV(pipeline, {name: GRID}, cv=5)
+    cut = StratifiedKFold(5, shuffle=True, random_state=seed) if shuffled else 5
+    search = GridSearchCV(pipeline, {name: GRID}, cv=cut)
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(z, y)
     return [100 * search.fit(z[train], y[train]).score(z[test], y[test]) for train, test in splits]
 
@@ -35,6 +38,18 @@ def test_every_fold_scores_as_with_grid_search(classes: int, dtype: type, standa
     ours = svm_scores(z, y, seed=3, folds=4, standardise=standardise, jobs=1)
     assert ours.tolist() == by_grid_search(z, y, seed=3, folds=4, standardise=standardise)
     assert len(set(ours)) > 1
+
+
+def test_shuffled_inner_folds_score_as_with_grid_search_over_the_same_folds() -> None:
+    z, y = embeddings()
+    order = np.lexsort((z[:, 0], y))  # an order that means something
+    z, y = z[order], y[order]
+    differ = 0
+    for seed in range(4):
+        shuffled = svm_scores(z, y, seed=seed, folds=4, inner="shuffled", jobs=1).tolist()
+        assert shuffled == by_grid_search(z, y, seed=seed, folds=4, standardise=True, shuffled=True)
+        differ += shuffled != svm_scores(z, y, seed=seed, folds=4, jobs=1).tolist()
+    assert differ
 
 
 @pytest.mark.parametrize("standardise", [True, False])
@@ -92,12 +107,14 @@ def test_random_labels_score_no_better_than_chance() -> None:
     assert svm_scores(z, y, seed=0, jobs=1).mean() < 60
 
 
-def test_c_is_chosen_without_the_held_out_rows() -> None:
+@pytest.mark.parametrize("seed", [None, 0])
+def test_c_is_chosen_without_the_held_out_rows(seed: int | None) -> None:
     z, y = embeddings()
     train, test = next(StratifiedKFold(5, shuffle=True, random_state=0).split(z, y))
     hidden_z, hidden_y = z.copy(), y.copy()
     hidden_z[test], hidden_y[test] = np.nan, 1 - y[test]
-    for seen, hidden in zip(svm._inner_parts(z, y, train), svm._inner_parts(hidden_z, hidden_y, train), strict=True):
+    parts = (svm._inner_parts(z, y, train, seed), svm._inner_parts(hidden_z, hidden_y, train, seed))
+    for seen, hidden in zip(*parts, strict=True):
         assert not set(np.concatenate(hidden[2:])) & set(test)
         np.testing.assert_array_equal(svm._accuracies(*hidden, GRID, True), svm._accuracies(*seen, GRID, True))
 

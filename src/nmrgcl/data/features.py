@@ -74,7 +74,7 @@ class FeatureSpec:
         return cls(kind, width, max_degree, labels)  # type: ignore[arg-type]
 
 
-def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 400) -> FeatureSpec:
+def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 32) -> FeatureSpec:
     """The features of a kind for this dataset; ``auto`` takes labels, else attributes, else degrees."""
     available = _available(dataset)
     if kind == "auto":

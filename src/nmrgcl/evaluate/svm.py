@@ -23,6 +23,7 @@ INNER_FOLDS = 5
 LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
 
 Penalty = Literal["grid", "default"] | float
+Inner = Literal["in_order", "shuffled"]
 
 
 def svm_scores(
@@ -33,6 +34,7 @@ def svm_scores(
     folds: int = 10,
     c: Penalty = "grid",
     standardise: bool = True,
+    inner: Inner = "in_order",
     jobs: int = -1,
 ) -> np.ndarray:
     """Accuracy in percent on each held-out fold, ``[folds]``, of embeddings ``z`` ``[B, D]`` with labels ``y`` ``[B]``.
@@ -45,9 +47,13 @@ def svm_scores(
         c: "grid" chooses from ``GRID`` by cross-validation inside the training folds, the smallest of equals;
             "default" is 1; a number is taken as it is.
         standardise: bring each column to mean 0 and variance 1 as measured on the training rows.
+        inner: how the folds that choose C are cut: "in_order" as ``GridSearchCV(cv=5)`` does; "shuffled" by the seed,
+            as ``GridSearchCV(cv=StratifiedKFold(5, shuffle=True, random_state=seed))`` does. Where rows stand in a
+            meaningful order, as the molecules of NCI1 do, in-order folds differ from the folds that are judged, and
+            C is chosen for a harder problem than the one it is used on.
         jobs: processes, -1 for one a core; 1 stays in this process.
     """
-    return svm_scores_many([(z, y, seed)], folds=folds, c=c, standardise=standardise, jobs=jobs)[0]
+    return svm_scores_many([(z, y, seed)], folds=folds, c=c, standardise=standardise, inner=inner, jobs=jobs)[0]
 
 
 def svm_scores_many(
@@ -56,27 +62,27 @@ def svm_scores_many(
     folds: int = 10,
     c: Penalty = "grid",
     standardise: bool = True,
+    inner: Inner = "in_order",
     jobs: int = -1,
 ) -> np.ndarray:
     """``svm_scores`` of many ``(z, y, seed)``, ``[S, folds]``; all their parts run in parallel."""
     values = _candidates(c)
     for z, y, _ in cases:
         _check(z, y, folds, inner=len(values) > 1)
-    outer = [
-        (z, y, train, test)
-        for z, y, seed in cases
-        for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y)
-    ]
+    outer, seeds = [], []
+    for z, y, seed in cases:
+        outer += [(z, y, *cut) for cut in StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y)]
+        seeds += [seed if inner == "shuffled" else None] * folds
     # Within one pool, joblib writes each large array to shared memory once and hands out the mapping.
     with Parallel(n_jobs=jobs) as pool:
         if len(values) == 1:
             chosen = list(values) * len(outer)
         else:
-            inner = [part for z, y, train, _ in outer for part in _inner_parts(z, y, train)]
-            found = pool(delayed(_accuracies)(*part, values, standardise) for part in inner)
+            parts = [p for (z, y, train, _), s in zip(outer, seeds, strict=True) for p in _inner_parts(z, y, train, s)]
+            found = pool(delayed(_accuracies)(*part, values, standardise) for part in parts)
             chosen = [_best(values, table) for table in np.reshape(found, (len(outer), INNER_FOLDS, len(values)))]
-        parts = zip(outer, chosen, strict=True)
-        scores = pool(delayed(_accuracies)(*part, (value,), standardise) for part, value in parts)
+        judged = zip(outer, chosen, strict=True)
+        scores = pool(delayed(_accuracies)(*part, (value,), standardise) for part, value in judged)
     return 100 * np.reshape(scores, (len(cases), folds))
 
 
@@ -113,11 +119,12 @@ def _kernels(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _inner_parts(
-    z: np.ndarray, y: np.ndarray, train: np.ndarray
+    z: np.ndarray, y: np.ndarray, train: np.ndarray, seed: int | None
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """The training rows cut again, so that C is chosen without a look at the held-out ones."""
+    """The training rows cut again, in order or by ``seed``, so that C is chosen without a look at the held-out ones."""
     labels = y[train]
-    return [(z, y, train[a], train[b]) for a, b in StratifiedKFold(INNER_FOLDS).split(labels, labels)]
+    cut = StratifiedKFold(INNER_FOLDS, shuffle=seed is not None, random_state=seed).split(labels, labels)
+    return [(z, y, train[a], train[b]) for a, b in cut]
 
 
 def _best(values: Sequence[float], accuracies: np.ndarray) -> float:
