@@ -44,9 +44,8 @@ def _wide(z: Tensor) -> Tensor:
 def _mask_own_pair(similarity: Tensor, rows: Tensor) -> Tensor:
     """Both views of a row's own graph are no negatives; ``similarity``: ``[len(rows), 2B]``, changed in place."""
     both = similarity.shape[1]
-    place = torch.arange(rows.shape[0], device=rows.device)
     own = torch.stack([rows, (rows + both // 2) % both], 1)
-    return similarity.index_put_((place[:, None], own), similarity.new_tensor(-torch.inf))
+    return similarity.scatter_(1, own, -torch.inf)
 
 
 class _StreamedNegatives(torch.autograd.Function):

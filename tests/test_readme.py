@@ -1,0 +1,30 @@
+"""Every figure in the README is one that a command printed into ``results/`` or ``benchmarks/results/``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+CORE = sorted((ROOT / "results" / "core").glob("*.json"))
+
+
+@pytest.mark.parametrize("file", CORE, ids=lambda p: p.stem)
+def test_accuracies_are_those_of_the_result_files(file: Path) -> None:
+    found = json.loads(file.read_text())
+    row = next(line for line in README if line.startswith(f"| {found['dataset']} |") and f"`{found['preset']}`" in line)
+    for scores in (found, found["untrained"]):
+        assert f"{scores['mean']:.2f} ± {scores['std']:.2f}" in row
+
+
+def test_every_row_of_accuracies_has_a_result_file() -> None:
+    assert sum(" ± " in line and line.startswith("| ") for line in README) == len(CORE) > 0
+
+
+def test_speed_is_that_of_the_benchmark_file() -> None:
+    rows = json.loads((ROOT / "benchmarks" / "results" / "epoch.json").read_text())["rows"]
+    for row in rows:
+        cells = [f"{row['seconds'][k]:.3f} s ({row['ratio to floor'][k]:.2f}×)" for k in row["seconds"] if k != "floor"]
+        expected = f"| {row['dataset']} | {row['seconds']['floor']:.3f} s | {' | '.join(cells)} |"
+        assert expected in README
