@@ -5,9 +5,6 @@ from collections.abc import Iterator
 
 from nmrgcl.run import Progress
 
-LINES = 5
-"""Plain lines a seed."""
-
 
 def show_epochs(steps: Iterator[Progress], *, total: int, title: str) -> dict[int, Progress]:
     """Follow ``steps`` to their end; returns each seed's last epoch."""

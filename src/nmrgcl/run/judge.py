@@ -1,0 +1,127 @@
+"""Models → scores, beside the encoders they started from."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import apply_features
+from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.evaluate.svm import svm_scores_many
+from nmrgcl.methods import build_method
+from nmrgcl.model_folder import load_model
+from nmrgcl.run.embed import embed_all
+from nmrgcl.settings import Settings, SVMSettings, parse_assignments
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Accuracies in percent: ``[seeds, folds]``."""
+
+    folds: np.ndarray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Mean and sample standard deviation over seeds, and the seeds themselves."""
+        seeds = self.folds.mean(1)
+        spread = float(seeds.std(ddof=1)) if len(seeds) > 1 else 0.0
+        return {"mean": float(seeds.mean()), "std": spread, "scores": seeds.tolist()}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What ``evaluate`` found."""
+
+    dataset: str
+    trained: Scores
+    untrained: Scores
+    varied: str
+    method: str
+    features: str
+    svm: SVMSettings
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that ``evaluate --json`` prints."""
+        return {
+            "dataset": self.dataset,
+            "method": self.method,
+            "features": self.features,
+            "protocol": "svm",
+            "selection": "honest",
+            "svm": asdict(self.svm),
+            **self.trained.to_dict(),
+            "folds": self.trained.folds.tolist(),
+            "untrained": self.untrained.to_dict(),
+            "varied": self.varied,
+        }
+
+
+def evaluate_run(
+    run: Path | str,
+    dataset: Dataset,
+    *,
+    device: torch.device,
+    fold_seeds: int = 5,
+    overrides: Sequence[str] = (),
+    jobs: int = 0,
+) -> Judgement:
+    """Judge every model of a run beside the encoder it started from, each on its own seed's folds.
+
+    A run of one model is judged on the folds of ``fold_seeds`` seeds instead.
+    """
+    models = [load_model(folder) for folder in find_models(Path(run))]
+    seeds = [model.settings.seed for model in models]
+    varied = "model" if len(models) > 1 else "folds"
+    if varied == "folds":
+        seeds = list(range(fold_seeds))
+        models = models * fold_seeds
+    svm = _judge_settings(models[0].settings, overrides).svm
+    if dataset.graphs.y is None:
+        raise DataError(f"{dataset.name}: has no graph labels, so there is nothing to judge against")
+    y = dataset.graphs.y.numpy()
+    embedded: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    for model in models:
+        if id(model) not in embedded:
+            graphs = apply_features(dataset, model.features).to(device)
+            fresh = build_method(replace(model.settings, method="untrained"), model.features.width)
+            embedded[id(model)] = (
+                embed_all(model.method.to(device), graphs).cpu().numpy(),
+                embed_all(fresh.to(device), graphs).cpu().numpy(),
+            )
+    cells = [(embedded[id(m)][kind], y, seed) for kind in (0, 1) for m, seed in zip(models, seeds, strict=True)]
+    scores = svm_scores_many(cells, **asdict(svm), jobs=jobs or -1)
+    half = len(seeds)
+    first = models[0]
+    return Judgement(
+        dataset.name,
+        Scores(scores[:half]),
+        Scores(scores[half:]),
+        varied,
+        first.settings.method,
+        first.features.kind,
+        svm,
+    )
+
+
+def find_models(run: Path) -> list[Path]:
+    """The model folders of a run, by seed; a model folder is a run of one."""
+    if (run / "config.json").exists():
+        return [run]
+    if not run.is_dir():
+        raise ModelError(f"{run}: no such run or model folder; make one with nmrgcl pretrain")
+    numbers = sorted(int(m[1]) for p in run.iterdir() if (m := re.fullmatch(r"seed-(\d+)", p.name)))
+    if not numbers:
+        raise ModelError(f"{run}: holds no models (seed-0, seed-1, …); make a run with nmrgcl pretrain")
+    return [run / f"seed-{number}" for number in numbers]
+
+
+def _judge_settings(settings: Settings, overrides: Sequence[str]) -> Settings:
+    values = parse_assignments(overrides)
+    for key in values:
+        if not key.startswith("svm.") and key not in asdict(settings.svm):
+            raise SettingError(f"--set {key}: evaluate takes svm.* settings only; the model's own are fixed")
+    return settings.updated(values, source="--set")

@@ -1,0 +1,19 @@
+"""Settings: strict on the way in, complete on the way out.
+
+Resolved settings are valid input again: ``Settings.from_dict(settings.to_dict()) == settings``.
+"""
+
+from nmrgcl.settings.schema import Settings, SVMSettings, TrainSettings, setting_keys
+from nmrgcl.settings.sources import load_preset, parse_assignments, preset_names, read_config, resolve
+
+__all__ = [
+    "SVMSettings",
+    "Settings",
+    "TrainSettings",
+    "load_preset",
+    "parse_assignments",
+    "preset_names",
+    "read_config",
+    "resolve",
+    "setting_keys",
+]

@@ -1,0 +1,77 @@
+"""Strict reading: a value of the right kind under a key that exists, or one line saying what would be right."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from nmrgcl.errors import SettingError, nearest
+
+ViewChoices = tuple[dict[str, Any], ...]
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested values under dotted keys."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def find_key(key: str, known: Sequence[str], source: str) -> str:
+    """The full dotted key that ``key`` names, by itself if only one setting ends so."""
+    if key in known:
+        return key
+    matches = [k for k in known if k.rpartition(".")[2] == key]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise SettingError(f"{source}: {key!r} could be {' or '.join(matches)}; write one of them in full")
+    leaves = {k.rpartition(".")[2] for k in known}
+    raise SettingError(f"{source}: unknown setting {key!r}; {nearest(key, known if '.' in key else {*known, *leaves})}")
+
+
+def build(kind: type, values: Mapping[str, Any], source: str, prefix: str = "") -> Any:
+    """A dataclass of type ``kind`` from complete nested values."""
+    hints = get_type_hints(kind)
+    built: dict[str, Any] = {}
+    for f in fields(kind):
+        key, value = f"{prefix}{f.name}", values[f.name]
+        if is_dataclass(hints[f.name]):
+            built[f.name] = build(hints[f.name], value, source, f"{key}.")
+        else:
+            built[f.name] = _check(key, value, hints[f.name], f.metadata, source)
+    return kind(**built)
+
+
+def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: str) -> Any:
+    """``value`` as the type that ``hint`` asks for, or one line saying what would be right."""
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        if value not in choices:
+            raise SettingError(f"{source}: {key} = {value!r}; {nearest(str(value), choices)}")
+        return value
+    if hint == ViewChoices:
+        return _check_views(key, value, source)
+    if hint is bool or hint is str:
+        if not isinstance(value, hint):
+            raise SettingError(f"{source}: {key} = {value!r} must be {'true or false' if hint is bool else 'a word'}")
+        return value
+    accepted: Any = int if hint is int else int | float
+    if isinstance(value, bool) or not isinstance(value, accepted):
+        raise SettingError(f"{source}: {key} = {value!r} must be a {'whole ' if hint is int else ''}number")
+    if not value == value or value in (float("inf"), float("-inf")):
+        raise SettingError(f"{source}: {key} = {value!r} must be finite")
+    if "min" in limits and value < limits["min"]:
+        raise SettingError(f"{source}: {key} = {value!r} must be at least {limits['min']}")
+    if "above" in limits and value <= limits["above"]:
+        raise SettingError(f"{source}: {key} = {value!r} must be above {limits['above']}")
+    return hint(value)
+
+
+def _check_views(key: str, value: Any, source: str) -> ViewChoices:
+    if isinstance(value, str):
+        value = [{"name": value}]  # --set views.first=DropNodes
+    if not isinstance(value, list | tuple) or not all(isinstance(v, dict) and "name" in v for v in value):
+        raise SettingError(f'{source}: {key} must be a list of views such as [{{name = "DropNodes", p = 0.2}}]')
+    return tuple(dict(v) for v in value)

@@ -1,0 +1,127 @@
+"""Every setting of a run as frozen dataclasses."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from nmrgcl.errors import SettingError
+from nmrgcl.settings.check import ViewChoices, build, find_key, flatten
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """Which node features are used."""
+
+    features: Literal["auto", "labels", "attributes", "constant", "degree"] = "auto"
+    max_degree: int = field(default=32, metadata={"min": 1})
+
+
+@dataclass(frozen=True)
+class ViewSettings:
+    """The two views; several choices mean that each graph draws one of them."""
+
+    first: ViewChoices = ({"name": "DropNodes", "p": 0.2},)
+    second: ViewChoices = ({"name": "DropNodes", "p": 0.2},)
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """The network that is kept."""
+
+    name: str = "gin"
+    layers: int = field(default=3, metadata={"min": 1})
+    units: int = field(default=32, metadata={"min": 1})
+    pool: Literal["sum", "mean", "max"] = "sum"
+
+
+@dataclass(frozen=True)
+class HeadSettings:
+    """The projection head; 0 units: as wide as the representation."""
+
+    units: int = field(default=0, metadata={"min": 0})
+
+
+@dataclass(frozen=True)
+class RemovalSettings:
+    """What is removed from the positive pair (Eq. 13)."""
+
+    kind: Literal["none", "non_maximum", "both", "random", "non_minimum", "learned"] = "non_maximum"
+    delta: float = field(default=0.7, metadata={"min": 0})
+    where: Literal["projection", "representation"] = "projection"
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """The objective."""
+
+    name: Literal["infonce", "graphcl"] = "infonce"
+    tau: float = field(default=0.2, metadata={"above": 0})
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """The loop; ``patience`` epochs without a lower loss end it (0: never)."""
+
+    epochs: int = field(default=20, metadata={"min": 0})
+    batch_size: int = field(default=128, metadata={"min": 2})
+    lr: float = field(default=1e-3, metadata={"above": 0})
+    patience: int = field(default=0, metadata={"min": 0})
+    precision: Literal["float32", "tf32", "bf16"] = "float32"
+    deterministic: bool = False
+
+
+@dataclass(frozen=True)
+class SVMSettings:
+    """The judge: ``c`` by an inner grid or 1, over ``inner`` folds; ``standardise`` fits a scaler on training rows."""
+
+    c: Literal["grid", "default"] = "grid"
+    inner: Literal["shuffled", "in_order"] = "shuffled"
+    standardise: bool = True
+    folds: int = field(default=10, metadata={"min": 2})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All of a run."""
+
+    method: str = "nmrgcl"
+    seed: int = field(default=0, metadata={"min": 0})
+    level: Literal["graph", "node"] = "graph"
+    data: DataSettings = DataSettings()
+    views: ViewSettings = ViewSettings()
+    encoder: EncoderSettings = EncoderSettings()
+    head: HeadSettings = HeadSettings()
+    removal: RemovalSettings = RemovalSettings()
+    loss: LossSettings = LossSettings()
+    train: TrainSettings = TrainSettings()
+    svm: SVMSettings = SVMSettings()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested plain values, ready for JSON."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any], *, source: str = "settings") -> "Settings":
+        """Settings from nested or dotted keys; what is not named keeps its default."""
+        return Settings().updated(values, source=source)
+
+    def updated(self, values: Mapping[str, Any], *, source: str = "settings") -> "Settings":
+        """These settings with some replaced; an unknown key or impossible value is an error."""
+        if not isinstance(values, Mapping):
+            raise SettingError(f"{source}: expected a table of settings")
+        plain = self.to_dict()
+        for key, value in flatten(values):
+            *groups, leaf = find_key(key, setting_keys(), source).split(".")
+            target = plain
+            for group in groups:
+                target = target[group]
+            target[leaf] = value
+        built: Settings = build(Settings, plain, source)
+        return built
+
+
+def setting_keys() -> list[str]:
+    """All dotted keys."""
+    return [key for key, _ in flatten(asdict(Settings()))]

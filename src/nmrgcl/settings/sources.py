@@ -1,0 +1,86 @@
+"""Where settings come from: presets, files and ``key=value`` assignments, the later over the earlier."""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nmrgcl.errors import SettingError, nearest
+from nmrgcl.settings.check import flatten
+from nmrgcl.settings.schema import Settings
+
+
+def resolve(
+    preset: str | None = None,
+    config: Path | None = None,
+    assignments: Sequence[str] = (),
+    *,
+    method: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Defaults, then ``preset``, then ``config``, then what the method ``fixed``, then ``key=value`` assignments."""
+    settings = Settings()
+    if preset is not None:
+        settings = settings.updated(load_preset(preset), source=f"preset {preset}")
+    if config is not None:
+        settings = settings.updated(read_config(config), source=str(config))
+    if method is not None:
+        settings = settings.updated({"method": method})
+    settings = settings.updated(fixed or {})
+    settings = settings.updated(parse_assignments(assignments), source="--set")
+    plain = dict(flatten(settings.to_dict()))
+    for key, value in (fixed or {}).items():
+        if plain[key] != value:
+            raise SettingError(
+                f"method {settings.method} means {key} = {value!r}; leave {key} out or change the method"
+            )
+    return settings
+
+
+def preset_names() -> list[str]:
+    """The presets inside the package."""
+    return sorted(p.name.removesuffix(".toml") for p in _presets().iterdir() if p.name.endswith(".toml"))
+
+
+def load_preset(name: str) -> dict[str, Any]:
+    """The values that a preset sets."""
+    if name not in preset_names():
+        raise SettingError(f"unknown preset {name!r}; {nearest(name, preset_names())}")
+    return tomllib.loads(_presets().joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Settings from a TOML or JSON file, or from the ``config.json`` of a model folder."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise SettingError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingError(f"{path}: not valid {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
+    if isinstance(values, dict) and isinstance(values.get("settings"), dict):
+        values = values["settings"]
+    if not isinstance(values, dict):
+        raise SettingError(f"{path}: expected a table of settings")
+    return values
+
+
+def parse_assignments(texts: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` texts as values; a value is read as TOML, or else taken as a word."""
+    return dict(_parse_assignment(text) for text in texts)
+
+
+def _parse_assignment(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise SettingError(f"--set {text}: expected key=value, for example --set epochs=12")
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value.strip()  # a bare word: --set features=degree
+
+
+def _presets() -> Any:
+    return resources.files("nmrgcl") / "presets"
