@@ -62,6 +62,16 @@ def test_pretrain_then_evaluate_prints_one_json_object_each(capsys: pytest.Captu
     assert "untrained" in out
 
 
+def test_the_untrained_encoder_is_a_method_like_any_other(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    command = ["pretrain", "motifs", "--method", "untrained", "--seeds", "1", "--out", str(tmp_path / "r"), "--json"]
+    out, _ = run(capsys, *command)
+    assert [m["seed"] for m in json.loads(out)["models"]] == [0]
+    out, _ = run(capsys, "evaluate", str(tmp_path / "r"), "motifs", "--seeds", "2", "--json", "--jobs", "1")
+    found = json.loads(out)
+    assert found["scores"] == found["untrained"]["scores"]
+    assert found["varied"] == "folds"
+
+
 def test_a_tu_zip_of_ones_own_works_like_a_dataset(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = write_tu(tmp_path / "MINE")
     with zipfile.ZipFile(tmp_path / "MINE.zip", "w") as archive:

@@ -60,7 +60,9 @@ def pretrain(
     )
     last = show_epochs(steps, total=seeds * settings.train.epochs, title=f"{settings.method} on {dataset.name}")
     if as_json:
-        models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **p.record()} for s, p in last.items()]
+        numbers = range(settings.seed, settings.seed + seeds)
+        ends = {seed: step.record() for seed, step in last.items()}  # an untrained encoder has no last epoch
+        models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **ends.get(s, {})} for s in numbers]
         print(json.dumps({"dataset": dataset.name, "method": settings.method, "run": str(folder), "models": models}))
     else:
         print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; judge them: nmrgcl evaluate {folder} {data}")

@@ -14,7 +14,7 @@ from nmrgcl.data.features import apply_features
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.evaluate.svm import svm_scores_many
 from nmrgcl.methods import build_method
-from nmrgcl.model_folder import load_model
+from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.embed import embed_all
 from nmrgcl.settings import Settings, SVMSettings, parse_assignments
 
@@ -74,36 +74,26 @@ def evaluate_run(
     A run of one model is judged on the folds of ``fold_seeds`` seeds instead.
     """
     models = [load_model(folder) for folder in find_models(Path(run))]
-    seeds = [model.settings.seed for model in models]
-    varied = "model" if len(models) > 1 else "folds"
-    if varied == "folds":
-        seeds = list(range(fold_seeds))
-        models = models * fold_seeds
-    svm = _judge_settings(models[0].settings, overrides).svm
+    first = models[0]
+    svm = _judge_settings(first.settings, overrides).svm
     if dataset.graphs.y is None:
         raise DataError(f"{dataset.name}: has no graph labels, so there is nothing to judge against")
     y = dataset.graphs.y.numpy()
-    embedded: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    for model in models:
-        if id(model) not in embedded:
-            graphs = apply_features(dataset, model.features).to(device)
-            fresh = build_method(replace(model.settings, method="untrained"), model.features.width)
-            embedded[id(model)] = (
-                embed_all(model.method.to(device), graphs).cpu().numpy(),
-                embed_all(fresh.to(device), graphs).cpu().numpy(),
-            )
-    cells = [(embedded[id(m)][kind], y, seed) for kind in (0, 1) for m, seed in zip(models, seeds, strict=True)]
+    seeds = [model.settings.seed for model in models] if len(models) > 1 else list(range(fold_seeds))
+    cells = []
+    for start in (False, True):
+        embeddings = [_embed(model, dataset, device, start=start) for model in models]
+        shared = embeddings if len(models) > 1 else embeddings * fold_seeds
+        cells += [(z, y, seed) for z, seed in zip(shared, seeds, strict=True)]
     scores = svm_scores_many(cells, **asdict(svm), jobs=jobs or -1)
-    half = len(seeds)
-    first = models[0]
     return Judgement(
-        dataset.name,
-        Scores(scores[:half]),
-        Scores(scores[half:]),
-        varied,
-        first.settings.method,
-        first.features.kind,
-        svm,
+        dataset=dataset.name,
+        trained=Scores(scores[: len(seeds)]),
+        untrained=Scores(scores[len(seeds) :]),
+        varied="model" if len(models) > 1 else "folds",
+        method=first.settings.method,
+        features=first.features.kind,
+        svm=svm,
     )
 
 
@@ -117,6 +107,14 @@ def find_models(run: Path) -> list[Path]:
     if not numbers:
         raise ModelError(f"{run}: holds no models (seed-0, seed-1, …); make a run with nmrgcl pretrain")
     return [run / f"seed-{number}" for number in numbers]
+
+
+def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool) -> np.ndarray:
+    """Embeddings by the model, or by the encoder as it was at the start of its training."""
+    method = model.method
+    if start:
+        method = build_method(replace(model.settings, method="untrained"), model.features.width)
+    return embed_all(method.to(device), apply_features(dataset, model.features).to(device)).cpu().numpy()
 
 
 def _judge_settings(settings: Settings, overrides: Sequence[str]) -> Settings:
