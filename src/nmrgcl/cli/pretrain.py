@@ -39,14 +39,13 @@ def pretrain(
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.data import load
     from nmrgcl.methods import find_method
-    from nmrgcl.run import choose_device, limit_threads, pretrain_seeds
+    from nmrgcl.run import choose_device, pretrain_seeds
     from nmrgcl.settings import resolve
 
     base = preset if preset or config else "strong"
     name = method or resolve(base, config, assignments or ()).method
     settings = resolve(base, config, assignments or (), method=method, fixed=find_method(name).FIXED)
     where = choose_device(device)
-    limit_threads(settings)
     dataset = load(data)
     folder = out or Path("runs") / f"{dataset.name}-{settings.method}"
     steps = pretrain_seeds(

@@ -1,6 +1,6 @@
 """From a dataset to models, and from models to scores: what the commands do, without the printing."""
 
-from nmrgcl.run.device import choose_device, limit_threads
+from nmrgcl.run.device import choose_device
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.judge import Judgement, Scores, evaluate_run, find_models
 from nmrgcl.run.pretrain import Progress, pretrain_seeds
@@ -13,6 +13,5 @@ __all__ = [
     "embed_all",
     "evaluate_run",
     "find_models",
-    "limit_threads",
     "pretrain_seeds",
 ]

@@ -1,5 +1,8 @@
 """Where a run computes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from nmrgcl.errors import SettingError
@@ -19,10 +22,16 @@ def choose_device(name: str) -> torch.device:
     return torch.device("cuda" if cuda else "cpu")
 
 
-def limit_threads(settings: Settings) -> None:
-    """Keep narrow encoders on one thread: a second one gains nothing there and, on a busy machine, waits.
+@contextmanager
+def suitable_threads(settings: Settings) -> Iterator[None]:
+    """One thread for a narrow encoder: a second one gains nothing there and, on a busy machine, waits.
 
     NCI1, seconds an epoch on one and two threads: 3 × 32 units 0.52 and 0.57, 5 × 128 units 4.3 and 2.9.
     """
+    threads = torch.get_num_threads()
     if settings.encoder.units < WIDE_UNITS:
         torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

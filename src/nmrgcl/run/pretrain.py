@@ -13,8 +13,10 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.errors import DataError, SettingError
+from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, save_model
+from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.embed import embed_some
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, pretrain
@@ -67,17 +69,23 @@ def pretrain_seeds(
     prepare_folder(out, overwrite=overwrite)
     with atomic.new_folder(out) as fresh:
         (fresh / "settings.json").write_text(json.dumps(settings.to_dict(), indent=2) + "\n", encoding="utf-8")
-    for seed, method in zip(seeds, methods, strict=True):
-        with atomic.new_folder(out / f"seed-{seed}") as folder, (folder / "metrics.jsonl").open("w") as metrics:
-            last = None
-            for epoch in pretrain(method, graphs, settings.train, seed=seed):
-                due = epoch.number == 1 or epoch.number % track_every == 0 or epoch.number == settings.train.epochs
-                last = Progress(seed, epoch, effective_rank(embed_some(method, graphs)) if due else None)
-                metrics.write(json.dumps(last.record()) + "\n")
-                metrics.flush()
-                yield last
+    with suitable_threads(settings):
+        for seed, method in zip(seeds, methods, strict=True):
             model = Model(method, replace(settings, seed=seed), features, dataset.name)
-            save_model(folder, model, training=last.record() if last else None)
+            yield from _pretrain_one(model, graphs, out / f"seed-{seed}", track_every)
+
+
+def _pretrain_one(model: Model, graphs: Graphs, target: Path, track_every: int) -> Iterator[Progress]:
+    options, seed = model.settings.train, model.settings.seed
+    with atomic.new_folder(target) as folder, (folder / "metrics.jsonl").open("w", encoding="utf-8") as metrics:
+        last = None
+        for epoch in pretrain(model.method, graphs, options, seed=seed):
+            due = epoch.number in (1, options.epochs) or epoch.number % track_every == 0
+            last = Progress(seed, epoch, effective_rank(embed_some(model.method, graphs)) if due else None)
+            metrics.write(json.dumps(last.record()) + "\n")
+            metrics.flush()
+            yield last
+        save_model(folder, model, training=last.record() if last else None)
 
 
 def _is_run(folder: Path) -> bool:
