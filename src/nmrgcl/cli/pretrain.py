@@ -11,12 +11,12 @@ from nmrgcl.cli.options import AsJson, Assignments, Data, Device
 
 def pretrain(
     data: Data,
-    preset: Annotated[str | None, typer.Option(help="Start from strong, graphcl or paper. [default: strong]")] = None,
+    preset: Annotated[str | None, typer.Option(help="Start from strong, graphcl or paper. (default: strong)")] = None,
     method: Annotated[
-        str | None, typer.Option(help="For example nmrgcl, graphcl or untrained. [default: nmrgcl]")
+        str | None, typer.Option(help="For example nmrgcl, graphcl or untrained. (default: nmrgcl)")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many models, from seed 0 on.")] = 5,
-    out: Annotated[Path | None, typer.Option(help="Run folder. [default: runs/DATA-METHOD]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder. (default: runs/DATA-METHOD)")] = None,
     config: Annotated[
         Path | None, typer.Option(help="Settings as TOML or JSON; a run's own settings.json will do.")
     ] = None,
