@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
 from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.errors import UserError
@@ -17,6 +18,7 @@ app = typer.Typer(
 )
 app.command()(pretrain)
 app.command()(evaluate)
+app.command()(embed)
 
 
 def _version(wanted: bool) -> None:

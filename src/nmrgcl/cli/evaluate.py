@@ -2,19 +2,20 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Data, Device
+from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
     from nmrgcl.run import Judgement, Scores
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run or model folder.", show_default=False)],
-    data: Data,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run or model folder, or an .npz.", show_default=False)],
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Dataset; not needed with an .npz.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Fold seeds, where the run is a single model.")] = 5,
     assignments: Assignments = None,
     device: Device = "auto",
@@ -30,29 +31,37 @@ def evaluate(
       nmrgcl evaluate runs/mutag MUTAG
 
       nmrgcl evaluate runs/mutag/seed-0 MUTAG --set standardise=false --json
+
+      nmrgcl evaluate z.npz
     """
     from nmrgcl.data import load
-    from nmrgcl.run import choose_device, evaluate_run, find_models
+    from nmrgcl.run import choose_device, evaluate_embeddings, evaluate_run, find_models, read_embeddings
 
+    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
     where = choose_device(device)
-    find_models(run)
-    dataset = load(data)
-    found = evaluate_run(run, dataset, device=where, fold_seeds=seeds, overrides=assignments or (), jobs=jobs)
+    if run.suffix == ".npz":
+        found = evaluate_embeddings(read_embeddings(run), run.name, **options)
+    else:
+        find_models(run)
+        if data is None:
+            raise SettingError(f"{run}: name the dataset, too: nmrgcl evaluate {run} DATA")
+        found = evaluate_run(run, load(data), device=where, **options)
     print(json.dumps(found.to_dict()) if as_json else _table(found))
 
 
 def _table(found: "Judgement") -> str:
     n, folds = found.trained.folds.shape
-    varied = "models" if found.varied == "model" else "fold seeds of one model"
+    varied = "models" if found.varied == "model" else "fold seeds"
     scaled = "standardised" if found.svm.standardise else "raw"
-    return "\n".join(
-        [
-            f"{found.dataset} with {found.features} features: accuracy in %, mean ± sample standard deviation",
-            f"RBF SVM on {scaled} embeddings, C: {found.svm.c}; {folds} folds × {n} {varied}; honest selection",
-            f"  {found.method:<10} {_row(found.trained)}",
-            f"  {'untrained':<10} {_row(found.untrained)}",
-        ]
-    )
+    features = f" with {found.features} features" if found.features else ""
+    lines = [
+        f"{found.dataset}{features}: accuracy in %, mean ± sample standard deviation",
+        f"RBF SVM on {scaled} embeddings, C: {found.svm.c}; {folds} folds × {n} {varied}; honest selection",
+        f"  {found.method or 'embeddings':<10} {_row(found.trained)}",
+    ]
+    if found.untrained:
+        lines.append(f"  {'untrained':<10} {_row(found.untrained)}")
+    return "\n".join(lines)
 
 
 def _row(scores: "Scores") -> str:

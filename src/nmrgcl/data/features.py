@@ -12,6 +12,7 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
 Kind = Literal["labels", "attributes", "constant", "degree"]
+Unknown = Literal["error", "zero"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
@@ -97,8 +98,11 @@ def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 32) 
     return FeatureSpec("degree", max_degree + 1, max_degree=max_degree)
 
 
-def apply_features(dataset: Dataset, spec: FeatureSpec) -> Graphs:
-    """The dataset's graphs with the features that ``spec`` describes."""
+def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "error") -> Graphs:
+    """The dataset's graphs with the features that ``spec`` describes.
+
+    A label that ``spec`` does not know is an ``error``, or a row of ``zero``.
+    """
     graphs = dataset.graphs
     if spec.kind not in _available(dataset):
         raise DataError(
@@ -106,7 +110,7 @@ def apply_features(dataset: Dataset, spec: FeatureSpec) -> Graphs:
             f"available: {', '.join(_available(dataset))}"
         )
     if spec.labels is not None:
-        x = torch.from_numpy(_label_columns(dataset, spec.labels))
+        x = torch.from_numpy(_label_columns(dataset, spec.labels, unknown))
     elif spec.kind == "attributes":
         assert dataset.node_attributes is not None
         if dataset.node_attributes.shape[1] != spec.width:
@@ -127,7 +131,7 @@ def _available(dataset: Dataset) -> list[str]:
     return [kind for kind in KINDS if not missing.get(kind)]
 
 
-def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...]) -> np.ndarray:
+def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...], unknown: Unknown) -> np.ndarray:
     """``[N, C]`` the one-hot column of each label; columns of one label follow those of the label before."""
     assert dataset.node_labels is not None
     if dataset.node_labels.shape[1] != len(known):
@@ -138,13 +142,13 @@ def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...]) -> np.n
     for c, values in enumerate(known):
         labels = dataset.node_labels[:, c]
         place = np.searchsorted(values, labels).clip(max=len(values) - 1)
-        unknown = np.asarray(values)[place] != labels
-        if unknown.any():
+        new = np.asarray(values)[place] != labels
+        if new.any() and unknown == "error":
             raise DataError(
-                f"{dataset.name}: node {int(unknown.argmax()) + 1} has the label {labels[unknown.argmax()]}, "
-                f"which is not among the {len(values)} these features know"
+                f"{dataset.name}: node {int(new.argmax()) + 1} has the label {labels[new.argmax()]}, which is not "
+                f"among the {len(values)} these features know; with --unknown zero such nodes have no features"
             )
-        columns[:, c] = place + offset
+        columns[:, c] = np.where(new, -1, place + offset)
         offset += len(values)
     return columns
 

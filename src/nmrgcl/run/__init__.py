@@ -1,17 +1,23 @@
 """From a dataset to models, and from models to scores: what the commands do, without the printing."""
 
 from nmrgcl.run.device import choose_device
-from nmrgcl.run.embed import embed_all
-from nmrgcl.run.judge import Judgement, Scores, evaluate_run, find_models
+from nmrgcl.run.embed import embed_all, embed_dataset
+from nmrgcl.run.export import Embeddings, read_embeddings, write_embeddings
+from nmrgcl.run.judge import Judgement, Scores, evaluate_embeddings, evaluate_run, find_models
 from nmrgcl.run.pretrain import Progress, pretrain_seeds
 
 __all__ = [
+    "Embeddings",
     "Judgement",
     "Progress",
     "Scores",
     "choose_device",
     "embed_all",
+    "embed_dataset",
+    "evaluate_embeddings",
     "evaluate_run",
     "find_models",
     "pretrain_seeds",
+    "read_embeddings",
+    "write_embeddings",
 ]

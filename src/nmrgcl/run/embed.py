@@ -1,10 +1,15 @@
 """Embeddings of whole datasets."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import Unknown, apply_features
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Method
+from nmrgcl.model_folder import Model
+from nmrgcl.run.export import Embeddings
 
 RANK_GRAPHS = 1024
 """Effective rank is tracked on this many graphs at most: an SVD of more would cost as much as an epoch."""
@@ -22,3 +27,11 @@ def embed_some(method: Method, graphs: Graphs) -> Tensor:
     """Embeddings of an even sample of the graphs, enough to measure their rank."""
     step = -(-graphs.num_graphs // RANK_GRAPHS)
     return embed_all(method, graphs.take(torch.arange(0, graphs.num_graphs, step)))
+
+
+def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unknown: Unknown = "error") -> Embeddings:
+    """Embeddings of graphs that need not be those of the training; ``y`` holds the original labels."""
+    graphs = apply_features(dataset, model.features, unknown=unknown).to(device)
+    z = embed_all(model.method.to(device), graphs).cpu().numpy()
+    y = None if dataset.graphs.y is None else np.asarray(dataset.classes)[dataset.graphs.y.numpy()]
+    return Embeddings(z, y, np.arange(len(z)))

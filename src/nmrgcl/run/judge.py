@@ -16,6 +16,7 @@ from nmrgcl.evaluate.svm import svm_scores_many
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.embed import embed_all
+from nmrgcl.run.export import Embeddings
 from nmrgcl.settings import Settings, SVMSettings, parse_assignments
 
 
@@ -38,10 +39,10 @@ class Judgement:
 
     dataset: str
     trained: Scores
-    untrained: Scores
+    untrained: Scores | None
     varied: str
-    method: str
-    features: str
+    method: str | None
+    features: str | None
     svm: SVMSettings
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class Judgement:
             "svm": asdict(self.svm),
             **self.trained.to_dict(),
             "folds": self.trained.folds.tolist(),
-            "untrained": self.untrained.to_dict(),
+            "untrained": self.untrained.to_dict() if self.untrained else None,
             "varied": self.varied,
         }
 
@@ -95,6 +96,19 @@ def evaluate_run(
         features=first.features.kind,
         svm=svm,
     )
+
+
+def evaluate_embeddings(
+    embeddings: Embeddings, name: str, *, fold_seeds: int = 5, overrides: Sequence[str] = (), jobs: int = 0
+) -> Judgement:
+    """Judge embeddings of any origin on the folds of ``fold_seeds`` seeds."""
+    if embeddings.y is None:
+        raise DataError(f"{name}: has no y, so there is nothing to judge against; save z and y together")
+    codes = np.unique(embeddings.y, return_inverse=True)[1]
+    svm = _judge_settings(Settings(), overrides).svm
+    cells = [(embeddings.z, codes, seed) for seed in range(fold_seeds)]
+    scores = Scores(svm_scores_many(cells, **asdict(svm), jobs=jobs or -1))
+    return Judgement(name, scores, untrained=None, varied="folds", method=None, features=None, svm=svm)
 
 
 def find_models(run: Path) -> list[Path]:

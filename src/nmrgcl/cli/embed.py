@@ -1,0 +1,45 @@
+"""``nmrgcl embed``."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import typer
+
+from nmrgcl.cli.options import AsJson, Data, Device
+from nmrgcl.errors import SettingError
+
+
+def embed(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder, or a run of one.", show_default=False)],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="File to write: .npz, .csv or .parquet.")] = Path("embeddings.npz"),
+    unknown: Annotated[str, typer.Option(metavar="error|zero", help="Node labels the model has never seen.")] = "error",
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Embed graphs, also ones never seen in training: one row a graph, in the dataset's order.
+
+    Examples:
+
+      nmrgcl embed runs/mutag/seed-0 MUTAG --out z.npz
+
+      nmrgcl embed runs/mutag/seed-0 path/to/MORE_GRAPHS.zip --unknown zero --out z.csv
+    """
+    from nmrgcl.data import load
+    from nmrgcl.model_folder import load_model
+    from nmrgcl.run import choose_device, embed_dataset, find_models, write_embeddings
+
+    if unknown not in ("error", "zero"):
+        raise SettingError(f"--unknown {unknown}: known: error, zero")
+    where = choose_device(device)
+    folders = find_models(model)
+    if len(folders) > 1:
+        raise SettingError(f"{model}: holds {len(folders)} models; name one, for example {folders[0]}")
+    found = embed_dataset(load_model(folders[0]), load(data), where, unknown=cast(Literal["error", "zero"], unknown))
+    write_embeddings(found, out)
+    rows, width = found.z.shape
+    if as_json:
+        print(json.dumps({"out": str(out), "graphs": rows, "dimensions": width, "labelled": found.y is not None}))
+    else:
+        print(f"{rows} graphs, {width} dimensions, in {out}")

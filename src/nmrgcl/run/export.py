@@ -1,0 +1,96 @@
+"""Embeddings as files, and files as embeddings."""
+
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from nmrgcl.errors import DataError, SettingError
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """One row a graph, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]`` from 0."""
+
+    z: np.ndarray
+    y: np.ndarray | None
+    id: np.ndarray
+
+
+def write_embeddings(embeddings: Embeddings, out: Path) -> None:
+    """Write ``.npz``, ``.csv`` or ``.parquet``, by the ending; the file appears complete or not at all."""
+    if out.suffix not in WRITERS:
+        raise SettingError(f"{out}: the ending must be one of {', '.join(WRITERS)}")
+    try:
+        handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                WRITERS[out.suffix](embeddings, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, out)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise SettingError(f"{out}: cannot be written ({error.strerror})") from None
+
+
+def read_embeddings(path: Path) -> Embeddings:
+    """``z`` and, where present, ``y`` and ``id`` from an ``.npz`` of any system; nothing in it is executed."""
+    try:
+        # NumPy leaves a file open that it fails to read, so it is opened here.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in ("z", "y", "id") if name in file}
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise DataError(f"{path}: not an .npz of plain arrays ({reason}); save z and y with numpy.savez") from None
+    z, y = arrays.get("z"), arrays.get("y")
+    if z is None or z.ndim != 2 or z.dtype.kind not in "fiu":
+        raise DataError(f"{path}: needs an array z with one row of numbers a graph; save it with numpy.savez(z=…, y=…)")
+    if y is not None and (y.shape != (len(z),) or y.dtype.kind not in "iubU"):
+        raise DataError(f"{path}: y must hold one class a row of z ({len(z)}); it has shape {list(y.shape)}")
+    return Embeddings(z, y, arrays.get("id", np.arange(len(z))))
+
+
+def _write_npz(embeddings: Embeddings, file: IO[bytes]) -> None:
+    labels: dict[str, Any] = {} if embeddings.y is None else {"y": embeddings.y}
+    np.savez(file, z=embeddings.z, id=embeddings.id, **labels)
+
+
+def _columns(embeddings: Embeddings) -> dict[str, np.ndarray]:
+    labels = {} if embeddings.y is None else {"y": embeddings.y}
+    return {"id": embeddings.id, **labels, **{f"z{i}": column for i, column in enumerate(embeddings.z.T)}}
+
+
+def _write_csv(embeddings: Embeddings, file: IO[bytes]) -> None:
+    columns = _columns(embeddings)
+    lines = [",".join(columns)]
+    lines += [
+        ",".join(str(value) for value in row) for row in zip(*(c.tolist() for c in columns.values()), strict=True)
+    ]
+    file.write(("\n".join(lines) + "\n").encode())
+
+
+def _write_parquet(embeddings: Embeddings, file: IO[bytes]) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise SettingError("Parquet files need pyarrow: pip install pyarrow, or write .npz or .csv") from None
+    pyarrow.parquet.write_table(pyarrow.table(_columns(embeddings)), file)
+
+
+WRITERS: dict[str, Callable[[Embeddings, IO[bytes]], None]] = {
+    ".npz": _write_npz,
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+}

@@ -1,0 +1,127 @@
+"""Embeddings as files: what is written is read back, in order, and foreign files are taken or refused whole."""
+
+import csv
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from nmrgcl.data import load
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.model_folder import load_model
+from nmrgcl.run import Embeddings, embed_dataset, pretrain_seeds, read_embeddings, write_embeddings
+from nmrgcl.settings import resolve
+from tests.test_cli import run, write_tu
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "motifs"
+    settings = resolve("graphcl", assignments=["epochs=1", "encoder.units=4"])
+    list(pretrain_seeds(load("motifs"), settings, seeds=[0], out=out, device=CPU))
+    return out / "seed-0"
+
+
+def test_embeddings_keep_order_and_original_labels(model: Path) -> None:
+    data = load("motifs")
+    found = embed_dataset(load_model(model), data, CPU)
+    assert found.z.shape == (300, 12)
+    assert found.y is not None
+    assert data.graphs.y is not None
+    assert found.y.tolist() == [data.classes[code] for code in data.graphs.y.tolist()]
+    assert found.id.tolist() == list(range(300))
+
+
+def test_npz_and_csv_hold_the_same(tmp_path: Path) -> None:
+    made = Embeddings(np.array([[0.5, -1.25], [3.0, 1e-9]], np.float32), np.array([4, -1]), np.arange(2))
+    write_embeddings(made, tmp_path / "z.npz")
+    back = read_embeddings(tmp_path / "z.npz")
+    np.testing.assert_array_equal(back.z, made.z)
+    np.testing.assert_array_equal(back.y, made.y)
+    write_embeddings(made, tmp_path / "z.csv")
+    rows = list(csv.DictReader((tmp_path / "z.csv").read_text().splitlines()))
+    assert [row["y"] for row in rows] == ["4", "-1"]
+    assert np.float32(rows[1]["z1"]) == np.float32(1e-9)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["z.csv", "z.npz"]
+
+
+def test_an_unknown_ending_and_an_unwritable_place_are_refused(tmp_path: Path) -> None:
+    made = Embeddings(np.ones((2, 2)), None, np.arange(2))
+    with pytest.raises(SettingError, match=".npz, .csv, .parquet"):
+        write_embeddings(made, tmp_path / "z.xlsx")
+    with pytest.raises(SettingError, match="cannot be written"):
+        write_embeddings(made, tmp_path / "none" / "z.npz")
+
+
+class Payload:
+    """Leaves a file where it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        return Path.touch, (self.path,)
+
+
+def test_object_arrays_are_refused_and_never_unpickled(tmp_path: Path) -> None:
+    trap = np.array([Payload(tmp_path / "executed")], dtype=object)
+    np.savez(tmp_path / "trap.npz", z=trap, y=np.zeros(1))
+    (tmp_path / "raw.npz").write_bytes(pickle.dumps(Payload(tmp_path / "executed")))
+    for name in ("trap.npz", "raw.npz"):
+        with pytest.raises(DataError, match=name) as caught:
+            read_embeddings(tmp_path / name)
+        assert "\n" not in str(caught.value)
+    assert not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [{"y": np.zeros(3)}, {"z": np.zeros(3)}, {"z": np.array([["a"]])}, {"z": np.zeros((3, 2)), "y": np.zeros(2, int)}],
+)
+def test_an_npz_without_embeddings_says_what_is_missing(arrays: dict[str, np.ndarray], tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", **arrays)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="other.npz"):
+        read_embeddings(tmp_path / "other.npz")
+
+
+def test_damaged_files_are_one_line(tmp_path: Path) -> None:
+    np.savez(tmp_path / "whole.npz", z=np.random.default_rng(0).normal(size=(50, 4)), y=np.arange(50) % 2)
+    whole = (tmp_path / "whole.npz").read_bytes()
+    for cut in range(0, len(whole), 97):
+        (tmp_path / "cut.npz").write_bytes(whole[:cut])
+        with pytest.raises(DataError) as caught:
+            read_embeddings(tmp_path / "cut.npz")
+        assert "\n" not in str(caught.value)
+
+
+def test_embed_and_evaluate_from_the_command_line(
+    model: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = str(tmp_path / "z.npz")
+    text, _ = run(capsys, "embed", str(model), "motifs", "--out", out, "--json")
+    assert json.loads(text) == {"out": out, "graphs": 300, "dimensions": 12, "labelled": True}
+    text, _ = run(capsys, "evaluate", out, "--seeds", "2", "--jobs", "1", "--json")
+    from_file = json.loads(text)
+    text, _ = run(
+        capsys, "evaluate", str(model), "motifs", "--seeds", "2", "--jobs", "1", "--set", "standardise=true", "--json"
+    )
+    assert from_file["folds"] == json.loads(text)["folds"]
+    assert from_file["untrained"] is None
+    text, _ = run(capsys, "evaluate", out, "--seeds", "2", "--jobs", "1")
+    assert f"{from_file['mean']:.2f}" in text
+
+
+def test_labels_never_seen_are_refused_or_zero(model: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = str(write_tu(tmp_path / "NEW", node_labels="0\n9\n1\n" * 30))
+    out = str(tmp_path / "z.npz")
+    _, err = run(capsys, "embed", str(model), folder, "--out", out, code=2)
+    assert "label 9" in err
+    assert "--unknown zero" in err
+    assert not Path(out).exists()
+    run(capsys, "embed", str(model), folder, "--unknown", "zero", "--out", out)
+    assert np.isfinite(read_embeddings(Path(out)).z).all()
