@@ -1,0 +1,112 @@
+"""Graph embeddings for people who live in scikit-learn."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nmrgcl import atomic
+from nmrgcl.data.accept import as_dataset
+from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.errors import SettingError
+from nmrgcl.methods import build_method, find_method
+from nmrgcl.model_folder import Model, load_model, save_model
+from nmrgcl.run import choose_device, embed_dataset
+from nmrgcl.run.device import suitable_threads
+from nmrgcl.settings import Settings, resolve
+from nmrgcl.train import pretrain
+
+
+class GraphEmbedder(TransformerMixin, BaseEstimator):
+    """Pre-train an encoder on graphs without labels; then graphs in, one row of numbers a graph out.
+
+    Graphs are a dataset's name, a TU folder or archive, PyG data, NetworkX graphs, or ``Graphs``.
+
+    Args:
+        method: which pre-training.
+        preset: which recipe.
+        random_state: the seed of everything.
+        settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
+        node_feature: the node attribute to use as features of NetworkX graphs.
+        unknown: what to do with node labels that were not there in ``fit``: ``error`` or ``zero``.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        verbose: print each epoch.
+
+    Attributes:
+        model_: the pre-trained model.
+        history_: one ``Epoch`` for each pass over the graphs.
+    """
+
+    def __init__(
+        self,
+        method: str = "nmrgcl",
+        *,
+        preset: str = "strong",
+        random_state: int = 0,
+        settings: dict[str, Any] | None = None,
+        node_feature: str | None = None,
+        unknown: Literal["error", "zero"] = "error",
+        device: str = "auto",
+        verbose: bool = False,
+    ) -> None:
+        self.method = method
+        self.preset = preset
+        self.random_state = random_state
+        self.settings = settings
+        self.node_feature = node_feature
+        self.unknown = unknown
+        self.device = device
+        self.verbose = verbose
+
+    def fit(self, graphs: Any, y: Any = None) -> "GraphEmbedder":
+        """Pre-train on ``graphs``; ``y`` is not looked at."""
+        settings, device = self._resolved(), choose_device(self.device)
+        dataset = as_dataset(graphs, node_feature=self.node_feature)
+        features = choose_features(dataset, settings.data.features, settings.data.max_degree)
+        method = build_method(settings, features.width).to(device)
+        self.history_ = []
+        with suitable_threads(settings):
+            for epoch in pretrain(
+                method, apply_features(dataset, features).to(device), settings.train, seed=settings.seed
+            ):
+                self.history_.append(epoch)
+                if self.verbose:
+                    print(f"epoch {epoch.number}: loss {epoch.loss:.4f}")
+        self.model_ = Model(method, settings, features, dataset.name)
+        return self
+
+    def transform(self, graphs: Any) -> np.ndarray:
+        """``[B, D]`` embeddings in the order of ``graphs``."""
+        check_is_fitted(self, "model_")
+        dataset = as_dataset(graphs, node_feature=self.node_feature)
+        return embed_dataset(self.model_, dataset, choose_device(self.device), unknown=self.unknown).z
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """``z0``, ``z1``, …: the names of the columns."""
+        check_is_fitted(self, "model_")
+        return np.array([f"z{i}" for i in range(self.model_.method.encoder.units)], dtype=object)
+
+    def save(self, folder: Path | str) -> None:
+        """Write a model folder, as ``nmrgcl pretrain`` does; an earlier model there is replaced."""
+        check_is_fitted(self, "model_")
+        folder = Path(folder)
+        if folder.exists() and any(folder.iterdir()) and not (folder / "config.json").is_file():
+            raise SettingError(f"{folder}: is not empty and holds no model; choose another folder")
+        with atomic.new_folder(folder) as fresh:
+            save_model(fresh, self.model_)
+
+    @classmethod
+    def load(cls, folder: Path | str, **options: Any) -> "GraphEmbedder":
+        """A fitted embedder from a model folder; ``options`` such as ``device`` go to the constructor."""
+        model = load_model(Path(folder))
+        loaded = cls(
+            model.settings.method, random_state=model.settings.seed, settings=model.settings.to_dict(), **options
+        )
+        loaded.model_, loaded.history_ = model, []
+        return loaded
+
+    def _resolved(self) -> Settings:
+        settings = resolve(self.preset, method=self.method, fixed=find_method(self.method).FIXED)
+        return settings.updated({**(self.settings or {}), "method": self.method, "seed": self.random_state})

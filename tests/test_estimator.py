@@ -1,0 +1,107 @@
+"""GraphEmbedder as scikit-learn's tools use it, from every kind of graphs."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import nmrgcl
+from nmrgcl import GraphEmbedder, UserError, as_dataset, load, to_networkx, to_pyg
+from nmrgcl.data.features import apply_features, choose_features
+
+SMALL = {"train.epochs": 2, "encoder.layers": 2, "encoder.units": 8, "train.batch_size": 16}
+
+
+def embedder(**options: Any) -> GraphEmbedder:
+    return GraphEmbedder(preset="graphcl", settings=SMALL, device="cpu", **options)
+
+
+def cycles_and_stars() -> tuple[list[nx.Graph], np.ndarray]:
+    graphs = [nx.cycle_graph(n) for n in range(5, 25)] + [nx.star_graph(n) for n in range(5, 25)]
+    return graphs, np.repeat([0, 1], 20)
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(nmrgcl.__all__) == [
+        *("GraphEmbedder", "Graphs", "UserError", "as_dataset", "from_networkx", "from_pyg"),
+        *("load", "to_networkx", "to_pyg"),
+    ]
+    assert all(getattr(nmrgcl, name) is not None for name in nmrgcl.__all__)
+    with pytest.raises(AttributeError):
+        _ = nmrgcl.nothing
+
+
+def test_importing_the_package_loads_neither_torch_nor_scikit_learn() -> None:
+    code = "import sys, nmrgcl; assert not {'torch', 'sklearn', 'numpy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_networkx_graphs_to_classes_in_a_pipeline() -> None:
+    graphs, y = cycles_and_stars()
+    model = make_pipeline(embedder(), StandardScaler(), LogisticRegression(max_iter=1000))
+    assert model.fit(graphs[::2], y[::2]).score(graphs[1::2], y[1::2]) == 1.0
+
+
+def test_grid_search_chooses_among_methods_and_parameters() -> None:
+    graphs, y = cycles_and_stars()
+    model = make_pipeline(embedder(), StandardScaler(), LogisticRegression(max_iter=1000))
+    search = GridSearchCV(
+        model, {"graphembedder__method": ["nmrgcl", "untrained"], "logisticregression__C": [1.0]}, cv=2
+    )
+    search.fit(graphs, y)
+    assert search.best_score_ > 0.5
+
+
+def test_clone_and_parameters_round_trip() -> None:
+    original = embedder(random_state=3)
+    copy = clone(original)
+    assert copy.get_params() == original.get_params()
+    assert copy.set_params(random_state=4).random_state == 4
+    with pytest.raises(NotFittedError):
+        copy.transform("motifs")
+
+
+def test_a_seed_repeats_and_order_is_kept() -> None:
+    graphs, _ = cycles_and_stars()
+    first, second = (embedder(random_state=1).fit(graphs) for _ in range(2))
+    np.testing.assert_array_equal(first.transform(graphs), second.transform(graphs))
+    np.testing.assert_allclose(first.transform(graphs[::-1]), first.transform(graphs)[::-1], rtol=1e-4, atol=1e-4)
+    assert first.get_feature_names_out().tolist() == [f"z{i}" for i in range(16)]
+    assert [epoch.number for epoch in first.history_] == [1, 2]
+
+
+def test_saved_and_loaded_it_is_the_same(tmp_path: Path) -> None:
+    fitted = embedder().fit("motifs")
+    fitted.save(tmp_path / "model")
+    loaded = GraphEmbedder.load(tmp_path / "model", device="cpu")
+    np.testing.assert_array_equal(loaded.transform("motifs"), fitted.transform("motifs"))
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(UserError, match="holds no model"):
+        fitted.save(tmp_path)
+
+
+def test_every_kind_of_graphs_gives_the_same_embeddings() -> None:
+    data = load("motifs")
+    graphs = apply_features(data, choose_features(data))
+    dense = to_pyg(graphs)
+    from_graphs = embedder().fit(dense)
+    z = from_graphs.transform(dense)
+    np.testing.assert_allclose(from_graphs.transform(dense.to_data_list()), z, rtol=1e-5, atol=1e-5)
+    by_name = GraphEmbedder(preset="graphcl", settings=SMALL, device="cpu", node_feature="x").fit(to_networkx(graphs))
+    np.testing.assert_allclose(by_name.transform(to_networkx(graphs)), z, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("wrong", [3, [], ["MUTAG", 3], [nx.path_graph(3), 5], object()])
+def test_what_is_no_graph_is_refused(wrong: object) -> None:
+    with pytest.raises(UserError):
+        as_dataset(wrong)
