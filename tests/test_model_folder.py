@@ -48,6 +48,14 @@ def test_a_run_holds_a_model_a_seed_with_settings_and_metrics(run: Path) -> None
         assert lines[-1]["effective_rank"] >= 1
 
 
+def test_the_card_says_what_the_model_is(run: Path) -> None:
+    card = (run / "seed-1/README.md").read_text()
+    assert card.startswith("---\nlibrary_name: nmrgcl")
+    for fact in ("| Dataset | motifs |", "| Seed | 1 |", "2 layers × 4 units", "labels, 3 columns", "2203.12821"):
+        assert fact in card
+    assert "README.md" in (run / "seed-1/SHA256SUMS").read_text()
+
+
 def test_a_seed_repeats_byte_for_byte(run: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     list(pretrain_seeds(load("motifs"), small(), seeds=[1], out=again, device=CPU))

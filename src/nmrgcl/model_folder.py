@@ -1,4 +1,4 @@
-"""A pre-trained encoder as a folder: ``config.json``, ``model.safetensors`` and checksums."""
+"""A pre-trained encoder as a folder: ``config.json``, ``model.safetensors``, a card and checksums."""
 
 import json
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.methods import Method, build_method
+from nmrgcl.model_card import model_card
 from nmrgcl.settings import Settings
 
 FORMAT = 1
@@ -28,17 +29,19 @@ class Model:
     dataset: str
 
 
-def save_model(folder: Path, model: Model, **facts: Any) -> None:
-    """Fill an existing ``folder``; ``facts`` (epochs, loss …) are recorded as they are."""
+def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = None) -> None:
+    """Fill an existing ``folder``; ``training`` (epochs, loss …) is recorded as it is."""
     config = {
         "format": FORMAT,
         "nmrgcl": __version__,
         "dataset": model.dataset,
         "features": model.features.to_dict(),
         "settings": model.settings.to_dict(),
-        **facts,
+        "training": training,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    card = model_card(model.settings, model.features, model.dataset, training)
+    (folder / "README.md").write_text(card, encoding="utf-8")
     state = {name: tensor.contiguous().cpu() for name, tensor in model.method.state_dict().items()}
     save_file(state, folder / "model.safetensors")
     write_checksums(folder)

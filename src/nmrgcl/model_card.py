@@ -1,0 +1,68 @@
+"""The card that travels with a model: what it is, what it was trained on, how to use and cite it."""
+
+from typing import Any
+
+from nmrgcl import __version__
+from nmrgcl.data.features import FeatureSpec
+from nmrgcl.settings import Settings
+
+_CITATION = """@article{sun2022nmrgcl,
+  title  = {On Understanding and Mitigating the Dimensional Collapse of Graph Contrastive Learning:
+            a Non-Maximum Removal Approach},
+  author = {Sun, Jiawei and Chen, Ruoxin and Li, Jie and Wu, Chentao and Ding, Yue and Yan, Junchi},
+  year   = {2022},
+  note   = {arXiv:2203.12821}
+}"""
+
+
+def model_card(settings: Settings, features: FeatureSpec, dataset: str, training: dict[str, Any] | None) -> str:
+    """Markdown with the header that model hubs read."""
+    encoder = settings.encoder
+    facts = {
+        "Method": settings.method,
+        "Dataset": dataset,
+        "Seed": settings.seed,
+        "Encoder": f"{encoder.name}, {encoder.layers} layers × {encoder.units} units, {encoder.pool} pooling",
+        "Node features": f"{features.kind}, {features.width} columns",
+        "Removal": f"{settings.removal.kind}, δ = {settings.removal.delta}, on the {settings.removal.where}",
+        "Loss": f"{settings.loss.name}, τ = {settings.loss.tau}",
+    }
+    facts |= {f"Last epoch's {key.replace('_', ' ')}": value for key, value in (training or {}).items()}
+    rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in facts.items())
+    return f"""---
+library_name: nmrgcl
+tags: [graph-embedding, self-supervised, contrastive-learning]
+---
+
+# {settings.method} on {_cell(dataset)}
+
+A graph encoder pre-trained without labels by nmrgcl {__version__}.
+
+| | |
+|---|---|
+{rows}
+
+All settings are in `config.json`; `SHA256SUMS` lists the files.
+
+## Use
+
+```python
+from nmrgcl import GraphEmbedder
+
+z = GraphEmbedder.load("this-folder").transform(graphs)   # PyG data, NetworkX graphs, a TU folder …
+```
+
+or `nmrgcl embed this-folder DATA --out z.npz`. Graphs must have the node features named above.
+
+## Cite
+
+```bibtex
+{_CITATION}
+```
+"""
+
+
+def _cell(value: object) -> str:
+    """Text that cannot break out of a table or start a tag."""
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
