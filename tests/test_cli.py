@@ -170,8 +170,63 @@ def test_help_does_not_load_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("command", [[], ["pretrain"], ["evaluate"]])
+COMMANDS = ["pretrain", "evaluate", "embed", "compare", "methods", "doctor", "datasets list", "datasets info"]
+
+
+@pytest.mark.parametrize("command", [[], *(c.split() for c in COMMANDS)])
 def test_every_command_explains_itself_with_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, *command, "--help")
     assert "Usage" in out
-    assert not command or f"nmrgcl {command[0]}" in out
+    assert not command or f"nmrgcl {' '.join(command)}" in out
+
+
+def test_runs_are_compared_on_the_same_folds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for method in ("nmrgcl", "graphcl"):
+        run(capsys, "pretrain", "motifs", "--method", method, *FAST, "--out", str(tmp_path / method))
+    both = [str(tmp_path / "graphcl"), str(tmp_path / "nmrgcl")]
+    out, _ = run(capsys, "compare", *both, "--data", "motifs", "--set", "c=default", "--jobs", "1", "--json")
+    found = json.loads(out)
+    assert found["reference"] == both[0]
+    gap = found["runs"][1]["mean"] - found["runs"][0]["mean"]
+    assert found["differences"][0]["mean"] == pytest.approx(gap)
+    out, _ = run(capsys, "compare", *both, "--data", "motifs", "--set", "c=default", "--jobs", "1")
+    assert "95 % CI" in out
+    _, err = run(capsys, "compare", both[0], both[1] + "/seed-0", "--data", "motifs", code=2)
+    assert "other seeds" in err
+
+
+def test_methods_and_datasets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "methods", "--json")
+    assert {"nmrgcl", "graphcl", "untrained"} <= {m["name"] for m in json.loads(out)["methods"]}
+    out, _ = run(capsys, "methods")
+    assert "Contrast two views" in out
+    out, _ = run(capsys, "datasets", "list", "--json")
+    assert "PTC_MR" in {d["name"] for d in json.loads(out)["datasets"]}
+    out, _ = run(capsys, "datasets", "list")
+    assert "RDT-B" in out
+
+
+def test_info_measures_what_is_published(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "datasets", "info", "MUTAG", "--json")
+    facts = json.loads(out)
+    assert facts["measured"] == facts["published"]
+    assert facts["class_sizes"] == {"-1": 63, "1": 125}
+    assert facts["node_labels"] == [7]
+    assert sum(facts["degrees_from"].values()) == 3371
+    out, _ = run(capsys, "datasets", "info", "MUTAG")
+    assert "17.93" in out
+
+
+def test_doctor_finds_a_working_installation(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("NMRGCL_MIRROR", str(tmp_path / "none"))
+    out, _ = run(capsys, "doctor", "--json")
+    found = json.loads(out)
+    assert found["ok"]
+    assert {"torch", "device", "cache", "mirror"} <= {check["name"] for check in found["checks"]}
+    assert not (tmp_path / "home").exists()
+    monkeypatch.setenv("NMRGCL_HOME", "/proc/nowhere")
+    out, _ = run(capsys, "doctor", code=1)
+    assert "cannot be written" in out

@@ -4,8 +4,12 @@ import sys
 
 import typer
 
+from nmrgcl.cli.compare import compare
+from nmrgcl.cli.datasets import app as datasets
+from nmrgcl.cli.doctor import doctor
 from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
+from nmrgcl.cli.methods import methods
 from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.errors import UserError
 
@@ -19,6 +23,10 @@ app = typer.Typer(
 app.command()(pretrain)
 app.command()(evaluate)
 app.command()(embed)
+app.command()(compare)
+app.command()(methods)
+app.command()(doctor)
+app.add_typer(datasets, name="datasets")
 
 
 def _version(wanted: bool) -> None:
