@@ -180,6 +180,28 @@ def test_every_command_explains_itself_with_an_example(command: list[str], capsy
     assert not command or f"nmrgcl {' '.join(command)}" in out
 
 
+def test_a_warm_start_continues_from_the_encoder_of_another_model(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file
+
+    small = ["--set", "encoder.units=4", "--seeds", "1", "--quiet"]
+    run(capsys, "pretrain", "motifs", "--preset", "graphcl", *small, "--set", "epochs=2", "--out", str(tmp_path / "a"))
+    start = ["--from", str(tmp_path / "a/seed-0")]
+    _, err = run(
+        capsys, "pretrain", "motifs", "--method", "untrained", "--preset", "graphcl", *small, *start,
+        "--out", str(tmp_path / "b"),
+    )  # fmt: skip
+    assert err == ""
+    a, b = (load_file(tmp_path / name / "seed-0/model.safetensors") for name in "ab")
+    assert all(a[key].equal(b[key]) for key in b)
+    _, err = run(
+        capsys, "pretrain", "motifs", "--preset", "graphcl", "--set", "encoder.units=5", *start,
+        "--out", str(tmp_path / "c"), code=2,
+    )  # fmt: skip
+    assert "another encoder" in err
+
+
 def test_runs_are_compared_on_the_same_folds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for method in ("nmrgcl", "graphcl"):
         run(capsys, "pretrain", "motifs", "--method", method, *FAST, "--out", str(tmp_path / method))

@@ -23,6 +23,8 @@ def pretrain(
     assignments: Assignments = None,
     device: Device = "auto",
     track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of the effective rank.")] = 10,
+    start: Annotated[Path | None, typer.Option("--from", help="Start from the encoder of this model folder.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -39,6 +41,7 @@ def pretrain(
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.data import load
     from nmrgcl.methods import find_method
+    from nmrgcl.model_folder import load_model
     from nmrgcl.run import choose_device, pretrain_seeds
     from nmrgcl.settings import resolve
 
@@ -56,8 +59,11 @@ def pretrain(
         device=where,
         track_every=track_every,
         overwrite=overwrite,
+        start=load_model(start) if start else None,
     )
-    last = show_epochs(steps, total=seeds * settings.train.epochs, title=f"{settings.method} on {dataset.name}")
+    last = show_epochs(
+        steps, total=seeds * settings.train.epochs, title=f"{settings.method} on {dataset.name}", quiet=quiet
+    )
     if as_json:
         numbers = range(settings.seed, settings.seed + seeds)
         ends = {seed: step.record() for seed, step in last.items()}  # an untrained encoder has no last epoch

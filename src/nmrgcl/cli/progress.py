@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from nmrgcl.run import Progress
 
 
-def show_epochs(steps: Iterator[Progress], *, total: int, title: str) -> dict[int, Progress]:
+def show_epochs(steps: Iterator[Progress], *, total: int, title: str, quiet: bool = False) -> dict[int, Progress]:
     """Follow ``steps`` to their end; returns each seed's last epoch."""
-    follow = _bar if sys.stderr.isatty() else _lines
+    follow = _silently if quiet else _bar if sys.stderr.isatty() else _lines
     last: dict[int, Progress] = {}
     for step in follow(steps, total, title):
         last[step.seed] = step
     return last
+
+
+def _silently(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:
+    return steps
 
 
 def _lines(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:

@@ -58,14 +58,23 @@ def pretrain_seeds(
     device: torch.device,
     track_every: int = 10,
     overwrite: bool = False,
+    start: Model | None = None,
 ) -> Iterator[Progress]:
-    """Pre-train one model a seed into ``out/seed-…``, yielding after each epoch; each folder appears complete."""
+    """Pre-train one model a seed into ``out/seed-…``, yielding after each epoch; each folder appears complete.
+
+    ``start`` gives every seed the encoder of an earlier model, with the features that it knows.
+    """
     out = Path(out)
-    features = choose_features(dataset, settings.data.features, settings.data.max_degree)
+    features = start.features if start else choose_features(dataset, settings.data.features, settings.data.max_degree)
     graphs = apply_features(dataset, features).to(device)
     if graphs.num_graphs < 2:
         raise DataError(f"{dataset.name}: contrast needs at least two graphs, this dataset has {graphs.num_graphs}")
     methods = [build_method(replace(settings, seed=seed), features.width).to(device) for seed in seeds]
+    if start:
+        if start.settings.encoder != settings.encoder:
+            raise SettingError(f"the earlier model has another encoder ({start.settings.encoder}); use its settings")
+        for method in methods:
+            method.encoder.load_state_dict(start.method.encoder.state_dict())
     prepare_folder(out, overwrite=overwrite)
     with atomic.new_folder(out) as fresh:
         (fresh / "settings.json").write_text(json.dumps(settings.to_dict(), indent=2) + "\n", encoding="utf-8")
