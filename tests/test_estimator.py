@@ -105,3 +105,41 @@ def test_every_kind_of_graphs_gives_the_same_embeddings() -> None:
 def test_what_is_no_graph_is_refused(wrong: object) -> None:
     with pytest.raises(UserError):
         as_dataset(wrong)
+
+
+NEEDS_NO_MATRIX = {
+    *("check_estimator_cloneable", "check_estimator_tags_renamed", "check_valid_tag_types", "check_estimator_repr"),
+    *(
+        "check_no_attributes_set_in_init",
+        "check_estimators_unfitted",
+        "check_do_not_raise_errors_in_init_or_set_params",
+    ),
+    *("check_mixin_order", "check_transformers_unfitted", "check_transformer_n_iter"),
+    *("check_parameters_default_constructible", "check_get_params_invariance", "check_set_params"),
+}
+
+
+def test_scikit_learns_own_checks_pass_where_they_do_not_feed_a_matrix() -> None:
+    """The others fit on a matrix of numbers, which holds no graphs; their facts are tested above on graphs."""
+    import warnings
+
+    from sklearn.utils.estimator_checks import check_estimator
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(embedder(), on_fail=None, on_skip=None)
+    assert {r["check_name"] for r in results if r["status"] == "passed"} == NEEDS_NO_MATRIX
+
+
+def test_fitting_again_forgets_and_parameters_stay(tmp_path: Path) -> None:
+    graphs, _ = cycles_and_stars()
+    model = embedder()
+    before = model.get_params()
+    assert model.fit(graphs) is model
+    first = model.transform(graphs)
+    np.testing.assert_array_equal(model.fit(graphs).transform(graphs), first)
+    assert model.get_params() == before
+    np.testing.assert_allclose(model.transform(graphs[3:5]), first[3:5], rtol=1e-4, atol=1e-4)
+    import pickle
+
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(graphs), first)
