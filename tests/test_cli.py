@@ -180,6 +180,18 @@ def test_every_command_explains_itself_with_an_example(command: list[str], capsy
     assert not command or f"nmrgcl {' '.join(command)}" in out
 
 
+def test_a_dry_run_writes_nothing_and_says_what_it_would_cost(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out, _ = run(capsys, "pretrain", "MUTAG", "--preset", "graphcl", "--dry-run", "--out", str(tmp_path / "r"))
+    found = json.loads(out)
+    assert found["settings"]["train"]["epochs"] == 20
+    assert found["estimate"]["steps"] == 2 * 20 * 5  # two batches of up to 128 of 188 graphs
+    assert 0 < found["estimate"]["seconds"] < 600
+    assert found["estimate"]["memory_bytes"] > 10**7
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_warm_start_continues_from_the_encoder_of_another_model(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ def pretrain(
     device: Device = "auto",
     track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of the effective rank.")] = 10,
     start: Annotated[Path | None, typer.Option("--from", help="Start from the encoder of this model folder.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, time and memory; train nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")] = False,
     as_json: AsJson = False,
@@ -42,7 +43,7 @@ def pretrain(
     from nmrgcl.data import load
     from nmrgcl.methods import find_method
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import choose_device, pretrain_seeds
+    from nmrgcl.run import choose_device, estimate_cost, pretrain_seeds
     from nmrgcl.settings import resolve
 
     base = preset if preset or config else "strong"
@@ -50,6 +51,10 @@ def pretrain(
     settings = resolve(base, config, assignments or (), method=method, fixed=find_method(name).FIXED)
     where = choose_device(device)
     dataset = load(data)
+    if dry_run:
+        cost = estimate_cost(dataset, settings, seeds=seeds, device=where).to_dict()
+        print(json.dumps({"dataset": dataset.name, "settings": settings.to_dict(), "estimate": cost}, indent=2))
+        return
     folder = out or Path("runs") / f"{dataset.name}-{settings.method}"
     steps = pretrain_seeds(
         dataset,

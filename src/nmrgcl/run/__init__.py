@@ -2,6 +2,7 @@
 
 from nmrgcl.run.device import choose_device
 from nmrgcl.run.embed import embed_all, embed_dataset
+from nmrgcl.run.estimate import estimate_cost
 from nmrgcl.run.export import Embeddings, read_embeddings, write_embeddings
 from nmrgcl.run.judge import Judgement, Scores, evaluate_embeddings, evaluate_run, find_models
 from nmrgcl.run.pretrain import Progress, pretrain_seeds
@@ -14,6 +15,7 @@ __all__ = [
     "choose_device",
     "embed_all",
     "embed_dataset",
+    "estimate_cost",
     "evaluate_embeddings",
     "evaluate_run",
     "find_models",

@@ -1,0 +1,66 @@
+"""What a run would cost, measured on a few of its own steps."""
+
+import resource
+import statistics
+import sys
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.methods import build_method
+from nmrgcl.run.device import suitable_threads
+from nmrgcl.settings import Settings
+from nmrgcl.train import batches
+
+STEPS = 4
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds for all seeds and the most memory seen, both from ``STEPS`` real steps after a first one."""
+
+    parameters: int
+    steps: int
+    seconds: float
+    memory_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: torch.device) -> Cost:
+    """Train a few steps on a method that is then thrown away; nothing is written."""
+    features = choose_features(dataset, settings.data.features, settings.data.max_degree)
+    graphs = apply_features(dataset, features).to(device)
+    method = build_method(settings, features.width).to(device).train()
+    parameters = sum(p.numel() for p in method.parameters())
+    size = settings.train.batch_size
+    per_epoch = sum(len(part) > 1 for part in torch.arange(graphs.num_graphs).split(size))
+    steps = per_epoch * settings.train.epochs * seeds
+    seconds = []
+    with suitable_threads(settings), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
+        for number, index in zip(range(STEPS + 1), batches(graphs.num_graphs, size), strict=False):
+            began = time.perf_counter()
+            for loss in method.losses(graphs.take(index)):
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+            if number or per_epoch == 1:  # the first step also allocates
+                seconds.append(time.perf_counter() - began)
+    typical = statistics.median(seconds) if seconds and steps else 0.0
+    return Cost(parameters, steps, typical * steps, _peak_memory(device))
+
+
+def _peak_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
