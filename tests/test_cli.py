@@ -170,7 +170,7 @@ def test_help_does_not_load_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-COMMANDS = ["pretrain", "evaluate", "embed", "compare", "methods", "doctor", "datasets list", "datasets info"]
+COMMANDS = ["pretrain", "evaluate", "embed", "report", "compare", "methods", "doctor", "datasets list", "datasets info"]
 
 
 @pytest.mark.parametrize("command", [[], *(c.split() for c in COMMANDS)])

@@ -11,6 +11,7 @@ from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
 from nmrgcl.cli.methods import methods
 from nmrgcl.cli.pretrain import pretrain
+from nmrgcl.cli.report import report
 from nmrgcl.errors import UserError
 
 app = typer.Typer(
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(pretrain)
 app.command()(evaluate)
 app.command()(embed)
+app.command()(report)
 app.command()(compare)
 app.command()(methods)
 app.command()(doctor)

@@ -1,0 +1,108 @@
+"""The facts of a run as plain data, before anything is drawn."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import apply_features
+from nmrgcl.diagnose.collapse import effective_rank, singular_spectrum
+from nmrgcl.errors import DataError
+from nmrgcl.methods import build_method
+from nmrgcl.model_folder import Model, load_model
+from nmrgcl.report.accuracy import judge
+from nmrgcl.run import Judgement, embed_all, find_models
+
+Curve = dict[int, float]
+"""A measurement by epoch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the page shows.
+
+    Attributes:
+        models: in order of their seeds; what is said of one model is said of the first.
+        judgement: None where there is nothing to judge against, for the reason in ``unjudged``.
+        losses: one curve a model; empty if it was not trained or the record is gone.
+        ranks: likewise.
+        after: ``[B, D]`` embeddings by the first model.
+        spectra: singular values before and after training, largest first.
+        rank_ends: effective rank before and after training.
+    """
+
+    run: Path
+    dataset: Dataset
+    device: torch.device
+    folders: list[Path]
+    models: list[Model]
+    judgement: Judgement | None
+    unjudged: str
+    losses: list[Curve]
+    ranks: list[Curve]
+    after: np.ndarray
+    spectra: tuple[np.ndarray, np.ndarray]
+    rank_ends: tuple[float, float]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seed of each model."""
+        return [model.settings.seed for model in self.models]
+
+    @property
+    def y(self) -> np.ndarray | None:
+        """``[B]`` class codes."""
+        return None if self.dataset.graphs.y is None else self.dataset.graphs.y.numpy()
+
+    @property
+    def class_names(self) -> list[str]:
+        """The original graph labels as text; ``y`` counts into them."""
+        return [f"class {name}" for name in self.dataset.classes]
+
+
+def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0) -> Facts:
+    """Everything measured: embeddings first, since graphs that do not fit the model end it there."""
+    folders = find_models(run)
+    models = [load_model(folder) for folder in folders]
+    first = models[0]
+    graphs = apply_features(dataset, first.features).to(device)
+    start = build_method(replace(first.settings, method="untrained"), first.features.width)
+    before, after = (embed_all(method.to(device), graphs).cpu() for method in (start, first.method))
+    judgement, unjudged = None, ""
+    try:
+        judgement = judge(run, dataset, models, device=device, jobs=jobs)
+    except DataError as error:
+        unjudged = str(error)
+    return Facts(
+        run=run,
+        dataset=dataset,
+        device=device,
+        folders=folders,
+        models=models,
+        judgement=judgement,
+        unjudged=unjudged,
+        losses=[read_curve(folder, "loss") for folder in folders],
+        ranks=[read_curve(folder, "effective_rank") for folder in folders],
+        after=after.double().numpy(),
+        spectra=(singular_spectrum(before).numpy(), singular_spectrum(after).numpy()),
+        rank_ends=(effective_rank(before), effective_rank(after)),
+    )
+
+
+def read_curve(folder: Path, key: str) -> Curve:
+    """One measurement from ``metrics.jsonl``; lines that are damaged or lack it are passed over."""
+    try:
+        lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    curve = {}
+    for line in lines:
+        try:
+            record = json.loads(line)
+            curve[int(record["epoch"])] = float(record[key])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return curve

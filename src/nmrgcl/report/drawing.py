@@ -1,0 +1,117 @@
+"""Graphs as drawings: a layout that keeps path lengths, and a graph beside those embedded nearest to it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure
+
+MOST_NODES = 200
+"""Larger graphs are drawn in part: more would not be seen."""
+MANY_EDGES = 80
+"""From here on edges are drawn finer."""
+
+
+def nearest(z: np.ndarray, row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of ``z`` closest to ``row``, itself left out, and their Euclidean distances."""
+    distance = np.linalg.norm(z - z[row], axis=1)
+    distance[row] = np.inf
+    rows = np.argsort(distance, kind="stable")[: min(count, len(z) - 1)]
+    return rows, distance[rows]
+
+
+def choose_examples(y: np.ndarray | None, total: int, count: int) -> list[int]:
+    """Rows spread evenly over the classes in order, or over all graphs where there are no classes."""
+    order = np.arange(total) if y is None else np.argsort(y, kind="stable")
+    return [int(order[i]) for i in sorted({int((k + 0.5) * total / count) for k in range(count)})]
+
+
+@rc_context(STYLE)
+def draw_row(dataset: Dataset, rows: Sequence[int], titles: Sequence[str]) -> Figure:
+    """Graphs side by side, each under its title."""
+    figure, grid = new_figure(height=1.5, columns=len(rows))
+    for axes, row, title in zip(grid, rows, titles, strict=True):
+        _draw(axes, dataset, row)
+        axes.set_title(title, fontsize=9)
+    return figure
+
+
+def layout(edges: np.ndarray, count: int, steps: int = 100) -> np.ndarray:
+    """``[count, 2]`` places whose distances follow path lengths: stress majorisation (Gansner et al. 2004)."""
+    if count < 2:
+        return np.zeros((count, 2))
+    d = path_lengths(edges, count)
+    centre = np.eye(count) - 1 / count
+    values, vectors = np.linalg.eigh(-0.5 * centre @ d**2 @ centre)
+    x = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
+    x = x + np.random.default_rng(0).normal(scale=0.05, size=x.shape)  # twins must not start in one place
+    np.fill_diagonal(d, 1)
+    weight = d**-2.0
+    np.fill_diagonal(weight, 0)
+    inverse = np.linalg.pinv(np.diag(weight.sum(1)) - weight)
+    for _ in range(steps):
+        apart = np.linalg.norm(x[:, None] - x[None], axis=2)
+        pull = -weight * d / np.maximum(apart, 1e-9)
+        np.fill_diagonal(pull, 0)
+        np.fill_diagonal(pull, -pull.sum(1))
+        x = inverse @ (pull @ x)
+    return x
+
+
+def path_lengths(edges: np.ndarray, count: int) -> np.ndarray:
+    """``[count, count]`` numbers of edges between nodes; parts that are not joined are one further than any path."""
+    ones = np.ones(edges.shape[1])
+    adjacency = coo_array((ones, (edges[0], edges[1])), shape=(count, count)).tocsr()
+    d = shortest_path(adjacency, directed=False, unweighted=True)
+    d[np.isinf(d)] = d[np.isfinite(d)].max() + 1
+    return np.asarray(d)
+
+
+def cut_graph(dataset: Dataset, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """Node numbers in the dataset of what is drawn of a graph, and its edges ``[2, e]`` among them, each once.
+
+    Of a large graph this is the neighbourhood of its best-connected node.
+    """
+    graphs = dataset.graphs
+    first, end = (int(graphs.node_ptr[row + i]) for i in (0, 1))
+    low, high = (int(graphs.edge_ptr[row + i]) for i in (0, 1))
+    edges = graphs.edge_index[:, low:high].numpy() - first
+    kept = np.arange(end - first)
+    if len(kept) > MOST_NODES:
+        ones = np.ones(edges.shape[1])
+        adjacency = coo_array((ones, (edges[0], edges[1])), shape=(len(kept), len(kept))).tocsr()
+        hub = int(np.bincount(edges.ravel(), minlength=len(kept)).argmax())
+        kept = np.argsort(shortest_path(adjacency, unweighted=True, indices=hub), kind="stable")[:MOST_NODES]
+    place = np.full(end - first, -1)
+    place[kept] = np.arange(len(kept))
+    edges = place[edges]
+    return kept + first, edges[:, (edges[0] < edges[1]) & (edges >= 0).all(0)]
+
+
+def _draw(axes: Axes, dataset: Dataset, row: int) -> None:
+    nodes, edges = cut_graph(dataset, row)
+    x = layout(edges, len(nodes))
+    size = float(np.clip(500 / max(len(nodes), 1), 3, 26))
+    width = 0.35 if edges.shape[1] > MANY_EDGES else 0.9
+    axes.add_collection(LineCollection(list(x[edges.T]), colors=INK, linewidths=width, alpha=0.6, zorder=1))
+    axes.scatter(x[:, 0], x[:, 1], s=size, c=_colours(dataset, nodes), linewidths=0, zorder=2)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.08)
+    axes.axis("off")
+
+
+def _colours(dataset: Dataset, nodes: np.ndarray) -> list[str]:
+    """By the first node label: the most frequent ones have a colour each, the rest is ink."""
+    if dataset.node_labels is None:
+        return [PALETTE[1]] * len(nodes)
+    values, counts = np.unique(dataset.node_labels[:, 0], return_counts=True)
+    frequent = values[np.argsort(-counts, kind="stable")].tolist()
+    colour = dict(zip(frequent, PALETTE, strict=False))
+    return [colour.get(label, INK) for label in dataset.node_labels[nodes, 0].tolist()]

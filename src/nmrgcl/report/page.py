@@ -1,0 +1,101 @@
+"""Facts and figures as one file of HTML."""
+
+import json
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import torch
+from jinja2 import Environment, StrictUndefined
+
+from nmrgcl import atomic
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.errors import SettingError
+from nmrgcl.report.collect import Facts, collect
+from nmrgcl.report.environment import commands, hardware, versions
+from nmrgcl.report.pictures import examples, plots
+from nmrgcl.run import Scores, find_models
+from nmrgcl.settings.check import flatten
+
+
+def write_report(
+    run: Path, dataset: Dataset, out: Path, *, device: torch.device, figures: Path | None = None, jobs: int = 0
+) -> Path:
+    """Write the page about ``run`` to ``out``; with ``figures`` also each figure as SVG and PDF into that folder."""
+    find_models(run)
+    _prepare(out, figures)
+    facts = collect(run, dataset, device=device, jobs=jobs)
+    shown = {"plots": plots(facts), "examples": examples(facts)}
+    try:
+        if figures is not None:
+            for picture in (*shown["plots"], *shown["examples"]):
+                picture.save(figures)
+        atomic.write_text(out, _render(facts, out, **shown))
+    except OSError as error:
+        raise SettingError(f"{error.filename or out}: cannot be written ({error.strerror})") from None
+    return out
+
+
+def _prepare(out: Path, figures: Path | None) -> None:
+    """Say what cannot be written before minutes are spent on it."""
+    if out.is_dir():
+        raise SettingError(f"{out}: is a folder; choose another --out")
+    for folder in filter(None, (out.parent, figures)):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingError(f"{folder}: cannot be made ({error.strerror})") from None
+        if not os.access(folder, os.W_OK):
+            raise SettingError(f"{folder}: cannot be written to; choose another place")
+
+
+def _render(facts: Facts, out: Path, **pictures: Any) -> str:
+    settings = facts.models[0].settings.to_dict()
+    template = resources.files("nmrgcl.report").joinpath("page.html.j2").read_text(encoding="utf-8")
+    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return page.from_string(template).render(
+        facts=facts,
+        method=facts.models[0].settings.method,
+        features=facts.models[0].features.kind,
+        trained_on=facts.models[0].dataset,
+        statistics=facts.dataset.statistics,
+        headline=_headline(facts),
+        settings=[(key, json.dumps(value, ensure_ascii=False)) for key, value in flatten(settings)],
+        settings_json=json.dumps(settings, indent=2, ensure_ascii=False),
+        versions=versions(),
+        hardware=hardware(facts.device),
+        commands=commands(facts, out),
+        **pictures,
+    )
+
+
+def _headline(facts: Facts) -> dict[str, Any] | None:
+    """The numbers and the sentence that ``nmrgcl evaluate`` prints."""
+    found = facts.judgement
+    if found is None:
+        return None
+    n, folds = found.trained.folds.shape
+    varied = "models" if found.varied == "model" else "fold seeds"
+    rows = ((facts.models[0].settings.method, found.trained), ("untrained", found.untrained))
+    return {
+        "rows": [_row(name, scores) for name, scores in rows if scores is not None],
+        "seeds": facts.seeds if found.varied == "model" else list(range(n)),
+        "n": n,
+        "protocol": f"RBF SVM on {'standardised' if found.svm.standardise else 'raw'} embeddings, "
+        f"C: {found.svm.c}; {folds} folds × {n} {varied}; honest selection",
+        "choice": "the penalty C is chosen inside the training folds"
+        if found.svm.c == "grid"
+        else "the penalty C is 1",
+        "spread_over": varied,
+        "column": "seed" if found.varied == "model" else "folds",
+    }
+
+
+def _row(name: str, scores: Scores) -> dict[str, Any]:
+    values = scores.to_dict()
+    return {
+        "name": name,
+        "text": f"{values['mean']:.2f} ± {values['std']:.2f}",
+        "scores": [f"{score:.1f}" for score in values["scores"]],
+    }

@@ -1,0 +1,136 @@
+"""What goes into the page, by hand."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.motifs import motifs
+from nmrgcl.graphs import Graphs
+from nmrgcl.model_folder import load_model
+from nmrgcl.report.accuracy import NAME, read_judgement
+from nmrgcl.report.collect import read_curve
+from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
+from nmrgcl.report.figures import plot_spectrum, project, used_spectrum
+from nmrgcl.run import evaluate_run, find_models
+from tests.examples import undirected
+from tests.report.test_page import pretrained
+
+CPU = torch.device("cpu")
+
+
+def test_a_path_is_laid_out_straight_and_evenly() -> None:
+    x = layout(np.array([[0, 1, 2], [1, 2, 3]]), 4)
+    apart = np.linalg.norm(x[:, None] - x[None], axis=2)
+    np.testing.assert_allclose(apart, np.abs(np.subtract.outer(np.arange(4), np.arange(4))), atol=0.02)
+
+
+def test_small_and_edgeless_graphs_are_laid_out_apart() -> None:
+    none = np.zeros((2, 0), dtype=int)
+    assert layout(none, 1).tolist() == [[0, 0]]
+    assert layout(none, 0).shape == (0, 2)
+    x = layout(none, 3)
+    assert min(np.linalg.norm(x[a] - x[b]) for a, b in ((0, 1), (0, 2), (1, 2))) > 0.5
+
+
+def test_parts_that_are_not_joined_are_one_further_than_any_path() -> None:
+    assert path_lengths(np.array([[0, 1], [1, 2]]), 4).tolist() == [
+        [0, 1, 2, 3],
+        [1, 0, 1, 3],
+        [2, 1, 0, 3],
+        [3, 3, 3, 0],
+    ]
+
+
+def test_of_a_large_graph_the_hub_s_neighbourhood_is_drawn() -> None:
+    tail = [(i, i + 1) for i in range(300)]
+    star = [(300, 301 + i) for i in range(50)]
+    graphs = Graphs.build(torch.cat([undirected((0, 1)), undirected(*tail, *star) + 2], 1), torch.tensor([0, 2, 353]))
+    nodes, edges = cut_graph(Dataset("tail", graphs), 1)
+    assert len(nodes) == MOST_NODES
+    assert nodes[0] == 302
+    assert set(range(303, 353)) <= set(nodes.tolist())
+    assert edges.shape == (2, MOST_NODES - 1)  # a tree's connected part is a tree
+    nodes, edges = cut_graph(Dataset("tail", graphs), 0)
+    assert (nodes.tolist(), edges.tolist()) == ([0, 1], [[0], [1]])
+
+
+def test_nearest_leaves_the_graph_itself_out() -> None:
+    rows, distances = nearest(np.array([[0.0], [3.0], [1.0], [0.0]]), 0, 2)
+    assert (rows.tolist(), distances.tolist()) == ([3, 2], [0, 1])
+    assert nearest(np.zeros((2, 1)), 0, 5)[0].tolist() == [1]
+
+
+def test_examples_come_from_every_class() -> None:
+    assert choose_examples(np.array([1, 0, 1, 0]), 4, 2) == [3, 2]
+    assert choose_examples(None, 2, 4) == [0, 1]
+
+
+def test_projection_is_pca() -> None:
+    places, shares = project(np.array([[0.0, 5.0], [2.0, 5.0], [4.0, 5.0]]))
+    np.testing.assert_allclose(np.abs(places[:, 0]), [2, 0, 2], atol=1e-12)
+    np.testing.assert_allclose(shares, [1, 0], atol=1e-12)
+    assert project(np.ones((3, 1)))[1].tolist() == [0, 0]
+
+
+def test_a_spectrum_without_spread_is_empty_and_can_be_drawn() -> None:
+    assert used_spectrum(np.array([2.0, 1.0, 1e-9])).tolist() == [1, 0.5]
+    assert used_spectrum(np.zeros(3)).tolist() == []
+    assert plot_spectrum(np.zeros(3), np.zeros(3)).axes
+
+
+def test_damaged_lines_of_a_record_are_passed_over(tmp_path: Path) -> None:
+    assert read_curve(tmp_path, "loss") == {}
+    lines = [
+        '{"epoch": 1, "loss": 2.5}',
+        '{"epoch": 2}',
+        "[]",
+        "{",
+        '{"epoch": 3, "loss": "x"}',
+        '{"epoch": 4, "loss": 1}',
+    ]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(lines))
+    assert read_curve(tmp_path, "loss") == {1: 2.5, 4: 1.0}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Dataset, dict[str, Any]]:
+    run, data = pretrained(tmp_path_factory.mktemp("judged") / "run"), motifs(60)
+    return run, data, evaluate_run(run, data, device=CPU, jobs=1).to_dict()
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "another dataset": {"dataset": "MUTAG"},
+    "another judge": {"svm": {"c": "grid", "inner": "shuffled", "standardise": True, "folds": 3}},
+    "fewer models": {"folds": [[50.0, 50.0, 50.0]]},
+    "not numbers": {"folds": "none"},
+    "not finite": {"folds": [[float("nan")] * 3] * 2},
+    "no untrained": {"untrained": None},
+}
+
+
+def test_a_stored_evaluation_of_this_run_is_used(judged: tuple[Path, Dataset, dict[str, Any]]) -> None:
+    run, data, values = judged
+    models = [load_model(folder) for folder in find_models(run)]
+    assert read_judgement(run, data, models) is None
+    (run / NAME).write_text(json.dumps(values))
+    found = read_judgement(run, data, models)
+    assert found is not None
+    assert found.to_dict() == values
+    os.utime(run / NAME, (0, 0))
+    assert read_judgement(run, data, models) is None  # the models are newer
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_a_stored_evaluation_of_anything_else_is_not(case: str, judged: tuple[Path, Dataset, dict[str, Any]]) -> None:
+    run, data, values = judged
+    models = [load_model(folder) for folder in find_models(run)]
+    (run / NAME).write_text(json.dumps({**values, **CHANGES[case]}))
+    assert read_judgement(run, data, models) is None
+    assert read_judgement(run, replace(data, name="other"), models) is None
