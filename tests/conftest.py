@@ -1,4 +1,7 @@
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -6,6 +9,16 @@ import torch
 
 # Tests run in parallel processes: more threads than cores would only wait for each other.
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home() -> Iterator[None]:
+    """A cache of the tests' own: they neither trust nor touch the user's."""
+    folder = tempfile.mkdtemp(prefix="nmrgcl-home-")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NMRGCL_HOME", folder)
+        yield
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

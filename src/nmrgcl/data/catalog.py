@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from nmrgcl.data.cache import cached, home
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.fetch import fetch_zip
 from nmrgcl.data.motifs import motifs
@@ -55,7 +56,8 @@ def load(name_or_path: str) -> Dataset:
     """A dataset of the catalog, ``motifs``, or the TU files in a folder or archive of one's own.
 
     The files of a catalog dataset are looked for in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
-    installed packages, then downloaded; its statistics must be the published ones.
+    installed packages, then downloaded; its statistics must be the published ones. A large one is kept as a store in
+    the cache, which the next call opens.
     """
     entry = find(name_or_path)
     known = entry is not None or name_or_path.lower() == "motifs"
@@ -64,9 +66,8 @@ def load(name_or_path: str) -> Dataset:
     if name_or_path and os.path.exists(path) and not (known and path.is_dir() and tu_folder(path) is None):
         return read_tu(path)
     if entry is not None:
-        dataset = read_tu(_find(entry), entry.name)
-        verify(dataset, entry)
-        return dataset
+        source = _find(entry)
+        return cached(entry.name, source, lambda: _read(source, entry))
     if known:
         return motifs()
     if "/" in name_or_path or os.sep in name_or_path or name_or_path.lower().endswith(_SUFFIXES):
@@ -96,9 +97,15 @@ def verify(dataset: Dataset, entry: Entry) -> None:
         )
 
 
+def _read(source: Path, entry: Entry) -> Dataset:
+    dataset = read_tu(source, entry.name)
+    verify(dataset, entry)
+    return dataset
+
+
 def _find(entry: Entry) -> Path:
     """Where the files are; as a last resort in the cache, once downloaded."""
-    cache = Path(os.path.expanduser(os.environ.get("NMRGCL_HOME") or "~/.cache/nmrgcl"))
+    cache = home()
     mirror = os.environ.get("NMRGCL_MIRROR")
     for place in (cache, Path(mirror) if mirror else None):
         for suffix in _SUFFIXES:
