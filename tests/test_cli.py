@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from nmrgcl.cli import main
+from nmrgcl.data import apply_features, choose_features, load
+from nmrgcl.store import write_store
 
 FAST = ["--set", "epochs=1", "--set", "encoder.units=4", "--seeds", "2", "--device", "cpu"]
 
@@ -155,6 +157,31 @@ def test_graphs_that_do_not_fit_the_model_are_refused(capsys: pytest.CaptureFixt
     _, err = run(capsys, "evaluate", str(tmp_path / "r"), str(other), code=2)
     assert "77" in err
     assert err.count("\n") == 1
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device", "model.safetensors")
+
+    monkeypatch.setattr("nmrgcl.model_folder.save_file", full)
+    _, err = run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--out", str(tmp_path / "r"), code=2)
+    assert err == "nmrgcl: model.safetensors: No space left on device; make room or choose another place\n"
+    assert [p.name for p in (tmp_path / "r").iterdir()] == ["settings.json"]
+
+
+def test_a_store_is_a_dataset(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = load("motifs")
+    write_store(tmp_path / "store", apply_features(data, choose_features(data)))
+    out, _ = run(capsys, "datasets", "info", str(tmp_path / "store"), "--json")
+    facts = json.loads(out)
+    assert facts["measured"]["graphs"] == 300
+    assert facts["node_labels"] == [3]
+    run(capsys, "pretrain", str(tmp_path / "store"), *FAST, "--out", str(tmp_path / "r"))
+    (tmp_path / "store" / "source.bin").write_bytes(b"")
+    _, err = run(capsys, "datasets", "info", str(tmp_path / "store"), code=2)
+    assert "source.bin" in err
 
 
 def test_a_second_run_in_the_same_folder_needs_permission(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -53,9 +53,13 @@ def main() -> None:
     except UserError as error:
         print(f"nmrgcl: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("nmrgcl: interrupted", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:  # a full disk, a folder without permission: nothing half-written is left
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"nmrgcl: {place}{error.strerror or error}; make room or choose another place", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("nmrgcl: interrupted", file=sys.stderr)
+        sys.exit(130)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.dataset import Dataset, dataset_of
 from nmrgcl.errors import DataError
 from nmrgcl.store import open_store, write_store
 
@@ -53,6 +53,17 @@ def cached(name: str, source: Path, read: Callable[[], Dataset]) -> Dataset:
     if dataset.graphs.num_edges >= MIN_EDGES:
         _keep(folder, dataset)
     return dataset
+
+
+def read_store(folder: Path) -> Dataset:
+    """A store of graphs as a dataset, verified: one that a dataset was kept in, or that of any ``Graphs``."""
+    store = open_store(folder, verify=True)
+    if "classes" in store.meta:
+        try:
+            return replace(_open(folder), source=str(folder))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{folder}: its notes are not those of a dataset ({error}); write it again") from None
+    return dataset_of(store.graphs(), folder.name, str(folder))
 
 
 def _open(folder: Path) -> Dataset:

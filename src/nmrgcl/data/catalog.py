@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from nmrgcl.data.cache import cached, home
+from nmrgcl.data.cache import cached, home, read_store
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.fetch import fetch_zip
 from nmrgcl.data.motifs import motifs
 from nmrgcl.data.tu import read_tu, tu_folder
 from nmrgcl.errors import DataError, nearest
+from nmrgcl.store import MANIFEST
 
 TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
 _SUFFIXES = (".zip", ".tar.xz", ".tar.gz")
@@ -53,7 +54,7 @@ def find(name: str) -> Entry | None:
 
 
 def load(name_or_path: str) -> Dataset:
-    """A dataset of the catalog, ``motifs``, or the TU files in a folder or archive of one's own.
+    """A dataset of the catalog, ``motifs``, a store, or the TU files in a folder or archive of one's own.
 
     The files of a catalog dataset are looked for in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
     installed packages, then downloaded; its statistics must be the published ones. A large one is kept as a store in
@@ -64,7 +65,7 @@ def load(name_or_path: str) -> Dataset:
     path = Path(os.path.expanduser(name_or_path))
     # A folder that happens to be called like a dataset, such as the results of a run on it, does not hide it.
     if name_or_path and os.path.exists(path) and not (known and path.is_dir() and tu_folder(path) is None):
-        return read_tu(path)
+        return read_store(path) if (path / MANIFEST).is_file() else read_tu(path)
     if entry is not None:
         source = _find(entry)
         return cached(entry.name, source, lambda: _read(source, entry))

@@ -1,8 +1,9 @@
 """A dataset as it was read: structure, and whatever labels and attributes its files hold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
 from nmrgcl.graphs import Graphs
 
@@ -57,3 +58,23 @@ class Dataset:
             avg_edges=self.graphs.num_edges / 2 / count,
             classes=len(self.classes),
         )
+
+
+def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> Dataset:
+    """Graphs as a dataset: features become labels or attributes; a constant one says nothing, so it counts as none."""
+    graphs = graphs.compact().to("cpu")
+    x = graphs.x.numpy()
+    constant = graphs.num_features == 1 and (x.size == 0 or bool((x == x.flat[0]).all()))
+    labels = x.astype(np.int64) if graphs.categorical and not constant else None
+    attributes = x.astype(np.float32) if not graphs.categorical and not constant else None
+    classes, graphs = _classes(graphs)
+    return Dataset(name, graphs, classes, node_labels=labels, node_attributes=attributes, source=source)
+
+
+def _classes(graphs: Graphs) -> tuple[tuple[int, ...], Graphs]:
+    """Whole numbers, one a graph, are classes; any other ``y`` is none that a dataset of graphs knows."""
+    y = graphs.y
+    if y is None or graphs.y_level == "node" or y.is_floating_point() or y.dim() != 1:
+        return (), replace(graphs, y=None)
+    values, codes = torch.unique(y, return_inverse=True)
+    return tuple(values.tolist()), replace(graphs, y=codes)
