@@ -47,7 +47,13 @@ def test_npz_and_csv_hold_the_same(tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "z.csv").read_text().splitlines()))
     assert [row["y"] for row in rows] == ["4", "-1"]
     assert np.float32(rows[1]["z1"]) == np.float32(1e-9)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["z.csv", "z.npz"]
+    write_embeddings(made, tmp_path / "z.parquet")
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(tmp_path / "z.parquet").to_pydict()
+    assert table["y"] == [4, -1]
+    assert table["z0"] == [0.5, 3.0]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["z.csv", "z.npz", "z.parquet"]
 
 
 def test_an_unknown_ending_and_an_unwritable_place_are_refused(tmp_path: Path) -> None:

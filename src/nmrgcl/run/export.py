@@ -85,7 +85,7 @@ def _write_parquet(embeddings: Embeddings, file: IO[bytes]) -> None:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise SettingError("Parquet files need pyarrow: pip install pyarrow, or write .npz or .csv") from None
+        raise SettingError("Parquet files need pyarrow: pip install 'nmrgcl[parquet]', or write .npz or .csv") from None
     pyarrow.parquet.write_table(pyarrow.table(_columns(embeddings)), file)
 
 
