@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmrgcl import store as module
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import open_store, write_store
+from nmrgcl.store.manifest import checksum
 from tests.examples import random_graphs, undirected
 
 SIZES = [5, 0, 1, 7, 3, 0, 300, 2]
@@ -169,7 +169,7 @@ def rewrite(folder: Path, change: dict[str, Any]) -> None:
         for part in path:
             place = place[part]
         place[last] = value
-    manifest["checksum"] = module._checksum(manifest)
+    manifest["checksum"] = checksum(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 

@@ -1,0 +1,65 @@
+"""What a store says about itself, and how it is believed."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmrgcl.errors import DataError
+
+FORMAT, VERSION = "nmrgcl-store", 1
+MANIFEST = "manifest.json"
+STRUCTURE = ("node_ptr", "edge_ptr", "degree", "source", "pair")
+OPTIONAL = ("y", "edge_attr", "edge_weight")
+EXTRA = "extra."
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the manifest says about one file: type on disk and in memory, shape, size and checksum."""
+
+    dtype: str
+    memory: str
+    shape: list[int]
+    bytes: int
+    sha256: str
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest, if it is one that this version reads and nothing in it was changed."""
+    try:
+        text = path.read_bytes()
+    except (OSError, ValueError):
+        raise DataError(f"{path}: missing or unreadable, so {path.parent} is not a store; check the path") from None
+    try:
+        manifest = json.loads(text)
+    except (ValueError, RecursionError):
+        raise damaged(path, "not JSON") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise DataError(f"{path}: not the manifest of a store of graphs; check the path")
+    version = manifest.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise DataError(f"{path}: written by a newer version (format {version}, this reads {VERSION}); upgrade nmrgcl")
+    if version != VERSION or manifest.get("checksum") != checksum(manifest):
+        raise damaged(path, "its checksum does not match")
+    return manifest
+
+
+def checksum(manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of everything the manifest says but the checksum itself."""
+    rest = {key: value for key, value in manifest.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def array_file(folder: Path, name: str) -> Path:
+    """Where an array is."""
+    return folder / f"{name}.bin"
+
+
+def damaged(path: Path, why: str) -> DataError:
+    """One line for whatever is wrong with a file of a store."""
+    return DataError(f"{path}: {why}; the store is damaged, write or copy it again")

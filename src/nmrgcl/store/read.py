@@ -1,0 +1,201 @@
+"""Files → graphs: all of them, or just those that are asked for."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nmrgcl.graphs import Graphs
+from nmrgcl.store.manifest import (
+    EXTRA,
+    MANIFEST,
+    NAME,
+    OPTIONAL,
+    STRUCTURE,
+    Recorded,
+    array_file,
+    damaged,
+    read_manifest,
+)
+from nmrgcl.store.ranges import Ranges
+
+CHUNK = 65_536
+"""Graphs that are checked at a time, to bound memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """Graphs that stay on disk until they are taken.
+
+    Attributes:
+        folder: where they are.
+        num_features: of ``Graphs``, as are ``symmetric`` and ``y_level``.
+        extra: further arrays, memory-mapped read-only; integers have the smallest type that holds them.
+        meta: what the writer noted.
+        arrays: the flat arrays, memory-mapped read-only.
+        types: the type each of ``arrays`` had in memory.
+    """
+
+    folder: Path
+    num_features: int
+    symmetric: bool
+    y_level: Literal["graph", "node"]
+    extra: dict[str, np.ndarray]
+    meta: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    types: dict[str, np.dtype]
+
+    def __len__(self) -> int:
+        return len(self.arrays["node_ptr"]) - 1
+
+    def graphs(self) -> Graphs:
+        """All of them, in memory."""
+        return self.take(torch.arange(len(self)))
+
+    def take(self, index: Tensor) -> Graphs:
+        """The graphs named by ``index``, in that order: what ``graphs().take(index)`` is, read from disk alone."""
+        graph = index.cpu().numpy().astype(np.int64, copy=False)
+        if graph.size and not 0 <= graph.min() <= graph.max() < len(self):
+            raise IndexError(f"graph index out of range: the store holds {len(self)} graphs")
+        nodes = self._ranges("node_ptr", graph, len(self.arrays["degree"]))
+        edges = self._ranges("edge_ptr", graph, len(self.arrays["source"]))
+        degree = self._gather("degree", nodes)
+        row_ptr = pad(degree.cumsum(0), (1, 0))
+        self._check(np.array_equal(row_ptr.numpy()[nodes.ptr], edges.ptr), "degree")
+        x = self._gather("x", nodes)
+        if not x.is_floating_point() and x.numel():
+            low, high = x.aminmax()
+            self._check(int(low) >= -1 and int(high) < self.num_features, "x")
+        edge_index = torch.empty(2, edges.total, dtype=torch.long)
+        self._shift("source", edges, nodes, edge_index[0])
+        # An edge's destination is the number of rows that end before it; counting them has no branch to mispredict.
+        row_ends = np.bincount(row_ptr.numpy()[1:], minlength=edges.total)
+        np.cumsum(row_ends[: edges.total], out=edge_index[1].numpy())
+        pair = torch.empty(edges.total, dtype=torch.long)
+        self._shift("pair", edges, edges, pair)
+        given = [name for name in OPTIONAL if name in self.arrays and name != "y"]
+        optional = {name: self._gather(name, edges) for name in given}
+        if "y" in self.arrays:
+            optional["y"] = self._gather("y", nodes) if self.y_level == "node" else self._convert("y", graph)
+        return Graphs(
+            x=x,
+            num_features=self.num_features,
+            edge_index=edge_index,
+            row_ptr=row_ptr,
+            node_ptr=torch.from_numpy(nodes.ptr),
+            batch=torch.from_numpy(nodes.spread(np.arange(len(graph)))),
+            pair=pair,
+            symmetric=self.symmetric,
+            y_level=self.y_level,
+            **optional,
+        )
+
+    def _ranges(self, name: str, index: np.ndarray, limit: int) -> "Ranges":
+        pointers = self.arrays[name]
+        start, end = pointers[index].astype(np.int64), pointers[index + 1].astype(np.int64)
+        self._check(bool(((start <= end) & (end <= limit)).all()), name)
+        return Ranges(start, end)
+
+    def _gather(self, name: str, of: "Ranges") -> Tensor:
+        of.touch(self.arrays[name])
+        return self._convert(name, of.items)
+
+    def _convert(self, name: str, items: np.ndarray) -> Tensor:
+        # What is taken is fresh memory, so torch may have it although the file is read-only.
+        return torch.from_numpy(self.arrays[name].take(items, axis=0).astype(self.types[name], copy=False))
+
+    def _shift(self, name: str, edges: "Ranges", counted: "Ranges", out: Tensor) -> None:
+        """Numbers counted from the start of each graph → numbers in the batch, written to ``out``."""
+        edges.touch(self.arrays[name])
+        local = self.arrays[name].take(edges.items)
+        # Compared in the small type, which reads an eighth of the memory.
+        last = np.minimum(counted.count - 1, np.iinfo(local.dtype).max).astype(local.dtype)
+        self._check(bool((local <= edges.spread(last)).all()), name)
+        np.add(local, edges.spread(counted.ptr[:-1]), out=out.numpy(), casting="unsafe")
+
+    def _check(self, fine: bool, name: str) -> None:
+        if not fine:
+            raise damaged(array_file(self.folder, name), "impossible values")
+
+
+def open_store(folder: Path, *, verify: bool = False) -> Store:
+    """The store in ``folder``: its manifest is checked, and every file must have the recorded size.
+
+    Args:
+        folder: what ``write_store`` wrote.
+        verify: read everything and compare it with the SHA-256 of the manifest, then check that pointers increase and
+            every index is in range. Without it, ``take`` and ``graphs`` still refuse indices that are out of range, but
+            a damaged feature or label passes.
+    """
+    path = folder / MANIFEST
+    manifest = read_manifest(path)
+    # Freeing one large block makes the C library keep what is freed later: batches then reuse memory instead of
+    # faulting in 400 new pages each, which doubles the rate. The block itself is never touched.
+    np.empty(16 << 20, np.uint8)
+    try:
+        recorded = {name: Recorded(**entry) for name, entry in manifest["arrays"].items()}
+        if not all(map(NAME.fullmatch, recorded)):
+            raise ValueError
+        arrays = {name: _map(array_file(folder, name), entry, verify=verify) for name, entry in recorded.items()}
+        store = Store(
+            folder=folder,
+            num_features=int(manifest["num_features"]),
+            symmetric=bool(manifest["symmetric"]),
+            y_level=manifest["y_level"],
+            extra={n.removeprefix(EXTRA): a for n, a in arrays.items() if n.startswith(EXTRA)},
+            meta=dict(manifest["meta"]),
+            arrays={n: a for n, a in arrays.items() if not n.startswith(EXTRA)},
+            types={n: np.dtype(entry.memory) for n, entry in recorded.items()},
+        )
+        consistent = _consistent(store, *(manifest[key] for key in ("graphs", "nodes", "edges")))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
+        consistent = False
+    if not consistent:
+        raise damaged(path, "its entries do not fit together")
+    if verify:
+        for part in torch.arange(len(store)).split(CHUNK):
+            store.take(part)
+    return store
+
+
+def _map(path: Path, recorded: Recorded, *, verify: bool) -> np.ndarray:
+    """The file as a read-only array; ValueError where the record itself is impossible."""
+    dtype = np.dtype(recorded.dtype)
+    numbers = all(t.kind in "biuf" for t in (dtype, np.dtype(recorded.memory)))
+    count = int(np.prod([int(n) for n in recorded.shape], dtype=object))
+    if not numbers or count * dtype.itemsize != recorded.bytes:
+        raise ValueError
+    try:
+        size = path.stat().st_size
+        if size != recorded.bytes:
+            raise damaged(path, f"{size} bytes instead of {recorded.bytes}")
+        if verify:
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != recorded.sha256:
+                    raise damaged(path, "its SHA-256 does not match the manifest")
+        # An empty file cannot be mapped.
+        flat = np.asarray(np.memmap(path, dtype, "r")) if size else np.empty(0, dtype)
+    except OSError as error:
+        raise damaged(path, f"unreadable: {error.strerror}") from None
+    return flat.reshape(recorded.shape)
+
+
+def _consistent(store: Store, graphs: int, nodes: int, edges: int) -> bool:
+    """Whether the arrays have the lengths they need, and the pointers the right ends."""
+    arrays = store.arrays
+    lengths = {"node_ptr": graphs + 1, "edge_ptr": graphs + 1, "degree": nodes, "source": edges, "pair": edges}
+    lengths |= {"x": nodes, "y": {"graph": graphs, "node": nodes}[store.y_level]}
+    lengths |= {"edge_attr": edges, "edge_weight": edges}
+    ends = [(int(arrays[name][0]), int(arrays[name][-1])) for name in ("node_ptr", "edge_ptr")]
+    return (
+        set(lengths) - set(OPTIONAL) <= set(arrays) <= set(lengths)
+        and all(len(values) == lengths[name] for name, values in arrays.items())
+        and all(arrays[n].ndim == 1 and arrays[n].dtype.kind == "u" for n in STRUCTURE)
+        and all(store.types[n] == np.int64 for n in STRUCTURE)
+        and ends == [(0, nodes), (0, edges)]
+    )
