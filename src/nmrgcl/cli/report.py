@@ -1,11 +1,12 @@
 """``nmrgcl report``."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmrgcl.cli.options import Device
+from nmrgcl.cli.options import AsJson, Device
 
 if TYPE_CHECKING:
     from nmrgcl.data import Dataset
@@ -21,6 +22,7 @@ def report(
     figures: Annotated[Path | None, typer.Option(help="Also save each figure as SVG and PDF in this folder.")] = None,
     device: Device = "auto",
     jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Show a run on one HTML page: accuracy, curves, spectrum, embeddings, settings, and how to repeat it.
 
@@ -38,7 +40,8 @@ def report(
     where = choose_device(device)
     find_models(run)
     dataset = _load(run, data)
-    print(write_report(run, dataset, out or run / "report.html", device=where, figures=figures, jobs=jobs))
+    written = write_report(run, dataset, out or run / "report.html", device=where, figures=figures, jobs=jobs)
+    print(json.dumps({"dataset": dataset.name, "report": str(written)}) if as_json else written)
 
 
 def _load(run: Path, data: str | None) -> "Dataset":
