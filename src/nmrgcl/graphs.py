@@ -215,8 +215,9 @@ class Graphs:
             added_keep = self.added_keep
         return replace(self, edge_keep=keep, added_keep=added_keep)
 
+    @cached_property
     def live_edges(self) -> Tensor:
-        """``[E]`` which edges are there: kept themselves, and so are both their ends."""
+        """``[E]`` which edges are there: kept themselves, and so are both their ends; every layer asks for it."""
         live = self.edge_keep
         if self.node_keep is not None:
             ends = self.node_keep[self.edge_index].all(0)
@@ -237,7 +238,7 @@ class Graphs:
         if self.added is None or self.added_keep is None:
             return self
         edge_index = torch.cat([self.edge_index, self.added], 1)
-        live = torch.cat([self.live_edges(), self.added_keep])
+        live = torch.cat([self.live_edges, self.added_keep])
         if self.node_keep is not None:
             live = live & self.node_keep[edge_index].all(0)
         destination = torch.where(live, edge_index[1], self.num_nodes)
@@ -265,11 +266,10 @@ class Graphs:
             return self.merge_added().compact()
         if not self.masked:
             return self
-        kept_edges = pad(self.live_edges().cumsum(0), (1, 0))
-        edges = self.live_edges().nonzero().squeeze(1)
-        edge_index, pair, row_ptr = self.edge_index[:, edges], self.pair[edges], self.row_ptr
+        kept_edges = pad(self.live_edges.cumsum(0), (1, 0))
+        edges = self.live_edges.nonzero().squeeze(1)
+        edge_index, pair, row_ptr = self.edge_index[:, edges], self.pair[edges], kept_edges[self.row_ptr]
         plain = replace(self, node_keep=None, edge_keep=None)
-        row_ptr = kept_edges[row_ptr]
         if self.node_keep is not None:
             nodes = self.node_keep.nonzero().squeeze(1)
             kept_nodes = pad(self.node_keep.cumsum(0), (1, 0))

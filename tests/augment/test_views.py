@@ -218,7 +218,7 @@ def test_a_walk_follows_edge_weights() -> None:
 def test_one_of_draws_for_each_graph() -> None:
     torch.manual_seed(0)
     after = OneOf(Identity(), DropEdges(1.0), DropFeatures(1.0))(many(cycle(4), 900))
-    edges = after.live_edges().reshape(900, 8).any(1)
+    edges = after.live_edges.reshape(900, 8).any(1)
     features = (after.x != 0).reshape(900, 8).any(1)
     kinds = Counter(zip(edges.tolist(), features.tolist(), strict=True))
     assert set(kinds) == {(True, True), (False, True), (True, False)}

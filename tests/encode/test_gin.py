@@ -41,7 +41,7 @@ def test_neighbour_sum_and_its_gradient_equal_the_matrix_product(weighted: bool,
         graphs = graphs.keep_nodes(torch.arange(9) != 2).keep_edges(
             (torch.arange(graphs.num_edges) % 3 > 0)[graphs.pair]
         )
-    live = graphs.live_edges().double() * (1 if graphs.edge_weight is None else graphs.edge_weight)
+    live = graphs.live_edges.double() * (1 if graphs.edge_weight is None else graphs.edge_weight)
     matrix = torch.zeros(9, 9, dtype=torch.float64)
     matrix.index_put_((graphs.edge_index[1], graphs.edge_index[0]), live, accumulate=True)
     h = torch.randn(9, 3, dtype=torch.float64, requires_grad=True)

@@ -84,7 +84,7 @@ class _NodePairs:
         number = self._number(rank[source] - self.start[owner], rank[destination] - self.start[owner], self.size[owner])
         # An edge counts once, by its first direction; loops and removed edges not at all.
         first = graphs.pair == torch.arange(graphs.num_edges, device=device)
-        simple = graphs.live_edges() & first & (source != destination)
+        simple = graphs.live_edges & first & (source != destination)
         end = self.pair_start[-1] + pair_count[-1]
         taken = torch.sort(torch.where(simple, number + self.pair_start[owner], end)).values
         distinct = pad(taken[1:] != taken[:-1], (1, 0), value=True) & (taken < end)

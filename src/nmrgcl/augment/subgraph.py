@@ -46,7 +46,7 @@ class Subgraph:
 
     def _walk(self, graphs: Graphs, start: Tensor) -> Tensor:
         """``[steps + 1, B]`` where each graph's walk is at each moment."""
-        weight = graphs.live_edges().double()
+        weight = graphs.live_edges.double()
         if graphs.edge_weight is not None:
             weight = weight * graphs.edge_weight
         below = weight.cumsum(0)

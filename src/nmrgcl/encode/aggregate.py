@@ -16,7 +16,7 @@ def neighbour_sum(h: Tensor, graphs: Graphs, *, self_weight: float = 0.0) -> Ten
     summation is fixed. On a symmetric graph the same operation is its own backward pass.
     """
     graphs = graphs.merge_added()
-    weight = graphs.live_edges().to(h.dtype) if graphs.masked else None
+    weight = graphs.live_edges.to(h.dtype) if graphs.masked else None
     if graphs.edge_weight is not None:
         weight = graphs.edge_weight.to(h.dtype) if weight is None else weight * graphs.edge_weight
     result: Tensor = _NeighbourSum.apply(h, graphs, weight, self_weight)
