@@ -1,4 +1,5 @@
 import contextlib
+import hashlib
 import json
 import shutil
 from dataclasses import fields, replace
@@ -220,6 +221,18 @@ NOTHING = {"dtype": "|u1", "memory": "|u1", "shape": [0], "bytes": 0, "sha256": 
         {"arrays:degree:memory": "<f4"},
         {"arrays:../other": NOTHING},
         {"arrays:other": NOTHING},
+        {"num_features": 4.0},
+        {"num_features": -1},
+        {"num_features": 10**20},
+        {"symmetric": "false"},
+        {"meta": [["a", 1]]},
+        {"arrays:x:dtype": "(,)i4"},
+        {"arrays:x:dtype": None},
+        {"arrays:x:memory": ">i8"},
+        {"arrays:x:memory": "|b1"},
+        {"arrays:x:memory": "<f4"},
+        {"arrays:y:memory": "<u8"},
+        {"arrays:source:memory": "|u1"},
     ],
     ids=str,
 )
@@ -289,3 +302,66 @@ def test_random_damage_is_refused_or_harmless(folder: Path, tmp_path: Path) -> N
             store = open_store(copy, verify=True)
             assert_equal(store.graphs(), EXAMPLES["categorical"])
             assert store.meta == {"a": 1}
+
+
+def replaced(folder: Path, name: str, values: np.ndarray) -> None:
+    """Another array under the same name, with checksums to match."""
+    values.tofile(folder / f"{name}.bin")
+    digest = hashlib.sha256(values.tobytes()).hexdigest()
+    entry = {"dtype": values.dtype.str, "bytes": values.nbytes, "sha256": digest}
+    rewrite(folder, {f"arrays:{name}:{key}": value for key, value in entry.items()})
+
+
+@pytest.fixture
+def weighted(tmp_path: Path) -> Path:
+    """A triangle and, alone in its graph, an edge; its arrays are known by heart."""
+    edges = undirected((0, 1), (0, 2), (1, 2), (3, 4))
+    write_store(tmp_path / "w", Graphs.build(edges, torch.tensor([0, 3, 5]), edge_weight=torch.ones(8)))
+    held = {p.stem: np.fromfile(p, np.uint8).tolist() for p in (tmp_path / "w").glob("*.bin") if "weight" not in p.stem}
+    assert held["source"] == [1, 2, 0, 2, 0, 1, 1, 0]
+    assert held["pair"] == [0, 1, 0, 3, 1, 3, 0, 0]
+    assert held["degree"] == [2, 2, 2, 1, 1]
+    return tmp_path / "w"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("source", [2, 1, 0, 2, 0, 1, 1, 0]),
+        ("pair", [0, 1, 1, 3, 0, 3, 0, 0]),
+        ("pair", [2, 1, 2, 3, 1, 3, 0, 0]),
+        ("pair", [0, 1, 2, 3, 1, 3, 0, 0]),
+        ("edge_weight", [1, 1, 1, 1, 1, 1, 1, -1]),
+        ("edge_weight", [1, 1, 1, 1, np.inf, 1, 1, 1]),
+        ("edge_weight", [1, 1, 1, 1, np.nan, 1, 1, 1]),
+    ],
+)
+def test_edges_that_contradict_each_other_are_found_by_verifying(
+    weighted: Path, name: str, values: list[float]
+) -> None:
+    open_store(weighted, verify=True)
+    replaced(weighted, name, np.array(values, np.float32 if name == "edge_weight" else np.uint8))
+    refused(weighted, f"{name}.bin: impossible values", verify=True)
+
+
+@pytest.mark.parametrize("name", ["node_ptr", "edge_ptr", "degree"])
+def test_numbers_beyond_63_bits_are_refused_for_any_batch(weighted: Path, name: str) -> None:
+    values = np.fromfile(weighted / f"{name}.bin", np.uint8).astype(np.uint64)
+    values[1] = 2**64 - 2
+    replaced(weighted, name, values)
+    for graph in (0, 1):
+        with pytest.raises(DataError, match="impossible values|do not fit together"):
+            open_store(weighted).take(torch.tensor([graph]))
+
+
+def test_features_must_be_as_many_as_the_manifest_says(tmp_path: Path) -> None:
+    write_store(tmp_path / "store", full())
+    rewrite(tmp_path / "store", {"num_features": 5})
+    refused(tmp_path / "store", "its entries do not fit together")
+
+
+def test_edges_that_weigh_nothing_are_not_stored(tmp_path: Path) -> None:
+    for weight in (0.0, -1.0, float("nan")):
+        with pytest.raises(DataError, match="an edge weight is not a positive number; leave such edges out"):
+            write_store(tmp_path / "store", full(edge_weight=torch.full((full().num_edges,), weight)))
+    assert list(tmp_path.iterdir()) == []

@@ -81,14 +81,20 @@ class Graphs:
                 raise DataError(f"an edge points outside the {num_nodes} nodes")
             if not torch.equal(batch[source], batch[destination]):
                 raise DataError("an edge joins two graphs")
-        key, order = torch.sort(destination * num_nodes + source, stable=True)
-        edge_index = edge_index[:, order].contiguous()
+        key = destination * num_nodes + source
+        if not bool((key[1:] >= key[:-1]).all()):
+            key, order = torch.sort(key, stable=True)
+            edge_index, edge_attr, edge_weight = (
+                edge_index[:, order],
+                _select(edge_attr, order),
+                _select(edge_weight, order),
+            )
         pair, found = _pair_edges(edge_index, key, num_nodes)
         row_ptr = pad(torch.bincount(edge_index[1], minlength=num_nodes).cumsum(0), (1, 0))
         return cls(
             x=x,
             num_features=num_features,
-            edge_index=edge_index,
+            edge_index=edge_index.contiguous(),
             row_ptr=row_ptr,
             node_ptr=node_ptr,
             batch=batch,
@@ -96,8 +102,8 @@ class Graphs:
             symmetric=bool(found.all()),
             y=y,
             y_level=y_level,
-            edge_attr=None if edge_attr is None else edge_attr[order],
-            edge_weight=None if edge_weight is None else edge_weight[order],
+            edge_attr=edge_attr,
+            edge_weight=edge_weight,
         )
 
     @property
@@ -313,9 +319,10 @@ def _pair_edges(edge_index: Tensor, key: Tensor, num_nodes: int) -> tuple[Tensor
     position = torch.arange(key.shape[0], device=key.device)
     if key.shape[0] == 0:
         return position, torch.ones_like(key, dtype=torch.bool)
-    copy = position - torch.searchsorted(key, key)
     reverse_key = edge_index[0] * num_nodes + edge_index[1]
-    reverse = (torch.searchsorted(key, reverse_key) + copy).clamp(max=key.shape[0] - 1)
+    # In place, because the largest datasets are as large as memory allows.
+    reverse = torch.searchsorted(key, reverse_key).sub_(torch.searchsorted(key, key)).add_(position)
+    reverse.clamp_(max=key.shape[0] - 1)
     found = key[reverse] == reverse_key
     return torch.where(found, torch.minimum(position, reverse), position), found
 

@@ -1,7 +1,9 @@
 """Files → graphs: all of them, or just those that are asked for."""
 
 import hashlib
+import os
 from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmrgcl.graphs import Graphs
+from nmrgcl.store.check import possible_shape, possible_type, wrong_array
 from nmrgcl.store.manifest import (
     EXTRA,
     MANIFEST,
@@ -38,7 +41,8 @@ class Store:
         extra: further arrays, memory-mapped read-only; integers have the smallest type that holds them.
         meta: what the writer noted.
         arrays: the flat arrays, memory-mapped read-only.
-        types: the type each of ``arrays`` had in memory.
+        types: the type each array had in memory.
+        digests: the SHA-256 of each file, by the array's name.
     """
 
     folder: Path
@@ -49,9 +53,29 @@ class Store:
     meta: dict[str, Any]
     arrays: dict[str, np.ndarray]
     types: dict[str, np.dtype]
+    digests: dict[str, str]
 
     def __len__(self) -> int:
         return len(self.arrays["node_ptr"]) - 1
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Graphs, nodes and directed edges."""
+        return len(self), len(self.arrays["degree"]), len(self.arrays["source"])
+
+    def check_bytes(self, *, extra_only: bool = False) -> "Store":
+        """This store, once its files (or only those of the ``extra`` arrays) are what the manifest recorded."""
+        for name, digest in self.digests.items():
+            path = array_file(self.folder, name)
+            if name.startswith(EXTRA) or not extra_only:
+                try:
+                    with path.open("rb") as file:
+                        same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+                except OSError as error:
+                    raise damaged(path, f"unreadable: {error.strerror}") from None
+                if not same:
+                    raise damaged(path, "its SHA-256 does not match the manifest")
+        return self
 
     def graphs(self) -> Graphs:
         """All of them, in memory."""
@@ -98,7 +122,7 @@ class Store:
     def _ranges(self, name: str, index: np.ndarray, limit: int) -> "Ranges":
         pointers = self.arrays[name]
         start, end = pointers[index].astype(np.int64), pointers[index + 1].astype(np.int64)
-        self._check(bool(((start <= end) & (end <= limit)).all()), name)
+        self._check(bool(((start >= 0) & (start <= end) & (end <= limit)).all()), name)
         return Ranges(start, end)
 
     def _gather(self, name: str, of: "Ranges") -> Tensor:
@@ -128,9 +152,9 @@ def open_store(folder: Path, *, verify: bool = False) -> Store:
 
     Args:
         folder: what ``write_store`` wrote.
-        verify: read everything and compare it with the SHA-256 of the manifest, then check that pointers increase and
-            every index is in range. Without it, ``take`` and ``graphs`` still refuse indices that are out of range, but
-            a damaged feature or label passes.
+        verify: read everything and compare it with the SHA-256 of the manifest, then check that pointers increase,
+            every index is in range, edges are sorted and paired, and weights positive. Without it, ``take`` and
+            ``graphs`` still refuse indices that are out of range, but a damaged feature or label passes.
     """
     path = folder / MANIFEST
     manifest = read_manifest(path)
@@ -139,18 +163,19 @@ def open_store(folder: Path, *, verify: bool = False) -> Store:
     np.empty(16 << 20, np.uint8)
     try:
         recorded = {name: Recorded(**entry) for name, entry in manifest["arrays"].items()}
-        if not all(map(NAME.fullmatch, recorded)):
+        if not all(NAME.fullmatch(name) and possible_type(entry) for name, entry in recorded.items()):
             raise ValueError
-        arrays = {name: _map(array_file(folder, name), entry, verify=verify) for name, entry in recorded.items()}
+        arrays = {name: _map(array_file(folder, name), entry) for name, entry in recorded.items()}
         store = Store(
             folder=folder,
-            num_features=int(manifest["num_features"]),
-            symmetric=bool(manifest["symmetric"]),
+            num_features=manifest["num_features"],
+            symmetric=manifest["symmetric"],
             y_level=manifest["y_level"],
             extra={n.removeprefix(EXTRA): a for n, a in arrays.items() if n.startswith(EXTRA)},
-            meta=dict(manifest["meta"]),
+            meta=manifest["meta"],
             arrays={n: a for n, a in arrays.items() if not n.startswith(EXTRA)},
             types={n: np.dtype(entry.memory) for n, entry in recorded.items()},
+            digests={n: entry.sha256 for n, entry in recorded.items()},
         )
         consistent = _consistent(store, *(manifest[key] for key in ("graphs", "nodes", "edges")))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
@@ -158,28 +183,26 @@ def open_store(folder: Path, *, verify: bool = False) -> Store:
     if not consistent:
         raise damaged(path, "its entries do not fit together")
     if verify:
+        store.check_bytes()
         for part in torch.arange(len(store)).split(CHUNK):
-            store.take(part)
+            if wrong := wrong_array(store.take(part)):
+                raise damaged(array_file(folder, wrong), "impossible values")
     return store
 
 
-def _map(path: Path, recorded: Recorded, *, verify: bool) -> np.ndarray:
+def _map(path: Path, recorded: Recorded) -> np.ndarray:
     """The file as a read-only array; ValueError where the record itself is impossible."""
     dtype = np.dtype(recorded.dtype)
-    numbers = all(t.kind in "biuf" for t in (dtype, np.dtype(recorded.memory)))
     count = int(np.prod([int(n) for n in recorded.shape], dtype=object))
-    if not numbers or count * dtype.itemsize != recorded.bytes:
+    if count * dtype.itemsize != recorded.bytes:
         raise ValueError
     try:
-        size = path.stat().st_size
-        if size != recorded.bytes:
-            raise damaged(path, f"{size} bytes instead of {recorded.bytes}")
-        if verify:
-            with path.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != recorded.sha256:
-                    raise damaged(path, "its SHA-256 does not match the manifest")
-        # An empty file cannot be mapped.
-        flat = np.asarray(np.memmap(path, dtype, "r")) if size else np.empty(0, dtype)
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size != recorded.bytes:
+                raise damaged(path, f"{size} bytes instead of {recorded.bytes}")
+            # An empty file cannot be mapped.
+            flat = np.frombuffer(mmap(file.fileno(), size, access=ACCESS_READ) if size else b"", dtype)
     except OSError as error:
         raise damaged(path, f"unreadable: {error.strerror}") from None
     return flat.reshape(recorded.shape)
@@ -193,9 +216,11 @@ def _consistent(store: Store, graphs: int, nodes: int, edges: int) -> bool:
     lengths |= {"edge_attr": edges, "edge_weight": edges}
     ends = [(int(arrays[name][0]), int(arrays[name][-1])) for name in ("node_ptr", "edge_ptr")]
     return (
-        set(lengths) - set(OPTIONAL) <= set(arrays) <= set(lengths)
+        [type(value) for value in (store.num_features, store.symmetric, store.meta)] == [int, bool, dict]
+        and set(lengths) - set(OPTIONAL) <= set(arrays) <= set(lengths)
         and all(len(values) == lengths[name] for name, values in arrays.items())
         and all(arrays[n].ndim == 1 and arrays[n].dtype.kind == "u" for n in STRUCTURE)
         and all(store.types[n] == np.int64 for n in STRUCTURE)
+        and all(possible_shape(n, a, store.types[n], store.num_features) for n, a in arrays.items())
         and ends == [(0, nodes), (0, edges)]
     )

@@ -12,6 +12,7 @@ import torch
 from nmrgcl.atomic import new_folder
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
+from nmrgcl.store.check import positive
 from nmrgcl.store.manifest import EXTRA, FORMAT, MANIFEST, NAME, OPTIONAL, VERSION, array_file, checksum
 
 
@@ -61,6 +62,8 @@ def _flat(graphs: Graphs, place: str) -> dict[str, np.ndarray]:
     degree, edge_ptr = graphs.row_ptr.diff(), graphs.edge_ptr
     if not torch.equal(destination, torch.repeat_interleave(degree)):
         raise DataError(f"{place}: the edges are not sorted by destination; make the graphs with Graphs.build")
+    if not positive(graphs):
+        raise DataError(f"{place}: an edge weight is not a positive number; leave such edges out")
     owner = graphs.batch[destination]
     tensors = {
         "node_ptr": graphs.node_ptr,
