@@ -1,8 +1,9 @@
 # make demo   set up, then pre-train, judge and print nmrGCL on MUTAG (offline)
 # make test   set up, then every test          make check   format, lint, types, import layers
+# make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test check format clean
+.PHONY: env demo test fuzz check format clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -34,6 +35,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(PYTHON) -m pytest -n 2
+
+fuzz: $(READY)
+	$(PYTHON) -m tests.fuzz --inputs $(or $(INPUTS),1000000)
 
 check: $(READY)
 	$(PYTHON) -m ruff format --check .

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nmrgcl.data.accept import as_dataset
-    from nmrgcl.data.catalog import load
     from nmrgcl.data.conversions import from_networkx, from_pyg, to_networkx, to_pyg
+    from nmrgcl.data.loading import load
     from nmrgcl.errors import UserError
     from nmrgcl.estimator import GraphEmbedder
     from nmrgcl.graphs import Graphs
@@ -32,7 +32,7 @@ _HOMES = {
     "as_dataset": "nmrgcl.data.accept",
     "from_networkx": "nmrgcl.data.conversions",
     "from_pyg": "nmrgcl.data.conversions",
-    "load": "nmrgcl.data.catalog",
+    "load": "nmrgcl.data.loading",
     "to_networkx": "nmrgcl.data.conversions",
     "to_pyg": "nmrgcl.data.conversions",
 }

@@ -7,9 +7,9 @@ import pytest
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
-from nmrgcl.data.tu import read_tu
+from nmrgcl.data.formats.tu import read_tu
 from nmrgcl.errors import DataError
-from tests.data.tu_text import write_tu
+from tests.data.formats.tu_text import write_tu
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ def test_names_from_files_are_shown_and_not_obeyed(run: Path, tmp_path: Path) ->
 
 
 def test_without_labels_the_page_says_why_there_is_no_accuracy(run: Path, tmp_path: Path) -> None:
-    text = written(run, replace(DATA, graphs=replace(DATA.graphs, y=None), classes=()), tmp_path / "page.html")
+    text = written(run, replace(DATA, held=replace(DATA.graphs, y=None), classes=()), tmp_path / "page.html")
     assert "has no graph labels" in text
     assert "Accuracy by fold" not in text
     assert "nmrgcl evaluate" not in text

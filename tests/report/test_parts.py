@@ -14,11 +14,11 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.motifs import motifs
 from nmrgcl.graphs import Graphs
 from nmrgcl.model_folder import load_model
-from nmrgcl.report.accuracy import NAME, read_judgement
+from nmrgcl.report.accuracy import read_judgement
 from nmrgcl.report.collect import read_curve
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
 from nmrgcl.report.figures import plot_spectrum, project, used_spectrum
-from nmrgcl.run import evaluate_run, find_models
+from nmrgcl.run import EVALUATION, evaluate_run, find_models
 from tests.examples import undirected
 from tests.report.test_page import pretrained
 
@@ -119,11 +119,11 @@ def test_a_stored_evaluation_of_this_run_is_used(judged: tuple[Path, Dataset, di
     run, data, values = judged
     models = [load_model(folder) for folder in find_models(run)]
     assert read_judgement(run, data, models) is None
-    (run / NAME).write_text(json.dumps(values))
+    (run / EVALUATION).write_text(json.dumps(values))
     found = read_judgement(run, data, models)
     assert found is not None
     assert found.to_dict() == values
-    os.utime(run / NAME, (0, 0))
+    os.utime(run / EVALUATION, (0, 0))
     assert read_judgement(run, data, models) is None  # the models are newer
 
 
@@ -131,6 +131,6 @@ def test_a_stored_evaluation_of_this_run_is_used(judged: tuple[Path, Dataset, di
 def test_a_stored_evaluation_of_anything_else_is_not(case: str, judged: tuple[Path, Dataset, dict[str, Any]]) -> None:
     run, data, values = judged
     models = [load_model(folder) for folder in find_models(run)]
-    (run / NAME).write_text(json.dumps({**values, **CHANGES[case]}))
+    (run / EVALUATION).write_text(json.dumps({**values, **CHANGES[case]}))
     assert read_judgement(run, data, models) is None
     assert read_judgement(run, replace(data, name="other"), models) is None

@@ -24,7 +24,8 @@ def evaluate(
 ) -> None:
     """Judge frozen embeddings by an SVM, ten-fold, beside the untrained encoder's.
 
-    The penalty C is chosen inside the training folds, and no epoch is chosen by any label.
+    The penalty C is chosen inside the training folds, and no epoch is chosen by any label. Scores and folds are kept
+    as evaluation.json and splits.json in the run's folder.
 
     Examples:
 
@@ -35,7 +36,14 @@ def evaluate(
       nmrgcl evaluate z.npz
     """
     from nmrgcl.data import load
-    from nmrgcl.run import choose_device, evaluate_embeddings, evaluate_run, find_models, read_embeddings
+    from nmrgcl.run import (
+        choose_device,
+        evaluate_embeddings,
+        evaluate_run,
+        find_models,
+        keep_judgement,
+        read_embeddings,
+    )
 
     options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
     where = choose_device(device)
@@ -45,7 +53,9 @@ def evaluate(
         find_models(run)
         if data is None:
             raise SettingError(f"{run}: name the dataset, too: nmrgcl evaluate {run} DATA")
-        found = evaluate_run(run, load(data), device=where, **options)
+        dataset = load(data)
+        found = evaluate_run(run, dataset, device=where, **options)
+        keep_judgement(run, found, dataset)
     print(json.dumps(found.to_dict()) if as_json else _table(found))
 
 

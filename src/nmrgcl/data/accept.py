@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from nmrgcl.data.catalog import load
 from nmrgcl.data.conversions import from_networkx, from_pyg
 from nmrgcl.data.dataset import Dataset, dataset_of
+from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 

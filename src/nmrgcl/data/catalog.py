@@ -1,51 +1,168 @@
-"""Datasets by name: where their files are looked for, and the published numbers they must show."""
+"""Datasets by name: what is published about each, where it comes from, and how its edges were counted."""
 
-import os
-from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import Literal
 
-from nmrgcl.data.cache import cached, home, read_store
-from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.fetch import fetch_zip
-from nmrgcl.data.motifs import motifs
-from nmrgcl.data.tu import read_tu, tu_folder
-from nmrgcl.errors import DataError, nearest
-from nmrgcl.store import MANIFEST
+from nmrgcl.data.dataset import Dataset, Level
+from nmrgcl.data.tu_names import TU_NAMES
 
-TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
-_SUFFIXES = (".zip", ".tar.xz", ".tar.gz")
+Counting = Literal[
+    "undirected", "undirected, self-loops once", "directed", "directed, self-loops once", "stored entries, twice"
+]
+"""What a published number of edges counts; "stored entries" are the rows of the file, repeats included."""
+
+_TU_LICENCE = "none stated by the TU collection; used for research"
+_MORRIS = "Morris et al., TUDataset, ICML workshop GRL+ 2020"
+_YANARDAG = f"Yanardag & Vishwanathan, Deep graph kernels, KDD 2015; {_MORRIS}"
+_DOBSON = "Dobson & Doig, Distinguishing enzyme structures from non-enzymes without alignments, JMB 2003"
+_YANG = "Yang et al., Revisiting semi-supervised learning with graph embeddings, ICML 2016"
+_SHCHUR = "Shchur et al., Pitfalls of graph neural network evaluation, R2L workshop 2018"
+_PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A dataset of the TU collection with the statistics published for it.
+    """A dataset that loads by name, with the numbers published for it.
 
-    ``loops_counted``: the published number of edges counts each self-loop once.
+    Attributes:
+        graphs: how many; nodes and edges are averages over them, of which a node dataset has one.
+        counted: what the published number of edges counts.
+        features: published columns of node features; None where the publication prints none.
+        stem: what its files are called, where that is not the name.
+        sha256: digests of files known to hold it, by file name; other packings may hold it as well.
+        note: what a reader of the numbers should know.
     """
 
     name: str
     graphs: int
-    avg_nodes: float
-    avg_edges: float
+    nodes: float
+    edges: float
     classes: int
     aliases: tuple[str, ...] = ()
-    loops_counted: bool = False
+    counted: Counting = "undirected"
+    features: int | None = None
+    format: Literal["tu", "planetoid", "npz"] = "tu"
+    stem: str = ""
+    licence: str = _TU_LICENCE
+    citation: str = _MORRIS
+    sha256: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def level(self) -> Level:
+        """What is told apart."""
+        return "graph" if self.format == "tu" else "node"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What is downloaded, relative to the folder of the format."""
+        if self.format == "planetoid":
+            return tuple(f"{self.name}/raw/ind.{self.name.lower()}.{part}" for part in _PLANETOID_PARTS)
+        return (f"{self.stem or self.name}.{'zip' if self.format == 'tu' else 'npz'}",)
 
 
 CATALOG = (
-    Entry("MUTAG", 188, 17.93, 19.79, 2),
-    Entry("PTC_MR", 344, 14.29, 14.69, 2, ("PTC",)),
-    Entry("PROTEINS", 1113, 39.06, 72.82, 2),
-    Entry("NCI1", 4110, 29.87, 32.30, 2),
-    Entry("DD", 1178, 284.32, 715.66, 2, ("D&D",)),
-    # The paper prints 74.79 nodes, which no copy of COLLAB has.
-    Entry("COLLAB", 5000, 74.49, 2457.78, 3, loops_counted=True),
-    Entry("IMDB-BINARY", 1000, 19.77, 96.53, 2, ("IMDB-B",)),
-    Entry("IMDB-MULTI", 1500, 13.00, 65.94, 3, ("IMDB-M",)),
-    Entry("REDDIT-BINARY", 2000, 429.63, 497.75, 2, ("RDT-B", "REDDIT-B")),
-    Entry("REDDIT-MULTI-5K", 4999, 508.52, 594.87, 5, ("RDT-M5K", "RDT-M", "REDDIT-M5K", "REDDIT-MULTI", "MULTI-5K")),
-)
+    Entry(
+        "MUTAG", 188, 17.93, 19.79, 2,
+        citation=f"Debnath et al., J. Med. Chem. 34, 1991; {_MORRIS}",
+        sha256={"MUTAG.zip": "5b13b1b4326291871e005f21f3b0d03e3d946157b79d0d1b18ac3ad4fce514d9"},
+    ),
+    Entry(
+        "PTC_MR", 344, 14.29, 14.69, 2, ("PTC",),
+        citation=f"Helma et al., The Predictive Toxicology Challenge, Bioinformatics 2001; {_MORRIS}",
+        sha256={"PTC_MR.zip": "974a074dc8b116fdf2583e4754becb8b759fa70c0ec83b9d998a77c04e3e06f4"},
+    ),
+    Entry(
+        "PROTEINS", 1113, 39.06, 72.82, 2,
+        citation=f"Borgwardt et al., Bioinformatics 21, 2005; {_DOBSON}",
+        sha256={"PROTEINS.zip": "31d6163f4be0656c4448634bb8bd5adf3dc5f6dd6abe41ad7c12c9793d43e21f"},
+    ),
+    Entry(
+        "NCI1", 4110, 29.87, 32.30, 2,
+        citation=f"Wale et al., Knowl. Inf. Syst. 14, 2008; {_MORRIS}",
+        sha256={"NCI1.zip": "4058fa85bb04f4e2a48e51d1b12961006b053e85df31da19597abd18c506e9bc"},
+    ),
+    Entry(
+        "DD", 1178, 284.32, 715.66, 2, ("D&D",),
+        citation=f"{_DOBSON}; {_MORRIS}",
+        sha256={"DD.tar.xz": "ef909e3a84234c6a4653478a4ad52daa660709ca964b66dfe7ed826ebe70b049"},
+    ),
+    Entry(
+        "COLLAB", 5000, 74.49, 2457.78, 3,
+        counted="undirected, self-loops once", citation=_YANARDAG,
+        sha256={"COLLAB.tar.xz": "1a5e6b034fcac015db7d0534e0b8cb55b878375827f7447308e89f4c58b134e6"},
+        note="arXiv 2203.12821 prints 74.79 nodes, which no copy has; the graphs have 2457.22 edges without self-loops",
+    ),
+    Entry(
+        "IMDB-BINARY", 1000, 19.77, 96.53, 2, ("IMDB-B",), citation=_YANARDAG,
+        sha256={"IMDB-BINARY.zip": "c45f4148bbf2fc4f5f66b3ea16fa207e96f3cc4c04e726fb0ea6adc0fc4e83a9"},
+        note="the files list every direction twice",
+    ),
+    Entry(
+        "IMDB-MULTI", 1500, 13.00, 65.94, 3, ("IMDB-M",), citation=_YANARDAG,
+        sha256={"IMDB-MULTI.zip": "28530ab4169605e68b148467b1b502973c2b0eb056c1efa3690790c8eb3f217d"},
+        note="the files list every direction twice",
+    ),
+    Entry(
+        "REDDIT-BINARY", 2000, 429.63, 497.75, 2, ("RDT-B", "REDDIT-B"), citation=_YANARDAG,
+        sha256={"REDDIT-BINARY.tar.xz": "9afff96cebbe17e6aa46cfa1c78cfafa97fe198817a337718156af301bfbd07a"},
+        note="the files list every direction twice",
+    ),
+    Entry(
+        "REDDIT-MULTI-5K", 4999, 508.52, 594.87, 5,
+        ("RDT-M5K", "RDT-M", "REDDIT-M5K", "REDDIT-MULTI", "MULTI-5K"), citation=_YANARDAG,
+    ),
+    Entry(
+        "PubMed", 1, 19717, 88651, 3,
+        counted="directed, self-loops once", features=500, format="planetoid", licence="MIT (planetoid)",
+        citation=f"Namata et al., MLG workshop 2012; {_YANG}",
+        sha256={
+            "PubMed.tar.xz": "697f12dab4733b51e41fa19c91b9d92116b43605ae53ce6d9a618bfad2fdf2b6",
+            "ind.pubmed.allx": "508e538e2abdccdd54c4d3e9f49d638b4af7107d85845f66ddea5a5152658b7e",
+            "ind.pubmed.ally": "0c37bbe3b5014ec365e9d393cf4791925e5ed94fb194305d74f064a8d7b50f0e",
+            "ind.pubmed.graph": "5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9",
+            "ind.pubmed.test.index": "b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
+            "ind.pubmed.tx": "4eb5f5d0f30f26497eb0ac6ac9719d09c67e284f1ed0385c93f3ef27a671da3d",
+            "ind.pubmed.ty": "ee2e0d4819d9fbcc403689c3bf2e49face401b605932f093bc58ab6461130fdd",
+            "ind.pubmed.x": "fbe9cb5c47200d1b7769a26e579be3b7130b556831f9d850e77c4c74f2599b33",
+            "ind.pubmed.y": "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3",
+        },
+    ),
+    Entry(
+        "Cora", 1, 2708, 10556, 7,
+        counted="directed", features=1433, format="planetoid", licence="MIT (planetoid)",
+        citation=f"Sen et al., Collective classification in network data, AI Magazine 2008; {_YANG}",
+    ),
+    Entry(
+        "CiteSeer", 1, 3327, 9104, 6,
+        counted="directed", features=3703, format="planetoid", licence="MIT (planetoid)",
+        citation=f"Sen et al., Collective classification in network data, AI Magazine 2008; {_YANG}",
+        note="15 isolated nodes of the test range are in no file; they have no features and no label",
+    ),
+    Entry(
+        "Coauthor-CS", 1, 18333, 327576, 15, ("CS", "ms_academic_cs"),
+        counted="stored entries, twice", features=6805, format="npz", stem="ms_academic_cs",
+        licence="MIT (gnn-benchmark)", citation=_SHCHUR,
+        sha256={"ms_academic_cs.npz": "48847b887513f48ab9eebc1df5502fd69c538879a60337899c715c8f8f0cc7a8"},
+    ),
+    Entry(
+        "Coauthor-Physics", 1, 34493, 495924, 5, ("Physics", "ms_academic_phy"),
+        counted="directed", features=8415, format="npz", stem="ms_academic_phy",
+        licence="MIT (gnn-benchmark)", citation=_SHCHUR,
+    ),
+    Entry(
+        "Amazon-Photo", 1, 7650, 287326, 8, ("Photo", "amazon_electronics_photo"),
+        counted="stored entries, twice", features=745, format="npz", stem="amazon_electronics_photo",
+        licence="MIT (gnn-benchmark)", citation=f"McAuley et al., SIGIR 2015; {_SHCHUR}",
+        sha256={"amazon_electronics_photo.npz": "bbd79ecd5203127c0e89e63c5de768a543a72d446165d213d3b044aea05af60b"},
+    ),
+    Entry(
+        "Amazon-Computers", 1, 13752, 574418, 10, ("Computers", "Amazon-Computer", "amazon_electronics_computers"),
+        counted="stored entries, twice", features=767, format="npz", stem="amazon_electronics_computers",
+        licence="MIT (gnn-benchmark)", citation=f"McAuley et al., SIGIR 2015; {_SHCHUR}",
+        sha256={"amazon_electronics_computers.npz": "31f68de2eef9eb3ba00190e48b05e98bfd88870183a69cd746b1211b68637d3e"},
+    ),
+)  # fmt: skip
 
 
 def find(name: str) -> Entry | None:
@@ -53,79 +170,27 @@ def find(name: str) -> Entry | None:
     return _BY_NAME.get(_plain(name))
 
 
-def load(name_or_path: str) -> Dataset:
-    """A dataset of the catalog, ``motifs``, a store, or the TU files in a folder or archive of one's own.
-
-    The files of a catalog dataset are looked for in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
-    installed packages, then downloaded; its statistics must be the published ones. A large one is kept as a store in
-    the cache, which the next call opens.
-    """
-    entry = find(name_or_path)
-    known = entry is not None or name_or_path.lower() == "motifs"
-    path = Path(os.path.expanduser(name_or_path))
-    # A folder that happens to be called like a dataset, such as the results of a run on it, does not hide it.
-    if name_or_path and os.path.exists(path) and not (known and path.is_dir() and tu_folder(path) is None):
-        return read_store(path) if (path / MANIFEST).is_file() else read_tu(path)
-    if entry is not None:
-        source = _find(entry)
-        return cached(entry.name, source, lambda: _read(source, entry))
-    if known:
-        return motifs()
-    if "/" in name_or_path or os.sep in name_or_path or name_or_path.lower().endswith(_SUFFIXES):
-        raise DataError(f"{name_or_path}: no such folder or archive")
-    names = [*(e.name for e in CATALOG), "motifs"]
-    raise DataError(f"unknown dataset {name_or_path!r}; {nearest(name_or_path, names)}")
+def find_tu(name: str) -> str | None:
+    """The name as the TU collection spells it, of a dataset there that has no entry here; ``tu:NAME`` is any."""
+    return name[3:] if name.lower().startswith("tu:") else _TU_BY_NAME.get(_plain(name))
 
 
-def verify(dataset: Dataset, entry: Entry) -> None:
-    """Raise unless the dataset shows the published numbers, averages to the two decimals they are printed with."""
-    measured = dataset.statistics
-    edges = measured.avg_edges + (dataset.self_loops / measured.graphs if entry.loops_counted else 0)
-    wrong = [
-        f"{found:.{digits}f} {what} instead of {published:.{digits}f}"
-        for what, found, published, digits in (
-            ("graphs", measured.graphs, entry.graphs, 0),
-            ("nodes a graph", measured.avg_nodes, entry.avg_nodes, 2),
-            ("edges a graph", edges, entry.avg_edges, 2),
-            ("classes", measured.classes, entry.classes, 0),
-        )
-        if abs(found - published) > 0.005 + 1e-9
-    ]
-    if wrong:
-        raise DataError(
-            f"{dataset.source}: not {entry.name} as published: {', '.join(wrong)}; "
-            "replace the file, or pass its path to use it as it is"
-        )
+def count_edges(dataset: Dataset, counted: Counting) -> float:
+    """Edges a graph, counted as a publication did."""
+    graphs, _, directed = dataset.counts
+    total = {
+        "undirected": directed / 2,
+        "undirected, self-loops once": directed / 2 + dataset.self_loops,
+        "directed": directed,
+        "directed, self-loops once": directed + dataset.self_loops,
+        "stored entries, twice": 2 * dataset.listed_edges,
+    }[counted]
+    return total / max(graphs, 1)
 
 
-def _read(source: Path, entry: Entry) -> Dataset:
-    dataset = read_tu(source, entry.name)
-    verify(dataset, entry)
-    return dataset
-
-
-def _find(entry: Entry) -> Path:
-    """Where the files are; as a last resort in the cache, once downloaded."""
-    cache = home()
-    mirror = os.environ.get("NMRGCL_MIRROR")
-    for place in (cache, Path(mirror) if mirror else None):
-        for suffix in _SUFFIXES:
-            if place is not None and (archive := place / "tu" / f"{entry.name}{suffix}").is_file():
-                return archive
-    if entry.name == "MUTAG" and (bundled := _bundled_mutag()):
-        return bundled
-    target = cache / "tu" / f"{entry.name}.zip"
-    fetch_zip(f"{TU_ADDRESS}/{entry.name}.zip", target)
-    return target
-
-
-def _bundled_mutag() -> Path | None:
-    """The copy that the package grakel carries for its tests; the package itself is not imported."""
-    spec = find_spec("grakel")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        if (folder := Path(place) / "tests" / "data" / "MUTAG").is_dir():
-            return folder
-    return None
+def known_names() -> list[str]:
+    """Every name that loads."""
+    return [*(entry.name for entry in CATALOG), *TU_NAMES, "motifs"]
 
 
 def _plain(name: str) -> str:
@@ -133,3 +198,4 @@ def _plain(name: str) -> str:
 
 
 _BY_NAME = {_plain(name): entry for entry in CATALOG for name in (entry.name, *entry.aliases)}
+_TU_BY_NAME = {_plain(name): name for name in TU_NAMES}

@@ -1,11 +1,18 @@
 """A dataset as it was read: structure, and whatever labels and attributes its files hold."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 
 from nmrgcl.graphs import Graphs
+
+Level = Literal["graph", "node"]
+Label = int | str
 
 
 @dataclass(frozen=True)
@@ -24,40 +31,63 @@ class Dataset:
 
     Attributes:
         name: the name its files carry.
-        graphs: undirected structure with the constant feature; ``y`` holds class codes, or None.
-        classes: the original graph labels, sorted; ``y`` counts into them.
-        node_labels: ``[N, C]`` int64, raw.
-        node_attributes: ``[N, D]`` float32.
-        edge_labels: ``[E, C]`` int64, in the order of ``graphs.edge_index``.
+        held: structure with the constant feature, in memory or as a function that reads it. ``y`` holds class codes
+            of graphs or nodes, -1 where a label is missing, or is None.
+        classes: the original labels, sorted; ``y`` counts into them.
+        node_labels: ``[N, C]`` integers, raw.
+        node_attributes: ``[N, D]`` float32, sparse where most are zero.
+        edge_labels: ``[E, C]`` integers, in the order of ``graphs.edge_index``.
         edge_attributes: ``[E, D]`` float32, likewise.
+        public_split: ``[N]`` the nodes that everybody trains (1), validates (2) and tests (3) on; 0 is none of them.
         self_loops: distinct self-loops that were left out.
         duplicate_edges: rows that repeated an earlier one and were left out.
         one_way_edges: edges whose reverse was not listed and has been added.
         source: where it was read from.
+        level: what is told apart: the graphs, or the nodes of one graph.
+        sizes: graphs, nodes and directed edges, for those who do not want to read the graphs for it.
     """
 
     name: str
-    graphs: Graphs
-    classes: tuple[int, ...] = ()
+    held: Graphs | Callable[[], Graphs]
+    classes: tuple[Label, ...] = ()
     node_labels: np.ndarray | None = None
-    node_attributes: np.ndarray | None = None
+    node_attributes: np.ndarray | csr_array | None = None
     edge_labels: np.ndarray | None = None
     edge_attributes: np.ndarray | None = None
+    public_split: np.ndarray | None = None
     self_loops: int = 0
     duplicate_edges: int = 0
     one_way_edges: int = 0
     source: str = ""
+    level: Level = "graph"
+    sizes: tuple[int, int, int] | None = None
+
+    @cached_property
+    def graphs(self) -> Graphs:
+        """The graphs, read on first use where they were left on disk."""
+        return self.held if isinstance(self.held, Graphs) else self.held()
+
+    @property
+    def y(self) -> np.ndarray | None:
+        """Class codes, one a graph or a node; -1 where there is no label."""
+        return None if self.graphs.y is None else self.graphs.y.numpy()
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Graphs, nodes and directed edges."""
+        return self.sizes or (self.graphs.num_graphs, self.graphs.num_nodes, self.graphs.num_edges)
+
+    @property
+    def listed_edges(self) -> int:
+        """Rows of the file that named an edge, as it counts them."""
+        return self.counts[2] - self.one_way_edges + self.duplicate_edges + self.self_loops
 
     @property
     def statistics(self) -> Statistics:
-        """Measured on the graphs."""
-        count = self.graphs.num_graphs
-        return Statistics(
-            graphs=count,
-            avg_nodes=self.graphs.num_nodes / count,
-            avg_edges=self.graphs.num_edges / 2 / count,
-            classes=len(self.classes),
-        )
+        """Measured on the graphs; averages of no graphs are 0."""
+        graphs, nodes, edges = self.counts
+        count = max(graphs, 1)
+        return Statistics(graphs, nodes / count, edges / 2 / count, len(self.classes))
 
 
 def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> Dataset:
@@ -67,14 +97,21 @@ def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> 
     constant = graphs.num_features == 1 and (x.size == 0 or bool((x == x.flat[0]).all()))
     labels = x.astype(np.int64) if graphs.categorical and not constant else None
     attributes = x.astype(np.float32) if not graphs.categorical and not constant else None
-    classes, graphs = _classes(graphs)
-    return Dataset(name, graphs, classes, node_labels=labels, node_attributes=attributes, source=source)
+    level: Level = graphs.y_level if graphs.num_graphs == 1 and graphs.y is not None else "graph"
+    classes, graphs = _classes(graphs, level)
+    return Dataset(name, graphs, classes, node_labels=labels, node_attributes=attributes, source=source, level=level)
 
 
-def _classes(graphs: Graphs) -> tuple[tuple[int, ...], Graphs]:
-    """Whole numbers, one a graph, are classes; any other ``y`` is none that a dataset of graphs knows."""
+def _classes(graphs: Graphs, level: Level) -> tuple[tuple[int, ...], Graphs]:
+    """Whole numbers are classes and NaN is a missing one; any other ``y`` is none that a dataset knows."""
     y = graphs.y
-    if y is None or graphs.y_level == "node" or y.is_floating_point() or y.dim() != 1:
+    if y is None or graphs.y_level != level or y.dim() != 1:
         return (), replace(graphs, y=None)
-    values, codes = torch.unique(y, return_inverse=True)
-    return tuple(values.tolist()), replace(graphs, y=codes)
+    missing = torch.isnan(y) if y.is_floating_point() else torch.zeros_like(y, dtype=torch.bool)
+    given = y[~missing]
+    if y.is_floating_point() and not (missing.any() and bool(((given == given.round()) & (given.abs() < 2**53)).all())):
+        return (), replace(graphs, y=None)
+    values, codes = torch.unique(given.long(), return_inverse=True)
+    whole = torch.full(y.shape, -1, dtype=torch.long)
+    whole[~missing] = codes
+    return tuple(values.tolist()), replace(graphs, y=whole)

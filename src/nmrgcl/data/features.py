@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import DataError
@@ -118,7 +119,7 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
                 f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes a node, "
                 f"but these features have {spec.width}"
             )
-        x = torch.from_numpy(dataset.node_attributes)
+        x = _dense(dataset.node_attributes)
     elif spec.max_degree is not None:
         x = graphs.row_ptr.diff().clamp(max=spec.max_degree).unsqueeze(1)
     else:
@@ -131,6 +132,13 @@ def _available(dataset: Dataset) -> list[str]:
     return [kind for kind in KINDS if not missing.get(kind)]
 
 
+def _dense(attributes: np.ndarray | csr_array) -> torch.Tensor:
+    """In memory of its own: attributes may be mapped read-only from a file, or sparse."""
+    return torch.from_numpy(
+        np.array(attributes if isinstance(attributes, np.ndarray) else attributes.toarray(), np.float32)
+    )
+
+
 def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...], unknown: Unknown) -> np.ndarray:
     """``[N, C]`` the one-hot column of each label; columns of one label follow those of the label before."""
     assert dataset.node_labels is not None
@@ -138,7 +146,7 @@ def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...], unknown
         raise DataError(
             f"{dataset.name}: has {dataset.node_labels.shape[1]} labels a node, but these features have {len(known)}"
         )
-    columns, offset = np.empty_like(dataset.node_labels), 0
+    columns, offset = np.empty(dataset.node_labels.shape, np.int64), 0
     for c, values in enumerate(known):
         labels = dataset.node_labels[:, c]
         place = np.searchsorted(values, labels).clip(max=len(values) - 1)

@@ -46,7 +46,7 @@ def motifs(graphs: int = 300, seed: int = 0) -> Dataset:
     edge_index, _, _ = undirected(source, destination, int(node_ptr[-1]))
     return Dataset(
         name="motifs",
-        graphs=Graphs.build(torch.from_numpy(edge_index), torch.from_numpy(node_ptr), y=torch.from_numpy(y)),
+        held=Graphs.build(torch.from_numpy(edge_index), torch.from_numpy(node_ptr), y=torch.from_numpy(y)),
         classes=tuple(range(len(MOTIFS))),
         node_labels=random.integers(0, LABELS, (int(node_ptr[-1]), 1)),
         source=f"motifs(graphs={graphs}, seed={seed})",

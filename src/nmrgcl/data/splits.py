@@ -1,23 +1,68 @@
-"""Which graphs are trained on and which are judged."""
+"""Which graphs or nodes are trained on and which are judged."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from nmrgcl.errors import DataError, SettingError
 
+SplitName = Literal["public", "random-10-10-80", "paper-80-10-10"]
+SPLITS: tuple[str, ...] = get_args(SplitName)
+_SHARES = {"random-10-10-80": (0.1, 0.1), "paper-80-10-10": (0.8, 0.1)}
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Indices to train, validate and test on, each sorted; what is in none of them is not judged."""
+
+    train: np.ndarray
+    valid: np.ndarray
+    test: np.ndarray
+
 
 def stratified_folds(y: np.ndarray, folds: int = 10, *, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
-    """``folds`` pairs of training and test indices; every graph is tested once, every fold has all classes alike."""
+    """``folds`` pairs of training and test indices; every graph is tested once, every fold has all classes alike.
+
+    A graph without a label (-1) is in none of them.
+    """
     from sklearn.model_selection import StratifiedKFold
 
     if folds < 2:
         raise SettingError(f"folds is {folds}; it must be at least 2")
     y = np.asarray(y)
-    classes, counts = np.unique(y, return_counts=True)
+    labelled = np.flatnonzero(y >= 0)
+    classes, counts = np.unique(y[labelled], return_counts=True)
     if not len(classes):
-        raise DataError("there are no graphs to split")
+        raise DataError("there are no labelled graphs to split")
     fewest = int(counts.min())
     if fewest < folds:
         remedy = f"use at most {fewest} folds or leave that class out" if fewest > 1 else "leave that class out"
         raise DataError(f"class {classes[counts.argmin()]} has {fewest} graphs, too few for {folds} folds; {remedy}")
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    return [(train, test) for train, test in splitter.split(np.zeros(len(y)), y)]
+    return [(labelled[train], labelled[test]) for train, test in splitter.split(np.zeros(len(labelled)), y[labelled])]
+
+
+def split_nodes(name: str, y: np.ndarray, *, seed: int = 0, public: np.ndarray | None = None) -> Split:
+    """The split of that name; nodes without a label (-1) are in no part.
+
+    ``public`` is the one that came with the dataset (Planetoid's), whatever the seed. The other two cut a seeded
+    permutation of the labelled nodes: a tenth to train, a tenth to validate (the field's habit), or eight tenths to
+    train, one to validate (App. E.3 of the paper).
+    """
+    y = np.asarray(y)
+    if name == "public":
+        if public is None:
+            raise DataError(f"this dataset has no public split; choose {' or '.join(_SHARES)}")
+        parts = [np.flatnonzero((public == part) & (y >= 0)) for part in (1, 2, 3)]
+    elif name in _SHARES:
+        labelled = np.flatnonzero(y >= 0)
+        order = np.random.default_rng(seed).permutation(labelled)
+        ends = np.cumsum([round(share * len(order)) for share in _SHARES[name]])
+        parts = [np.sort(part) for part in np.split(order, ends)]
+    else:
+        raise SettingError(f"unknown split {name!r}; known: {', '.join(SPLITS)}")
+    for part, what in zip(parts, ("train", "validate", "test"), strict=True):
+        if not len(part):
+            raise DataError(f"split {name}: there is nothing to {what} on among {int((y >= 0).sum())} labelled nodes")
+    return Split(*parts)

@@ -10,27 +10,25 @@ import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.model_folder import Model
-from nmrgcl.run import Judgement, Scores, evaluate_run, find_models
-
-NAME = "evaluation.json"
+from nmrgcl.run import EVALUATION, Judgement, Scores, evaluate_run, find_models
 
 
 def judge(run: Path, dataset: Dataset, models: list[Model], *, device: torch.device, jobs: int) -> Judgement:
     """The judgement of ``run`` on ``dataset``; raises a DataError where there is nothing to judge against."""
-    kept = read_judgement(run, dataset, models) if dataset.graphs.y is not None else None
+    kept = read_judgement(run, dataset, models) if dataset.y is not None else None
     return kept or evaluate_run(run, dataset, device=device, jobs=jobs)
 
 
 def read_judgement(run: Path, dataset: Dataset, models: list[Model]) -> Judgement | None:
-    """What ``evaluate --json`` printed into ``RUN/evaluation.json``; None unless it is about just this and not older.
+    """What ``evaluate`` wrote into ``RUN/evaluation.json``; None unless it is about just this and not older.
 
     The file holds no folds of the untrained encoder, so that its scores are ``[seeds, 1]``.
     """
     try:
-        written = (run / NAME).stat().st_mtime
+        written = (run / EVALUATION).stat().st_mtime
         if any((folder / "config.json").stat().st_mtime > written for folder in find_models(run)):
             return None
-        values = json.loads((run / NAME).read_text(encoding="utf-8"))
+        values = json.loads((run / EVALUATION).read_text(encoding="utf-8"))
         return _judgement(values, dataset, models)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -63,4 +61,5 @@ def _judgement(values: Any, dataset: Dataset, models: list[Model]) -> Judgement 
         method=first.settings.method,
         features=first.features.kind,
         svm=first.settings.svm,
+        seeds=tuple(map(int, values["seeds"])),
     )

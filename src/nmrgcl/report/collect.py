@@ -54,13 +54,16 @@ class Facts:
 
     @property
     def y(self) -> np.ndarray | None:
-        """``[B]`` class codes."""
-        return None if self.dataset.graphs.y is None else self.dataset.graphs.y.numpy()
+        """``[B]`` class codes, those without a label counted as a class of their own, the last; None without labels."""
+        y = self.dataset.y
+        return None if y is None or not self.dataset.classes else np.where(y < 0, len(self.dataset.classes), y)
 
     @property
     def class_names(self) -> list[str]:
         """The original graph labels as text; ``y`` counts into them."""
-        return [f"class {name}" for name in self.dataset.classes]
+        y = self.dataset.y
+        missing = ["no label"] if y is not None and (y < 0).any() else []
+        return [f"class {name}" for name in self.dataset.classes] + missing
 
 
 def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0) -> Facts:

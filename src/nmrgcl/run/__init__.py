@@ -5,9 +5,11 @@ from nmrgcl.run.embed import embed_all, embed_dataset
 from nmrgcl.run.estimate import estimate_cost
 from nmrgcl.run.export import Embeddings, read_embeddings, write_embeddings
 from nmrgcl.run.judge import Judgement, Scores, evaluate_embeddings, evaluate_run, find_models
+from nmrgcl.run.kept import EVALUATION, keep_judgement, read_splits
 from nmrgcl.run.pretrain import Progress, pretrain_seeds
 
 __all__ = [
+    "EVALUATION",
     "Embeddings",
     "Judgement",
     "Progress",
@@ -19,7 +21,9 @@ __all__ = [
     "evaluate_embeddings",
     "evaluate_run",
     "find_models",
+    "keep_judgement",
     "pretrain_seeds",
     "read_embeddings",
+    "read_splits",
     "write_embeddings",
 ]

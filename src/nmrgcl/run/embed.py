@@ -33,5 +33,15 @@ def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unkno
     """Embeddings of graphs that need not be those of the training; ``y`` holds the original labels."""
     graphs = apply_features(dataset, model.features, unknown=unknown).to(device)
     z = embed_all(model.method.to(device), graphs).cpu().numpy()
-    y = None if dataset.graphs.y is None else np.asarray(dataset.classes)[dataset.graphs.y.numpy()]
-    return Embeddings(z, y, np.arange(len(z)))
+    return Embeddings(z, _original_labels(dataset), np.arange(len(z)))
+
+
+def _original_labels(dataset: Dataset) -> np.ndarray | None:
+    """``[B]``; where one is missing, numbers become floating point with NaN, and text is empty."""
+    y = dataset.y
+    if y is None or dataset.level == "node" or not dataset.classes:
+        return None
+    labels = np.asarray(dataset.classes)[y]
+    if (y < 0).any():
+        labels = np.where(y < 0, "" if labels.dtype.kind == "U" else np.nan, labels)
+    return labels

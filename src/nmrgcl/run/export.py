@@ -16,11 +16,23 @@ from nmrgcl.errors import DataError, SettingError
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """One row a graph, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]`` from 0."""
+    """One row a graph, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]`` from 0.
+
+    A missing label is NaN among numbers, and empty among texts.
+    """
 
     z: np.ndarray
     y: np.ndarray | None
     id: np.ndarray
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """``[B]`` which rows have a label."""
+        if self.y is None:
+            return np.zeros(len(self.z), bool)
+        if self.y.dtype.kind == "f":
+            return ~np.isnan(self.y)
+        return self.y != "" if self.y.dtype.kind == "U" else np.ones(len(self.y), bool)
 
 
 def write_embeddings(embeddings: Embeddings, out: Path) -> None:
@@ -56,9 +68,15 @@ def read_embeddings(path: Path) -> Embeddings:
     z, y = arrays.get("z"), arrays.get("y")
     if z is None or z.ndim != 2 or z.dtype.kind not in "fiu":
         raise DataError(f"{path}: needs an array z with one row of numbers a graph; save it with numpy.savez(z=…, y=…)")
-    if y is not None and (y.shape != (len(z),) or y.dtype.kind not in "iubU"):
+    if y is not None and (y.shape != (len(z),) or not _is_classes(y)):
         raise DataError(f"{path}: y must hold one class a row of z ({len(z)}); it has shape {list(y.shape)}")
     return Embeddings(z, y, arrays.get("id", np.arange(len(z))))
+
+
+def _is_classes(y: np.ndarray) -> bool:
+    """Whole numbers or text; NaN stands for a missing label."""
+    known = y[~np.isnan(y)] if y.dtype.kind == "f" else y
+    return y.dtype.kind in "iubU" or (y.dtype.kind == "f" and bool((known == np.round(known)).all()))
 
 
 def _write_npz(embeddings: Embeddings, file: IO[bytes]) -> None:

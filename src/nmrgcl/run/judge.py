@@ -44,6 +44,7 @@ class Judgement:
     method: str | None
     features: str | None
     svm: SVMSettings
+    seeds: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The object that ``evaluate --json`` prints."""
@@ -58,6 +59,7 @@ class Judgement:
             "folds": self.trained.folds.tolist(),
             "untrained": self.untrained.to_dict() if self.untrained else None,
             "varied": self.varied,
+            "seeds": list(self.seeds),
         }
 
 
@@ -77,15 +79,14 @@ def evaluate_run(
     models = [load_model(folder) for folder in find_models(Path(run))]
     first = models[0]
     svm = _judge_settings(first.settings, overrides).svm
-    if dataset.graphs.y is None:
-        raise DataError(f"{dataset.name}: has no graph labels, so there is nothing to judge against")
-    y = dataset.graphs.y.numpy()
+    y = _labels(dataset)
+    labelled = y >= 0
     seeds = [model.settings.seed for model in models] if len(models) > 1 else list(range(fold_seeds))
     cells = []
     for start in (False, True):
-        embeddings = [_embed(model, dataset, device, start=start) for model in models]
+        embeddings = [_embed(model, dataset, device, start=start)[labelled] for model in models]
         shared = embeddings if len(models) > 1 else embeddings * fold_seeds
-        cells += [(z, y, seed) for z, seed in zip(shared, seeds, strict=True)]
+        cells += [(z, y[labelled], seed) for z, seed in zip(shared, seeds, strict=True)]
     scores = svm_scores_many(cells, **asdict(svm), jobs=jobs or -1)
     return Judgement(
         dataset=dataset.name,
@@ -95,6 +96,7 @@ def evaluate_run(
         method=first.settings.method,
         features=first.features.kind,
         svm=svm,
+        seeds=tuple(seeds),
     )
 
 
@@ -104,11 +106,13 @@ def evaluate_embeddings(
     """Judge embeddings of any origin on the folds of ``fold_seeds`` seeds."""
     if embeddings.y is None:
         raise DataError(f"{name}: has no y, so there is nothing to judge against; save z and y together")
-    codes = np.unique(embeddings.y, return_inverse=True)[1]
+    labelled = embeddings.labelled
+    z, codes = embeddings.z[labelled], np.unique(embeddings.y[labelled], return_inverse=True)[1]
     svm = _judge_settings(Settings(), overrides).svm
-    cells = [(embeddings.z, codes, seed) for seed in range(fold_seeds)]
+    cells = [(z, codes, seed) for seed in range(fold_seeds)]
     scores = Scores(svm_scores_many(cells, **asdict(svm), jobs=jobs or -1))
-    return Judgement(name, scores, untrained=None, varied="folds", method=None, features=None, svm=svm)
+    seeds = tuple(range(fold_seeds))
+    return Judgement(name, scores, untrained=None, varied="folds", method=None, features=None, svm=svm, seeds=seeds)
 
 
 def find_models(run: Path) -> list[Path]:
@@ -121,6 +125,15 @@ def find_models(run: Path) -> list[Path]:
     if not numbers:
         raise ModelError(f"{run}: holds no models (seed-0, seed-1, …); make a run with nmrgcl pretrain")
     return [run / f"seed-{number}" for number in numbers]
+
+
+def _labels(dataset: Dataset) -> np.ndarray:
+    """``[B]`` class codes of the graphs, -1 where one has none."""
+    if dataset.level == "node":
+        raise DataError(f"{dataset.name}: its labels are of nodes, but graphs are judged here; use a dataset of graphs")
+    if dataset.y is None or not (dataset.y >= 0).any():
+        raise DataError(f"{dataset.name}: has no graph labels, so there is nothing to judge against")
+    return dataset.y
 
 
 def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool) -> np.ndarray:

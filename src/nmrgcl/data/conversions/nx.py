@@ -30,7 +30,7 @@ def from_networkx(
         node_feature: node attribute with a number or a sequence of numbers; without it, the constant 1.
         edge_feature: edge attribute of the same form.
         edge_weight: edge attribute with a positive number.
-        label: graph attribute with a number.
+        label: graph attribute with a number; a graph without it has no label.
     """
     listed: list[Any] = [graphs] if hasattr(graphs, "nodes") else list(graphs)
     pairs: list[tuple[int, int]] = []
@@ -96,16 +96,17 @@ def _numbers(holders: list[dict[str, Any]], name: str | None, what: str) -> Tens
     """``[len(holders), D]`` the attribute ``name`` of each."""
     if name is None:
         return None
+    optional = what == "graph" and any(name in holder for holder in holders)
     for i, holder in enumerate(holders):
-        if name not in holder:
+        if name not in holder and not optional:
             raise DataError(f"{what} {i} of all graphs together has no attribute {name!r}")
     # Whole numbers up to 2**53 survive as labels of graphs; the rest is computed with in single precision.
     dtype = np.float64 if what == "graph" else np.float32
     try:
         with np.errstate(over="ignore"):
-            table = np.array([np.atleast_1d(holder[name]) for holder in holders], dtype)
+            table = np.array([np.atleast_1d(holder.get(name, np.nan)) for holder in holders], dtype)
     except (TypeError, ValueError):
         raise DataError(f"the attribute {name!r} of a {what} is not a number, or they differ in width") from None
-    if not np.isfinite(table).all():
+    if not (np.isfinite(table) | (np.isnan(table) & optional)).all():
         raise DataError(f"the attribute {name!r} of a {what} is not a finite number")
     return torch.from_numpy(table.reshape(len(holders), -1) if holders else table.reshape(0, 1))

@@ -1,0 +1,167 @@
+"""``nmrgcl datasets fetch | verify | import | export``."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nmrgcl.cli.options import AsJson, Data
+from nmrgcl.errors import DataError, SettingError
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)]
+
+
+def fetch(names: Names = None, quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False) -> None:
+    """Bring datasets into the cache: download what is not at hand, read it, verify it, keep it as a store.
+
+    Without names: all of the catalog. A download that broke off is continued.
+
+    Examples:
+
+      nmrgcl datasets fetch MUTAG PubMed
+    """
+    from nmrgcl.cli.downloads import downloads
+    from nmrgcl.data.catalog import CATALOG
+    from nmrgcl.data.loading import known, load
+
+    wanted = names or [entry.name for entry in CATALOG]
+    for name in wanted:
+        if known(name) is None and name.lower() != "motifs":
+            load(name)  # says what is wrong with it
+    failed = 0
+    for name in wanted:
+        try:
+            with downloads(quiet=quiet) as progress:
+                dataset = load(name, progress=progress)
+            graphs, nodes, edges = dataset.counts
+            print(f"{dataset.name}: {graphs} graphs, {nodes} nodes, {edges // 2} edges, from {dataset.source}")
+        except DataError as error:
+            if len(wanted) == 1:
+                raise
+            failed += 1
+            print(f"{name}: {error}")
+    if failed:
+        raise DataError(f"{failed} of {len(wanted)} datasets could not be fetched; see above")
+
+
+def verify(names: Names = None, as_json: AsJson = False) -> None:
+    """Measure datasets and compare them with the published numbers, each counted as its publication does.
+
+    Without names: all of the catalog whose files are at hand. Exit code 1 where a number differs.
+
+    Examples:
+
+      nmrgcl datasets verify
+
+      nmrgcl datasets verify COLLAB --json
+    """
+    from nmrgcl.data.catalog import CATALOG, find, known_names
+    from nmrgcl.data.loading import load_entry
+    from nmrgcl.data.locate import locate
+    from nmrgcl.data.verify import compare
+    from nmrgcl.errors import nearest
+
+    entries = []
+    for name in names or [entry.name for entry in CATALOG]:
+        entry = find(name)
+        if entry is None:
+            raise SettingError(f"nothing is published here about {name!r}; {nearest(name, known_names())}")
+        entries.append(entry)
+    rows: list[dict[str, Any]] = []
+    absent = []
+    for entry in entries:
+        if (source := locate(entry)) is None:
+            absent.append(entry.name)
+            continue
+        found = compare(load_entry(entry, source, check=False), entry)
+        rows.append({"name": found.name, "ok": found.ok, "measured": found.measured, "published": found.published})
+        rows[-1] |= {"edges_counted": found.counted, "note": found.note}
+        if not as_json:
+            _print_comparison(rows[-1])
+    if as_json:
+        print(json.dumps({"datasets": rows, "not_at_hand": absent}))
+    elif absent:
+        print(f"not at hand: {', '.join(absent)}; nmrgcl datasets fetch gets them")
+    if not all(row["ok"] for row in rows) or (names and absent):
+        raise typer.Exit(1)
+
+
+def import_dataset(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File or folder with graphs.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],
+    nodes: Annotated[Path | None, typer.Option(help="CSV of nodes, for an edge list.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="CSV of graphs (edge list) or .npy (npz) with labels.")] = None,
+    features: Annotated[Path | None, typer.Option(help="Node features (.npy, .npz), for an .npz.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the dataset is called.")] = None,
+    directed: Annotated[bool, typer.Option("--directed", help="Keep directions.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read your own graphs once and keep them as a checksummed store that opens at once and loads like any dataset.
+
+    SOURCE: a TU folder or archive, .jsonl, an edge list (.csv or a folder with edges.csv, nodes.csv, graphs.csv),
+    .graphml or .gml (a file or a folder of them), or an adjacency matrix (.npz).
+
+    Examples:
+
+      nmrgcl datasets import graphs.jsonl --out my-graphs
+
+      nmrgcl datasets import edges.csv --nodes nodes.csv --labels graphs.csv --out my-graphs
+    """
+    from nmrgcl.data.read import read_path
+    from nmrgcl.data.stored import write_dataset
+
+    if not source.exists():
+        raise DataError(f"{source}: no such file or folder")
+    dataset = read_path(source, nodes=nodes, labels=labels, features=features, name=name, keep_directions=directed)
+    write_dataset(out, dataset)
+    graphs, node_count, edges = dataset.counts
+    facts = {
+        "store": str(out),
+        "graphs": graphs,
+        "nodes": node_count,
+        "edges": edges,
+        "self_loops_left_out": dataset.self_loops,
+        "repeated_edges_merged": dataset.duplicate_edges,
+        "reverses_added": dataset.one_way_edges,
+        "labels_missing": 0 if dataset.y is None else int((dataset.y < 0).sum()),
+    }
+    if as_json:
+        print(json.dumps(facts))
+        return
+    print(f"{out}: {graphs} graphs, {node_count} nodes, {edges} directed edges, {len(dataset.classes)} classes")
+    for what in ("self_loops_left_out", "repeated_edges_merged", "reverses_added", "labels_missing"):
+        if facts[what]:
+            print(f"  {what.replace('_', ' ')}: {facts[what]}")
+
+
+def export_dataset(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The file to write, ending in .jsonl.", show_default=False)],
+) -> None:
+    """Write a dataset as JSON lines, one graph a line, which ``import`` reads back.
+
+    Examples:
+
+      nmrgcl datasets export MUTAG --out mutag.jsonl
+    """
+    from nmrgcl.data import load
+    from nmrgcl.data.formats.jsonl_export import write_jsonl
+
+    if out.suffix != ".jsonl":
+        raise SettingError(f"{out}: the ending must be .jsonl")
+    dataset = load(data)
+    write_jsonl(dataset, out)
+    print(f"{out}: {dataset.counts[0]} graphs")
+
+
+def _print_comparison(row: dict[str, Any]) -> None:
+    def shown(values: dict[str, float]) -> str:
+        return ", ".join(f"{round(value, 2):g} {key}" for key, value in values.items())
+
+    note = f"; {row['note']}" if row["note"] else ""
+    print(
+        f"{'ok ' if row['ok'] else 'NOT'} {row['name']}: {shown(row['measured'])} (edges: {row['edges_counted']}){note}"
+    )
+    if not row["ok"]:
+        print(f"    published: {shown(row['published'])}")

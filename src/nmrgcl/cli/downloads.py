@@ -1,0 +1,49 @@
+"""Download progress on standard error: a bar on a terminal, a line a file otherwise."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nmrgcl.data.locate import Progress
+
+
+@contextmanager
+def downloads(*, quiet: bool) -> Iterator[Progress | None]:
+    """What to call with a file's name, the bytes that are there, and how many there will be."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _bars() as progress:
+            yield progress
+    else:
+        yield _lines()
+
+
+def _lines() -> Progress:
+    begun: set[str] = set()
+
+    def progress(name: str, done: int, total: int | None) -> None:
+        if name not in begun:
+            begun.add(name)
+            size = f" ({total / 1e6:.1f} MB)" if total else ""
+            print(f"downloading {name}{size}", file=sys.stderr, flush=True)
+
+    return progress
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(name: str, done: int, total: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=total)
+            bars.update(tasks[name], completed=done, total=total)
+
+        yield progress

@@ -1,0 +1,108 @@
+"""From what a file lists to a dataset: the one place where the readers of all formats meet."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+
+from nmrgcl.data.dataset import Dataset, Label, Level
+from nmrgcl.data.edges import directed, merged_weights, undirected
+from nmrgcl.errors import DataError
+from nmrgcl.graphs import Graphs
+
+MAX_NODES = 1 << 31
+"""Keys of edges are destination · N + source in 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Graphs as a file lists them; nothing is sorted, merged or completed yet. ``R`` rows name edges.
+
+    Attributes:
+        sizes: ``[B]`` the nodes of each graph; those of a graph stand together.
+        source: ``[R]`` integers, where an edge begins, counted over the nodes of all graphs, from 0.
+        destination: ``[R]`` where it ends, in the same graph.
+        mutual: a row stands for both directions (an undirected file); otherwise for the one it names.
+        edge_weight: ``[R]`` positive.
+        edge_labels: ``[R, C]`` int64; ``edge_attributes``: ``[R, D]`` float32.
+        node_labels: ``[N, C]`` int64; ``node_attributes``: ``[N, D]`` float32.
+        y: the class of each graph or node (``level``); None where it has none.
+        public_split: as in ``Dataset``.
+    """
+
+    sizes: np.ndarray
+    source: np.ndarray
+    destination: np.ndarray
+    mutual: bool = False
+    edge_weight: np.ndarray | None = None
+    edge_labels: np.ndarray | None = None
+    edge_attributes: np.ndarray | None = None
+    node_labels: np.ndarray | None = None
+    node_attributes: np.ndarray | csr_array | None = None
+    y: Sequence[Label | None] | np.ndarray | None = None
+    level: Level = "graph"
+    public_split: np.ndarray | None = None
+
+
+def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool = False) -> Dataset:
+    """The dataset a listing means.
+
+    Edges are simple: self-loops are left out, repeats collapse (their weights add up, the first gives label and
+    attributes), and a direction counts for both unless ``keep_directions``. What was left out or added is counted.
+    """
+    node_ptr = np.concatenate([[0], np.cumsum(listing.sizes, dtype=np.int64)])
+    num_nodes = int(node_ptr[-1])
+    if num_nodes >= MAX_NODES:
+        raise DataError(f"{source}: {num_nodes} nodes are more than fit; split the dataset")
+    begin, end = listing.source, listing.destination
+    if listing.mutual:
+        begin, end = np.minimum(begin, end), np.maximum(begin, end)
+    one_way = keep_directions and not listing.mutual
+    edge_index, row, counts = (directed if one_way else undirected)(begin, end, num_nodes)
+    weight = None
+    if listing.edge_weight is not None and not (listing.edge_weight == 1).all():
+        weight = merged_weights(begin, end, listing.edge_weight, edge_index, num_nodes, directed=one_way)
+        if not (np.isfinite(weight) & (weight > 0)).all():
+            raise DataError(f"{source}: an edge weight is not a positive number that 32 bits hold; correct it")
+    classes, y = encode_labels(listing.y, source)
+    graphs = Graphs.build(
+        torch.from_numpy(edge_index),
+        torch.from_numpy(node_ptr),
+        y=None if y is None else torch.from_numpy(y),
+        y_level=listing.level,
+        edge_weight=None if weight is None else torch.from_numpy(weight),
+    )
+    return Dataset(
+        name=name,
+        held=graphs,
+        classes=classes,
+        node_labels=listing.node_labels,
+        node_attributes=listing.node_attributes,
+        edge_labels=None if listing.edge_labels is None else listing.edge_labels[row],
+        edge_attributes=None if listing.edge_attributes is None else listing.edge_attributes[row],
+        public_split=listing.public_split,
+        self_loops=counts.self_loops,
+        duplicate_edges=counts.duplicates,
+        one_way_edges=0 if listing.mutual else counts.one_way,
+        source=source,
+        level=listing.level,
+    )
+
+
+def encode_labels(
+    labels: Sequence[Label | None] | np.ndarray | None, source: str
+) -> tuple[tuple[Label, ...], np.ndarray | None]:
+    """The distinct labels, sorted, and ``[B]`` int64 codes into them: -1 where a label is missing."""
+    if labels is None:
+        return (), None
+    if isinstance(labels, np.ndarray):
+        values, codes = np.unique(labels, return_inverse=True)
+        return tuple(values.tolist()), codes.astype(np.int64)
+    given = {label for label in labels if label is not None}
+    if len({isinstance(label, str) for label in given}) > 1:
+        raise DataError(f"{source}: labels are partly numbers and partly text; write all of them in one way")
+    classes = tuple(sorted(given))
+    code = {label: i for i, label in enumerate(classes)} | {None: -1}
+    return classes, np.fromiter((code[label] for label in labels), np.int64, len(labels))

@@ -1,0 +1,1 @@
+"""Readers of the formats people keep graphs in, one module a format."""

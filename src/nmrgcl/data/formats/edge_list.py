@@ -1,0 +1,150 @@
+"""Edge lists as CSV: ``edges.csv``, and where wanted ``nodes.csv`` and ``graphs.csv``, with a header line each.
+
+- edges: ``source``, ``target``; optional ``graph`` (else all rows are one graph), ``weight`` (positive), ``label``
+  (integer); any other column is a number that describes the edge.
+- nodes: ``node``, and ``graph`` if the edges have it; optional ``label`` (integer), ``y`` (the class of the node; one
+  graph only); any other column is a number that describes the node. If the file is there, it lists every node.
+- graphs: ``graph``; optional ``y``, the class of the graph. One that is listed here alone has no nodes, one that is
+  not listed has no class.
+
+An empty cell of ``y`` is a missing class. ``src``/``dst`` and ``from``/``to`` are also understood, as are ``graph_id``
+and ``node_id``; capitals do not matter. Text is UTF-8, separated by commas, quoted as usual in CSV.
+
+Graphs and nodes are identified by integers or, if one identifier is none, by text. Graphs are numbered as they are
+first met in graphs, else nodes, else edges; the nodes of a graph as they are first met in nodes, else edges.
+
+A row is the edge between its ends, in both directions unless directions are kept; with both listed, the first row of
+each direction gives its label and attributes. Rows that repeat an edge are one edge whose weights add up, and
+self-loops are left out; both are counted.
+"""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from nmrgcl.data.assemble import Listing, assemble
+from nmrgcl.data.dataset import Dataset, Label, Level
+from nmrgcl.data.files.archive import Readable
+from nmrgcl.data.formats.classes import first_unlike, shown
+from nmrgcl.data.formats.csv_column import Convert, Ids, classes, integers, positives
+from nmrgcl.data.formats.csv_table import Table, read_csv_table
+from nmrgcl.data.formats.numbering import number
+from nmrgcl.data.formats.text import open_text, stem
+from nmrgcl.errors import DataError
+
+Source = tuple[Readable, str]
+"""The bytes of a file, and what messages call it."""
+
+
+def read_edge_list(
+    edges: Path,
+    *,
+    nodes: Path | None = None,
+    labels: Path | None = None,
+    name: str | None = None,
+    keep_directions: bool = False,
+) -> Dataset:
+    """The graphs of a file of edges, or of a folder with ``edges.csv``; ``labels`` is the file about graphs."""
+    folder = edges if edges.is_dir() else None
+    if folder is not None:
+        nodes, labels = (
+            given or (folder / file if (folder / file).exists() else None)
+            for given, file in ((nodes, "nodes.csv"), (labels, "graphs.csv"))
+        )
+    with ExitStack() as stack:
+        about_edges, about_nodes, about_graphs = (
+            None if path is None else (stack.enter_context(open_text(Path(path))), str(path))
+            for path in (edges if folder is None else folder / "edges.csv", nodes, labels)
+        )
+        assert about_edges is not None
+        return read_edge_list_streams(
+            about_edges,
+            about_nodes,
+            about_graphs,
+            name=name or (stem(edges) if folder is None else folder.absolute().name),
+            keep_directions=keep_directions,
+        )
+
+
+def read_edge_list_streams(
+    edges: Source,
+    nodes: Source | None = None,
+    graphs: Source | None = None,
+    *,
+    name: str = "graphs",
+    keep_directions: bool = False,
+) -> Dataset:
+    """The same from streams of bytes."""
+    graph_ids, node_ids = Ids(), Ids()
+    of_graph: dict[str, Convert] = {"graph": graph_ids.convert}
+    of_node: dict[str, Convert] = {"node": node_ids.convert, "label": integers, "y": classes}
+    of_edge: dict[str, Convert] = {"source": node_ids.convert, "target": node_ids.convert}
+    of_edge |= {"weight": positives, "label": integers}
+    # In this order, so that identifiers are met as they are to be numbered.
+    listed = read_csv_table(*graphs, of_graph | {"y": classes}, ("graph",), closed=True) if graphs else None
+    about = read_csv_table(*nodes, of_graph | of_node, ("node",)) if nodes else None
+    pairs = read_csv_table(*edges, of_graph | of_edge, ("source", "target"))
+    _check_columns(pairs, about, listed)
+    numbered = number(pairs, about, graph_ids, node_ids)
+    if not len(numbered.sizes) or ("graph" not in pairs.columns and not numbered.sizes[0]):
+        raise DataError(f"{pairs.file}, line 2: no edge is listed, and no other file lists a node or a graph")
+    level, y = _labels(about, listed, len(numbered.sizes), graph_ids)
+    order = numbered.order
+    listing = Listing(
+        numbered.sizes,
+        numbered.ends[:, 0],
+        numbered.ends[:, 1],
+        edge_weight=pairs.array("weight"),
+        edge_labels=pairs.labels(),
+        edge_attributes=pairs.attributes(),
+        node_labels=None if about is None or (values := about.labels()) is None else values[order],
+        node_attributes=None if about is None or (values := about.attributes()) is None else values[order],
+        y=y,
+        level=level,
+    )
+    return assemble(listing, name, pairs.file, keep_directions=keep_directions)
+
+
+def _check_columns(pairs: Table, about: Table | None, listed: Table | None) -> None:
+    """All files speak of one graph, or all say of which."""
+    tables = [table for table in (pairs, about, listed) if table is not None]
+    without = [table.file for table in tables if "graph" not in table.columns]
+    if without and len(without) < len(tables):
+        other = next(table.file for table in tables if "graph" in table.columns)
+        raise DataError(f"{without[0]}, line 1: no column is named graph, but {other} has it; add it here too")
+    if about is not None and listed is not None and "y" in about.columns and "y" in listed.columns:
+        raise DataError(f"{about.file}, line 1: has classes of nodes, and {listed.file} those of graphs; keep one y")
+
+
+def _labels(
+    about: Table | None, listed: Table | None, count: int, graph_ids: Ids
+) -> tuple[Level, list[Label | None] | None]:
+    """The classes of nodes or graphs."""
+    if about is not None and "y" in about.columns:
+        if count != 1:
+            raise DataError(
+                f"{about.file}, line 1: column y, but there are {count} graphs; classes of nodes need a single graph, "
+                "those of graphs belong into graphs.csv"
+            )
+        return "node", _alike(about)
+    if listed is None:
+        return "graph", None
+    codes = graph_ids.merged()[listed.columns["graph"].array()].tolist()
+    y: list[Label | None] = [None] * count
+    met: set[int] = set()
+    for row, code in enumerate(codes):
+        if code in met:
+            raise DataError(f"{listed.file}, line {row + 2}: the graph is listed twice; keep one row")
+        met.add(code)
+    if "y" not in listed.columns:
+        return "graph", None
+    for code, label in zip(codes, _alike(listed), strict=True):
+        y[code] = label
+    return "graph", y
+
+
+def _alike(table: Table) -> list[Label | None]:
+    labels = table.columns["y"].list()
+    if (at := first_unlike(labels)) is not None:
+        before = "numbers" if isinstance(labels[at], str) else "text"
+        raise DataError(f"{table.file}, line {at + 2}: y: {shown(labels[at])} after {before}; write all in one way")
+    return labels

@@ -1,0 +1,108 @@
+"""A text file, plain or gzipped, as blocks of lines; every way of being broken is one line to the user."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from nmrgcl.data.files.archive import MAX_BYTES, MAX_RATIO, Readable
+from nmrgcl.errors import DataError
+
+CHUNK = 1 << 16
+"""Small, so that what is made of a block is gone before Python's garbage collector looks at it: twice as fast."""
+
+MAX_LINE = 256 << 20
+_ALWAYS_ALLOWED = 64 << 20
+_MARK = b"\xef\xbb\xbf"  # some editors put it in front of UTF-8
+_LAYOUT = b" \t\r"
+
+
+def stem(path: Path) -> str:
+    """The name of a dataset in this file, if it has no other: without endings."""
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[Readable]:
+    """The bytes of a file, unpacked if it is gzipped, whatever its name."""
+    try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path}: is not a file")
+        stream = path.open("rb")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    with stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+        stream.seek(0)
+        limit = min(MAX_BYTES, max(_ALWAYS_ALLOWED, MAX_RATIO * path.stat().st_size))
+        yield _Unpacked(cast(IO[bytes], gzip.GzipFile(fileobj=stream)), path, limit) if packed else stream
+
+
+class _Unpacked:
+    """What a gzipped file holds, up to ``limit`` bytes."""
+
+    def __init__(self, stream: Readable, path: Path, limit: int) -> None:
+        self.stream, self.path, self.limit, self.position = stream, path, limit, 0
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            data = self.stream.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(f"{self.path}: cannot be unpacked ({reason}); pack or fetch the file again") from None
+        self.position += len(data)
+        if self.position > self.limit:
+            raise DataError(f"{self.path}: unpacks to more than {self.limit >> 20} MiB; unpack it and pass the result")
+        return data
+
+
+def line_blocks(stream: Readable, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Lines without their ``\\n``, many at a time, and the number of the first; those that end the file blank are gone.
+
+    A blank line elsewhere, one of more than 256 MiB and one that is not UTF-8 are refused.
+    """
+    number, blank = 1, 0
+    for lines in _split(stream, file):
+        kept = len(lines)
+        while kept and not lines[kept - 1].strip(_LAYOUT):
+            kept -= 1
+        if kept:
+            if blank:
+                raise DataError(f"{file}, line {number - blank}: is blank; remove that line")
+            yield number, [_decode(line, file, number + i) for i, line in enumerate(lines[:kept])]
+            blank = 0
+        number, blank = number + len(lines), blank + len(lines) - kept
+
+
+def _split(stream: Readable, file: str) -> Iterator[list[bytes]]:
+    pieces: list[bytes] = []
+    number, length, first = 1, 0, True
+    while data := stream.read(CHUNK):
+        while first and len(data) < len(_MARK) and (more := stream.read(CHUNK)):
+            data += more
+        pieces.append(data.removeprefix(_MARK) if first else data)
+        length, first = length + len(data), False
+        if b"\n" in data:
+            lines = b"".join(pieces).split(b"\n")
+            pieces = [lines.pop()]
+            length = len(pieces[0])
+            yield lines
+            number += len(lines)
+        if length > MAX_LINE:
+            raise DataError(f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB; is this a text file?")
+    if last := b"".join(pieces):
+        yield [last]
+
+
+def _decode(line: bytes, file: str, number: int) -> str:
+    if not line.strip(_LAYOUT):
+        raise DataError(f"{file}, line {number}: is blank; remove that line")
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{file}, line {number}: byte {error.start + 1} is 0x{line[error.start]:02x}, which is not UTF-8; "
+            "save the file as UTF-8"
+        ) from None

@@ -1,0 +1,66 @@
+"""Names and paths → datasets."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from nmrgcl.data.cache import cached
+from nmrgcl.data.catalog import Entry, find, find_tu, known_names
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.formats.npz import read_npz
+from nmrgcl.data.formats.planetoid import read_planetoid
+from nmrgcl.data.formats.tu import read_tu
+from nmrgcl.data.locate import Progress, download, locate
+from nmrgcl.data.motifs import motifs
+from nmrgcl.data.read import read_path, readable
+from nmrgcl.data.verify import require
+from nmrgcl.errors import DataError, nearest
+
+
+def load(name_or_path: str, *, progress: Progress | None = None) -> Dataset:
+    """A dataset of the catalog or the TU collection, ``motifs``, a store, or graphs of one's own in a file or folder.
+
+    Files of a named dataset are looked for in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
+    installed packages, then downloaded; its statistics must be the published ones. It is kept as a store in the
+    cache, which the next call opens without reading the graphs.
+    """
+    entry = known(name_or_path)
+    path = Path(os.path.expanduser(name_or_path))
+    if name_or_path and os.path.exists(path):
+        # A folder that happens to be called like a dataset, such as the results of a run on it, does not hide it.
+        named = entry is not None or name_or_path.lower() == "motifs"
+        if not (named and path.is_dir() and not readable(path)):
+            return read_path(path)
+    if entry is not None:
+        return load_entry(entry, locate(entry) or download(entry, progress))
+    if name_or_path.lower() == "motifs":
+        return motifs()
+    if "/" in name_or_path or os.sep in name_or_path or Path(name_or_path).suffix:
+        raise DataError(f"{name_or_path}: no such file or folder")
+    raise DataError(f"unknown dataset {name_or_path!r}; {nearest(name_or_path, known_names())}")
+
+
+def known(name: str) -> Entry | None:
+    """The catalog's entry; for other names of the TU collection one without published numbers."""
+    if entry := find(name):
+        return entry
+    return Entry(tu, 0, 0, 0, 0) if (tu := find_tu(name)) else None
+
+
+def load_entry(entry: Entry, source: Path, *, check: bool = True) -> Dataset:
+    """The dataset in files that are at hand; with ``check`` its numbers must be the published ones, if there are."""
+    dataset = cached(entry.name, source, partial(_read, entry, source))
+    if check and entry.graphs:
+        require(dataset, entry)
+    return dataset
+
+
+def _read(entry: Entry, source: Path) -> Dataset:
+    readers: dict[str, Callable[[], Dataset]] = {
+        "tu": lambda: read_tu(source, entry.name),
+        "planetoid": lambda: read_planetoid(source, entry.name),
+        # Both of its users' libraries take words as present or absent.
+        "npz": lambda: read_npz(source, name=entry.name, binary=True),
+    }
+    return readers[entry.format]()

@@ -1,0 +1,72 @@
+"""Where the files of a dataset are: the cache, the mirror, an installed package, or the public address."""
+
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from nmrgcl.data.cache import home
+from nmrgcl.data.catalog import Entry
+from nmrgcl.data.files.fetch import fetch
+
+ADDRESSES = {
+    "tu": "https://www.chrsmrrs.com/graphkerneldatasets",
+    "planetoid": "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data",
+    "npz": "https://raw.githubusercontent.com/shchur/gnn-benchmark/master/data/npz",
+}
+_SUFFIXES = {"tu": (".zip", ".tar.xz", ".tar.gz"), "planetoid": (".tar.xz", ".tar.gz", ".zip"), "npz": (".npz",)}
+Progress = Callable[[str, int, int | None], None]
+"""Called with a file's name, the bytes that are there, and how many there will be, if known."""
+
+
+def locate(entry: Entry) -> Path | None:
+    """The archive, file or folder at hand, or None."""
+    mirror = os.environ.get("NMRGCL_MIRROR")
+    for place in (home(), Path(mirror) if mirror else None):
+        if place is not None and (found := _within(place / entry.format, entry)):
+            return found
+    return _bundled_mutag() if entry.name == "MUTAG" else None
+
+
+def download(entry: Entry, progress: Progress | None = None) -> Path:
+    """Fetch what is missing into the cache; one that broke off is continued."""
+    folder = home() / entry.format
+    for file in entry.files:
+        target = folder / file
+        if not target.is_file():
+            address = f"{ADDRESSES[entry.format]}/{target.name}"
+            fetch(
+                address,
+                target,
+                sha256=_official(entry, target.name),
+                zipped=entry.format != "planetoid",
+                progress=_named(progress, target.name),
+            )
+    return folder / (entry.name if entry.format == "planetoid" else entry.files[0])
+
+
+def _within(folder: Path, entry: Entry) -> Path | None:
+    stem = entry.stem or entry.name
+    for suffix in _SUFFIXES[entry.format]:
+        if (archive := folder / f"{stem}{suffix}").is_file():
+            return archive
+    unpacked = entry.format == "planetoid" and all((folder / file).is_file() for file in entry.files)
+    return folder / entry.name if unpacked else None
+
+
+def _official(entry: Entry, file: str) -> str | None:
+    """Planetoid's files are known as they are published; of the others only repacked copies are."""
+    return entry.sha256.get(file) if entry.format == "planetoid" else None
+
+
+def _named(progress: Progress | None, name: str) -> Callable[[int, int | None], None] | None:
+    return None if progress is None else lambda done, total: progress(name, done, total)
+
+
+def _bundled_mutag() -> Path | None:
+    """The copy that the package grakel carries for its tests; the package itself is not imported."""
+    spec = find_spec("grakel")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if (folder := Path(place) / "tests" / "data" / "MUTAG").is_dir():
+            return folder
+    return None

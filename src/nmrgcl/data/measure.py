@@ -1,0 +1,64 @@
+"""What is in a dataset, as plain values."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from nmrgcl.data.dataset import Dataset
+
+_DEGREES = (0, 1, 2, 3, 4, 8, 16, 32, 64)
+
+
+def measure(dataset: Dataset) -> dict[str, Any]:
+    """Sizes, degrees, features, classes, and what its files held beyond simple undirected graphs."""
+    graphs, statistics = dataset.graphs, dataset.statistics
+    sizes = graphs.node_ptr.diff()
+    labels, attributes = dataset.node_labels, dataset.node_attributes
+    return {
+        "name": dataset.name,
+        "source": dataset.source,
+        "task": dataset.level,
+        "measured": {
+            "graphs": statistics.graphs,
+            "nodes": round(statistics.avg_nodes, 2),
+            "edges": round(statistics.avg_edges, 2),
+            "classes": statistics.classes,
+        },
+        "smallest_graph": int(sizes.min()) if len(sizes) else 0,
+        "largest_graph": int(sizes.max()) if len(sizes) else 0,
+        "empty_graphs": int((sizes == 0).sum()),
+        "isolated_nodes": int((graphs.row_ptr.diff() == 0).sum()) if graphs.symmetric else None,
+        "degrees_from": _degree_histogram(graphs.row_ptr.diff()),
+        "node_labels": None if labels is None else [len(np.unique(column)) for column in labels.T],
+        "node_attributes": None if attributes is None else attributes.shape[1],
+        "edge_labels": None if dataset.edge_labels is None else dataset.edge_labels.shape[1],
+        "edge_attributes": None if dataset.edge_attributes is None else dataset.edge_attributes.shape[1],
+        "weighted": graphs.edge_weight is not None,
+        "directed": not graphs.symmetric,
+        "class_sizes": _class_sizes(dataset),
+        "left_out": {"self-loops": dataset.self_loops, "repeated edges": dataset.duplicate_edges},
+        "one_way_edges": dataset.one_way_edges,
+        "public_split": _split_sizes(dataset.public_split),
+    }
+
+
+def _degree_histogram(degrees: torch.Tensor) -> dict[int, int]:
+    """How many nodes have at least that many neighbours, and fewer than the next entry says."""
+    place = torch.bucketize(degrees, torch.tensor(_DEGREES[1:]), right=True)
+    return dict(zip(_DEGREES, place.bincount(minlength=len(_DEGREES)).tolist(), strict=True))
+
+
+def _class_sizes(dataset: Dataset) -> dict[Any, int]:
+    y = dataset.y
+    if y is None:
+        return {}
+    counts = np.bincount(y + 1, minlength=len(dataset.classes) + 1).tolist()
+    missing = {"no label": counts[0]} if counts[0] else {}
+    return dict(zip(dataset.classes, counts[1:], strict=True)) | missing
+
+
+def _split_sizes(split: np.ndarray | None) -> dict[str, int] | None:
+    if split is None:
+        return None
+    return {part: int((split == i).sum()) for i, part in enumerate(("train", "valid", "test"), 1)}

@@ -1,0 +1,77 @@
+"""Datasets on disk: a store of their graphs, their labels and attributes as further arrays, the rest as notes."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from nmrgcl.data.dataset import Dataset, dataset_of
+from nmrgcl.errors import DataError
+from nmrgcl.graphs import Graphs
+from nmrgcl.store import Store, open_store, write_store
+
+_ARRAYS = ("node_labels", "node_attributes", "edge_labels", "edge_attributes", "public_split")
+_NOTES = ("name", "self_loops", "duplicate_edges", "one_way_edges", "level")
+_SPARSE = "node_attributes"
+_PARTS = ("data", "indices", "indptr")
+
+
+def write_dataset(folder: Path, dataset: Dataset) -> None:
+    """Write a store that ``open_dataset`` gives the same dataset from; it appears complete or not at all."""
+    given = {name: values for name in _ARRAYS if (values := getattr(dataset, name)) is not None}
+    meta: dict[str, Any] = {"classes": list(dataset.classes), **{name: getattr(dataset, name) for name in _NOTES}}
+    sparse = dataset.node_attributes
+    if sparse is not None and issparse(sparse):
+        meta["columns"] = sparse.shape[1]
+        given |= {f"{_SPARSE}.{part}": getattr(sparse, part) for part in _PARTS}
+        del given[_SPARSE]
+    write_store(folder, dataset.graphs, extra=given, meta=meta)
+
+
+def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -> Dataset:
+    """The dataset in a store, its graphs left on disk until they are asked for.
+
+    Labels and attributes are compared with their checksums now, the graphs when they are read: if those turn out to
+    be damaged, ``otherwise`` has them.
+    """
+    store = open_store(folder).check_bytes(extra_only=True)
+
+    def graphs() -> Graphs:
+        try:
+            return store.check_bytes().graphs()
+        except DataError:
+            if otherwise is None:
+                raise
+            return otherwise().graphs
+
+    if "classes" not in store.meta:
+        return replace(dataset_of(graphs(), folder.name, str(folder)))
+    try:
+        notes: dict[str, Any] = {name: store.meta[name] for name in _NOTES}
+        arrays: dict[str, Any] = _arrays(store)
+        if notes["level"] not in ("graph", "node") or not isinstance(notes["name"], str):
+            raise ValueError("its level or name is impossible")
+        classes = tuple(store.meta["classes"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{folder}: its notes are not those of a dataset ({error}); write it again") from None
+    return Dataset(held=graphs, classes=classes, **notes, **arrays, source=str(folder), sizes=store.counts)
+
+
+def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
+    """What was kept beside the graphs, memory-mapped."""
+    found = dict(store.extra)
+    arrays: dict[str, np.ndarray | csr_array] = {name: found.pop(name) for name in _ARRAYS if name in found}
+    if found:
+        data, indices, indptr = (found.pop(f"{_SPARSE}.{part}") for part in _PARTS)
+        columns = int(store.meta["columns"])
+        matrix = csr_array((data, indices.astype(np.int64), indptr.astype(np.int64)), (len(indptr) - 1, columns))
+        matrix.check_format()
+        arrays[_SPARSE] = matrix
+    _, nodes, edges = store.counts
+    for name, values in arrays.items():
+        if found or values.ndim > 2 or values.shape[0] != (edges if name.startswith("edge") else nodes):
+            raise ValueError("an array does not fit the graphs")
+    return arrays

@@ -1,0 +1,60 @@
+"""What an evaluation leaves in the run's folder: its scores, and the folds they were measured on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmrgcl import atomic
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.splits import stratified_folds
+from nmrgcl.errors import DataError
+from nmrgcl.run.judge import Judgement
+
+EVALUATION = "evaluation.json"
+SPLITS = "splits.json"
+
+
+def keep_judgement(run: Path, found: Judgement, dataset: Dataset) -> bool:
+    """Write both files; False where the folder cannot be written."""
+    assert dataset.y is not None
+    folds = {seed: fold_of(dataset.y, found.svm.folds, seed) for seed in found.seeds}
+    splits = {
+        "format": "nmrgcl-splits",
+        "version": 1,
+        "dataset": dataset.name,
+        "kind": "stratified",
+        "folds": found.svm.folds,
+        "tested_in": {str(seed): fold.tolist() for seed, fold in folds.items()},
+    }
+    try:
+        atomic.write_text(run / SPLITS, json.dumps(splits) + "\n")
+        atomic.write_text(run / EVALUATION, json.dumps(found.to_dict()) + "\n")
+    except OSError:
+        return False
+    return True
+
+
+def fold_of(y: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """``[B]`` the fold that each graph is tested in, from 0; -1 for one without a label."""
+    fold = np.full(len(y), -1)
+    for number, (_, test) in enumerate(stratified_folds(y, folds, seed=seed)):
+        fold[test] = number
+    return fold
+
+
+def read_splits(run: Path) -> dict[int, np.ndarray]:
+    """Seed → ``[B]`` the fold that each graph was tested in."""
+    path = run / SPLITS
+    try:
+        values: Any = json.loads(path.read_text(encoding="utf-8"))
+        if values["format"] != "nmrgcl-splits":
+            raise ValueError
+        if values["version"] > 1:
+            raise DataError(f"{path}: written by a newer version; upgrade nmrgcl")
+        return {int(seed): np.array(fold, np.int64) for seed, fold in values["tested_in"].items()}
+    except OSError:
+        raise DataError(f"{path}: cannot be read; nmrgcl evaluate {run} DATA writes it") from None
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
+        raise DataError(f"{path}: not a record of splits; nmrgcl evaluate {run} DATA writes it again") from None

@@ -1,0 +1,195 @@
+"""Arrays are read as NumPy reads them, or refused in one line that names the member."""
+
+import io
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmrgcl.data.formats import arrays
+from nmrgcl.data.formats.arrays import MAX_COLUMNS, compressed_rows, feature_rows, read_arrays
+from nmrgcl.errors import DataError
+
+
+def npy(header: bytes, data: bytes = b"", version: int = 1) -> bytes:
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(header)) + header + data
+
+
+def saved(array: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def zipped(method: int = zipfile.ZIP_STORED, **members: bytes) -> io.BytesIO:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(f"{name}.npy", data)
+    return stream
+
+
+def message(source: Any) -> str:
+    with pytest.raises(DataError) as caught:
+        read_arrays(io.BytesIO(source) if isinstance(source, bytes) else source, "f.npz")
+    text = str(caught.value)
+    assert text.isprintable()
+    assert len(text) < 250
+    return text
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array(5),
+        np.array(3.5, ">f8"),
+        np.arange(6, dtype=">i2").reshape(2, 3),
+        np.asfortranarray(np.arange(24, dtype=np.uint64).reshape(2, 3, 4)),
+        np.array([True, False]),
+        np.array(["ä", "", "long text"]),
+        np.array(["x", "yz"], ">U2"),
+        np.zeros((0, 4), np.float16),
+        np.zeros((3, 0), np.int8),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_come_back_as_they_were_saved(tmp_path: Path, array: np.ndarray, save: Any) -> None:
+    save(tmp_path / "f.npz", a=array, b=np.arange(3))
+    np.save(tmp_path / "f.npy", array)
+    many = read_arrays(tmp_path / "f.npz", "f")
+    assert list(many) == ["a", "b"]
+    for ours in (many["a"], read_arrays(tmp_path / "f.npy", "f")["arr_0"]):
+        assert ours.shape == array.shape
+        assert ours.dtype == array.dtype.newbyteorder("=")
+        assert ours.flags.writeable
+        assert np.array_equal(ours, array)
+
+
+def test_ascii_bytes_are_text_and_all_versions_of_the_header_are_read() -> None:
+    assert read_arrays(io.BytesIO(saved(np.array([b"csr", b""]))), "f")["arr_0"].tolist() == ["csr", ""]
+    for version in (1, 2, 3):
+        header = b"{'shape': (2,), 'descr': '<i2', 'fortran_order': False, }"
+        stream = io.BytesIO(npy(header, b"\x01\x00\x02\x00", version))
+        assert read_arrays(stream, "f")["arr_0"].tolist() == [1, 2]
+
+
+def test_objects_are_refused_unless_nobody_wants_them() -> None:
+    objects = saved(np.array([{"a": 1}], dtype=object))
+    stream = zipped(names=objects, x=saved(np.arange(2)))
+    assert "f.npz, names: holds '|O', not booleans" in message(stream)
+    assert list(read_arrays(stream, "f", lambda name: name != "names")) == ["x"]
+
+
+START = b"{'descr': '<i8', 'fortran_order': False, 'shape': "
+HEADERS = {
+    "larger than the file": (START + b"(1000000000000,), }", "8 bytes of data, but its shape needs another number"),
+    "overflowing": (START + b"(4294967296, 4294967296, 2), }", "needs another number"),
+    "smaller than the file": (START + b"(), }", None),
+    "objects": (START.replace(b"<i8", b"|O") + b"(1,), }", "not booleans, integers, floats or text"),
+    "records": (b"{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (1,), }", "describes no plain array"),
+    "complex numbers": (START.replace(b"<i8", b"<c8") + b"(1,), }", "holds '<c8'"),
+    "dates": (START.replace(b"<i8", b"<M8[ns]") + b"(1,), }", "holds '<M8[ns]'"),
+    "quadruple floats": (START.replace(b"<i8", b"<f16") + b"(1,), }", "holds '<f16'"),
+    "text of no width": (START.replace(b"<i8", b"<U0") + b"(1,), }", "holds '<U0'"),
+    "a code": (b"__import__('os').system('true')", "describes no plain array"),
+    "deep nesting": (b"(" * 9000, "describes no plain array"),
+    "a key twice": (b"{'shape': (1,), 'shape': (1,), 'descr': '<i8', }", "without descr, fortran_order or shape"),
+    "negative": (START + b"(-1,), }", "describes no plain array"),
+    "not a tuple": (START + b"(1), }", "describes no plain array"),
+    "nothing": (b"", "describes no plain array"),
+}
+
+
+@pytest.mark.parametrize(("header", "expected"), HEADERS.values(), ids=HEADERS)
+def test_a_header_that_promises_too_much_is_refused_before_anything_is_made(
+    header: bytes, expected: str | None
+) -> None:
+    data = npy(header, b"\x01" + bytes(7))
+    if expected is None:
+        assert read_arrays(io.BytesIO(data), "f")["arr_0"].tolist() == 1
+        return
+    assert expected in message(data)
+    assert "f.npz, x: " in message(zipped(x=data))
+
+
+def test_shapes_that_numpy_cannot_hold_are_refused() -> None:
+    header = START + b"(0, 900000000000000000, 900000000000000000), }"
+    assert "has an impossible shape" in message(npy(header))
+    assert "has an impossible shape" in message(npy(START + b"(0, " + b"1, " * 99 + b"1), }"))
+
+
+@pytest.mark.parametrize(
+    ("array", "data", "expected"),
+    [
+        (np.array([True]), b"\x02", "neither true nor false"),
+        (np.array(["a"]), struct.pack("<I", 0x110000), "not a character"),
+        (np.array(["a"]), struct.pack("<I", 0xD800), "not a character"),
+        (np.array(["a"], ">U1"), struct.pack("<I", 0x61), "not a character"),
+        (np.array([b"a"]), b"\xe4", "not ASCII"),
+    ],
+)
+def test_values_that_are_none_are_refused(array: np.ndarray, data: bytes, expected: str) -> None:
+    assert expected in message(saved(array)[: -array.nbytes] + data)
+
+
+def test_what_is_no_archive_of_arrays_is_refused(tmp_path: Path) -> None:
+    good = zipped(x=saved(np.arange(9)), y=saved(np.arange(4))).getvalue()
+    assert "neither an .npz nor an .npy file" in message(b"")
+    assert "neither an .npz nor an .npy file" in message(b"\x80\x04N.")
+    assert "f.npz, x: is not an array as NumPy writes it" in message(zipped(x=b"\x80\x04N."))
+    assert "f.npz: cannot be read (File is not a zip file)" in message(good[:-30])
+    assert "f.npz, x: cannot be read (Bad CRC-32" in message(good.replace(b"\x07" + bytes(7), b"\x06" + bytes(7)))
+    assert "f.npz: cannot be read (No such file or directory)" in message(tmp_path / "none.npz")
+    assert "is not a file" in message(tmp_path)
+
+
+def test_truncated_files_are_refused_at_every_length() -> None:
+    for whole in (saved(np.arange(3)), zipped(zipfile.ZIP_DEFLATED, x=saved(np.arange(3))).getvalue()):
+        for length in range(len(whole)):
+            message(whole[:length])
+
+
+def test_members_may_be_neither_twice_nor_locked_nor_packed_otherwise() -> None:
+    stream = zipped(x=saved(np.arange(2)))
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(stream, "a") as archive:
+        archive.writestr("x.npy", saved(np.arange(3)))
+    assert "f.npz: holds x twice" in message(stream)
+    locked = bytearray(zipped(x=saved(np.arange(2))).getvalue())
+    locked[6] |= 1
+    locked[locked.index(b"PK\x01\x02") + 8] |= 1
+    assert "f.npz: x is encrypted" in message(bytes(locked))
+    assert "f.npz: x is packed in a way" in message(zipped(zipfile.ZIP_LZMA, x=saved(np.arange(2))))
+
+
+def test_bombs_are_refused_before_they_unpack(monkeypatch: pytest.MonkeyPatch) -> None:
+    zeros = zipped(zipfile.ZIP_DEFLATED, x=saved(np.zeros(200_000)))
+    assert read_arrays(zeros, "f")["x"].shape == (200_000,)
+    monkeypatch.setattr(arrays, "ALWAYS_ALLOWED", 1 << 20)
+    assert "f.npz: unpacks to more than 1 MiB" in message(zeros)
+
+
+def test_a_member_that_declares_less_than_it_holds_is_refused() -> None:
+    data = bytearray(zipped(zipfile.ZIP_DEFLATED, x=saved(np.zeros(1000))).getvalue())
+    at = data.index(b"PK\x01\x02") + 24
+    data[at : at + 4] = struct.pack("<I", 128 + 80)
+    assert "f.npz, x: cannot be read (Bad CRC-32" in message(bytes(data))
+
+
+def test_features_have_columns_within_reason() -> None:
+    one, none = np.ones(1), np.zeros(1, int)
+    with pytest.raises(DataError, match=f"f: {MAX_COLUMNS + 1} columns of features"):
+        feature_rows(compressed_rows(one, none, np.array([0, 1]), (1, MAX_COLUMNS + 1), "f, "), "f")
+    with pytest.raises(DataError, match="f: inf at"):
+        feature_rows(compressed_rows(np.full(2, 3e38), np.zeros(2, int), np.array([0, 2]), (1, 1), "f, "), "f")
+    with pytest.raises(DataError, match="f, shape: -1 by 3"):
+        compressed_rows(one, none, np.array([], int), (-1, 3), "f, ")
+    with pytest.raises(DataError, match=r"f, data: has shape \(1, 1\)"):
+        compressed_rows(one[None], none, np.array([0, 1]), (1, 1), "f, ")
+    with pytest.raises(DataError, match="f, indices: holds float64, not integers"):
+        compressed_rows(one, one, np.array([0, 1]), (1, 1), "f, ")
+    with pytest.raises(DataError, match="f, indices: holds 9223372036854775808"):
+        compressed_rows(one, np.array([1 << 63], np.uint64), np.array([0, 1]), (1, 1), "f, ")

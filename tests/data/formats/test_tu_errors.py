@@ -1,0 +1,143 @@
+"""Every way a TU file can be wrong is told in one line that names the file and the line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmrgcl.data.formats import table, tu
+from nmrgcl.data.formats.tu import read_tu
+from nmrgcl.errors import DataError
+from tests.data.formats.tu_text import TINY, write_tu
+
+
+def replace_line(kind: str, number: int, text: str) -> str:
+    lines = TINY[kind].split("\n")
+    lines[number - 1] = text
+    return "\n".join(lines)
+
+
+def message(folder: Path, **files: Any) -> str:
+    with pytest.raises(DataError) as caught:
+        read_tu(write_tu(folder, **files))
+    text = str(caught.value)
+    assert "\n" not in text
+    assert len(text) < 300
+    return text
+
+
+WRONG_LINES = [
+    ("A", 3, "2", "has 1 comma-separated values instead of 2"),
+    ("A", 3, "2, 3, 4", "has 3 comma-separated values instead of 2"),
+    ("A", 3, "2, ", "a value is missing"),
+    ("A", 3, ",3", "a value is missing"),
+    ("A", 3, "2 3", "has 1 comma-separated values"),
+    ("A", 3, "2 2, 3", "'2 2' is not one number"),
+    ("A", 3, "", "is blank"),
+    ("A", 3, "  ", "is blank"),
+    ("A", 3, "2.0, 3", "'2.0' is not an integer"),
+    ("A", 3, "2e0, 3", "'2e0' is not an integer"),
+    ("A", 3, "two, 3", "'two' is not an integer"),
+    ("A", 3, "2-, 3", "'2-' is not an integer"),
+    ("A", 3, "2, -", "'-' is not an integer"),
+    ("A", 3, "1-2, 3", "'1-2' is not an integer"),
+    ("A", 3, "0x2, 3", "'0x2' is not an integer"),
+    ("A", 3, "1_0, 3", "'1_0' is not an integer"),
+    ("A", 3, "9223372036854775808, 3", "does not fit 64 bits"),
+    ("A", 3, "-9223372036854775809, 3", "does not fit 64 bits"),
+    ("A", 3, "9" * 5000 + ", 3", "does not fit 64 bits"),
+    ("A", 3, "0, 3", "node 0 does not exist (5 nodes in T_graph_indicator.txt)"),
+    ("A", 3, "-2, 3", "node -2 does not exist"),
+    ("A", 3, "2, 6", "node 6 does not exist"),
+    ("A", 3, "2, 9223372036854775807", "node 9223372036854775807 does not exist"),
+    ("A", 3, "2, 4", "joins node 2 of graph 1 and node 4 of graph 2"),
+    ("graph_indicator", 1, "0", "graph id 0; ids count from 1"),
+    ("graph_indicator", 2, "-9223372036854775808", "ids count from 1"),
+    ("graph_indicator", 5, "1", "graph id 1 after 2"),
+    ("graph_indicator", 5, "3", "graph 3 has no label (2 lines in T_graph_labels.txt)"),
+    ("graph_indicator", 3, "1, 1", "has 2 comma-separated values instead of 1"),
+    ("graph_labels", 2, "1.5", "'1.5' is not an integer"),
+    ("graph_labels", 2, "1, 1", "has 2 comma-separated values instead of 1"),
+    ("node_labels", 4, "1, 2", "has 2 comma-separated values instead of 1"),
+    ("node_labels", 4, "C", "'C' is not an integer"),
+    ("node_attributes", 2, "1.5", "has 1 comma-separated values instead of 2"),
+    ("node_attributes", 2, "nan, 1", "'nan' is not a finite number"),
+    ("node_attributes", 2, "1, inf", "'inf' is not a finite number"),
+    ("node_attributes", 2, "1, 1e400", "'1e400' does not fit a 32-bit float"),
+    ("node_attributes", 2, "1, -1e39", "'-1e39' does not fit a 32-bit float"),
+    ("node_attributes", 2, "1.2.3, 1", "'1.2.3' is not a finite number"),
+    ("node_attributes", 2, "1-2, 1", "'1-2' is not a finite number"),
+    ("node_attributes", 2, "1e, 1", "'1e' is not a finite number"),
+    ("node_attributes", 2, "., 1", "'.' is not a finite number"),
+    ("node_attributes", 2, "1 2, 1", "'1 2' is not one number"),
+    ("edge_attributes", 6, "?", "'?' is not a finite number"),
+    ("edge_labels", 1, "1,", "a value is missing"),
+]
+
+
+@pytest.mark.parametrize(("kind", "number", "text", "expected"), WRONG_LINES)
+def test_a_wrong_line_is_named(tmp_path: Path, kind: str, number: int, text: str, expected: str) -> None:
+    told = message(tmp_path, **{kind: replace_line(kind, number, text)})
+    assert f"T_{kind}.txt, line {number}: " in told
+    assert expected in told
+
+
+@pytest.mark.parametrize("size", [8, 16])
+def test_the_line_is_right_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(table, "BLOCK", size)
+    assert "T_A.txt, line 6: 'x'" in message(tmp_path, A=replace_line("A", 6, "x,4"))
+    assert "T_A.txt, line 3: is blank" in message(tmp_path, A=replace_line("A", 3, "\n\n \n\n\n\n\n\n\n\n2, 3"))
+    assert "T_A.txt, line 2: is longer than 0 MiB" in message(tmp_path, A="1,2\n" + "1" * 50)
+
+
+def test_a_line_may_be_cut_off_and_counts_must_agree(tmp_path: Path) -> None:
+    for kind, other in [
+        ("node_labels", "graph_indicator"),
+        ("node_attributes", "graph_indicator"),
+        ("edge_labels", "A"),
+    ]:
+        rows = TINY[kind].count("\n")
+        short = "".join(TINY[kind].splitlines(keepends=True)[:-1])
+        told = message(tmp_path, **{kind: short})
+        assert f"T_{kind}.txt, line {rows}: the file has {rows - 1} lines, but T_{other}.txt has {rows}" in told
+        told = message(tmp_path, **{kind: TINY[kind] + TINY[kind].splitlines()[-1]})
+        assert f"T_{kind}.txt, line {rows + 1}: the file has {rows + 1} lines" in told
+    assert "T_graph_indicator.txt, line 4: graph 2 has no label" in message(tmp_path, graph_labels="7\n")
+    assert "T_graph_labels.txt, line 3: a label for graph 3" in message(tmp_path, graph_labels="7\n1\n1\n")
+
+
+@pytest.mark.parametrize("kind", list(TINY))
+def test_an_empty_file_is_refused(tmp_path: Path, kind: str) -> None:
+    assert f"T_{kind}.txt, line 1: the file is empty" in message(tmp_path, **{kind: ""})
+    assert f"T_{kind}.txt, line 1: the file is empty" in message(tmp_path, **{kind: " \r\n\n"})
+
+
+@pytest.mark.parametrize("kind", list(TINY))
+@pytest.mark.parametrize("text", [b"\x00\x01\x02", b"\xff\xfe1\x00", "１\n".encode(), b"1\x0b\n", b"\x89PNG\r\n\x1a\n"])
+def test_bytes_that_are_not_text_are_refused(tmp_path: Path, kind: str, text: bytes) -> None:
+    assert f"T_{kind}.txt, line 1: byte 0x" in message(tmp_path, **{kind: text})
+
+
+@pytest.mark.parametrize("kind", ["A", "graph_indicator"])
+def test_required_files_are_missed(tmp_path: Path, kind: str) -> None:
+    assert f"holds no T_{kind}.txt" in message(tmp_path, **{kind: None})
+
+
+def test_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"holds no NAME_A.txt, so it is not a TU dataset"):
+        read_tu(tmp_path)
+    write_tu(tmp_path)
+    with pytest.raises(DataError, match=r"holds no OTHER_A.txt"):
+        read_tu(tmp_path, "OTHER")
+
+
+def test_an_absurd_graph_id_does_not_take_the_memory_for_it(tmp_path: Path) -> None:
+    told = message(tmp_path, graph_indicator=replace_line("graph_indicator", 5, str(2**62)), graph_labels=None)
+    assert f"T_graph_indicator.txt, line 5: graph id {2**62} leaves out more than {tu.MAX_EMPTY} graphs" in told
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    write_tu(tmp_path, node_labels=None)
+    (tmp_path / "T_node_labels.txt").mkdir()
+    with pytest.raises(DataError, match=r"T_node_labels.txt: is not a file"):
+        read_tu(tmp_path)
