@@ -5,19 +5,23 @@ import json
 import resource
 from multiprocessing import Pool
 
-from tests.fuzz.drive import Outcome, drive
+from tests.fuzz.drive import Failure, Outcome, drive
 from tests.fuzz.targets import all_targets
 
 
-def run(job: tuple[str, int, int]) -> tuple[Outcome, float]:
-    """One parser, and the most memory its process ever held, in MB."""
+def run(job: tuple[str, int, int]) -> tuple[Outcome | str, float]:
+    """One parser (or what it did wrong), and the most memory its process ever held, in MB."""
     name, inputs, seed = job
-    outcome = drive(all_targets()[name], inputs, seed)
+    outcome: Outcome | str
+    try:
+        outcome = drive(all_targets()[name], inputs, seed)
+    except Failure as failure:
+        outcome = str(failure)
     return outcome, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
-    """Print one line a parser; stop at the first input that is handled wrongly."""
+    """Print one line a parser; a parser ends at its first input that is handled wrongly, and so does the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="mutated inputs a parser")
     parser.add_argument("--only", action="append", help="a parser; may be repeated")
@@ -30,6 +34,9 @@ def main() -> None:
     rows = []
     with Pool(options.jobs, maxtasksperchild=1) as pool:
         for o, peak in pool.imap_unordered(run, jobs):
+            if isinstance(o, str):
+                print(f"WRONG {o}", flush=True)
+                continue
             rate = o.inputs / o.seconds
             print(
                 f"{o.target:<14} {o.inputs:>9} {o.accepted:>9} {o.refused:>9} {rate:>10.0f} "
@@ -40,6 +47,8 @@ def main() -> None:
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:
             json.dump({"seed": options.seed, "parsers": sorted(rows, key=lambda row: row["target"])}, file, indent=1)
+    if len(rows) < len(jobs):
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

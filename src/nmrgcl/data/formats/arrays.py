@@ -146,7 +146,7 @@ def _read_stream(stream: IO[bytes], file: str, wanted: Callable[[str], bool] | N
     stream.seek(0)
     if magic == b"\x93NUMPY":
         return {"arr_0": _read_array(stream, size, file)}
-    if not magic.startswith(b"PK"):
+    if not magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         raise DataError(f"{file}: is neither an .npz nor an .npy file; write it with numpy.savez or numpy.save")
     arrays: dict[str, np.ndarray] = {}
     with zipfile.ZipFile(stream) as archive:
