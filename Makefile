@@ -1,9 +1,10 @@
 # make demo   set up, then pre-train, judge and print nmrGCL on MUTAG (offline)
 # make test   set up, then every test          make check   format, lint, types, import layers
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
+# make faults kill, cut, damage and crowd everything on purpose; a table of what survived
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test fuzz check format clean
+.PHONY: env demo test test-ray fuzz faults check format clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -38,6 +39,14 @@ test: $(READY)
 
 fuzz: $(READY)
 	$(PYTHON) -m tests.fuzz --inputs $(or $(INPUTS),1000000)
+
+faults: $(READY)
+	$(PYTHON) -m tests.faults --out benchmarks/results/faults.json
+
+# A real Ray on this machine; Ray is large, so that only this target installs it.
+test-ray: $(READY)
+	.venv/bin/uv pip install --quiet --python .venv/bin/python --constraint .venv/constraints.txt --editable '.[dev,ray]'
+	$(PYTHON) -m pytest tests/run/test_engine_ray.py
 
 check: $(READY)
 	$(PYTHON) -m ruff format --check .

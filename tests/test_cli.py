@@ -1,6 +1,7 @@
 """The commands as a user types them, in a process of their own where it matters."""
 
 import json
+import signal
 import subprocess
 import sys
 import zipfile
@@ -165,10 +166,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device", "model.safetensors")
 
-    monkeypatch.setattr("nmrgcl.model_folder.save_file", full)
+    monkeypatch.setattr("nmrgcl.model_folder.packed", full)
     _, err = run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--out", str(tmp_path / "r"), code=2)
     assert err == "nmrgcl: model.safetensors: No space left on device; make room or choose another place\n"
-    assert [p.name for p in (tmp_path / "r").iterdir()] == ["settings.json"]
+    assert sorted(p.name for p in (tmp_path / "r").iterdir()) == [".lock", "run.json", "settings.json"]
 
 
 def test_a_store_is_a_dataset(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -291,3 +292,33 @@ def test_doctor_finds_a_working_installation(
     monkeypatch.setenv("NMRGCL_HOME", "/proc/nowhere")
     out, _ = run(capsys, "doctor", code=1)
     assert "cannot be written" in out
+
+
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_asked_to_end_keeps_a_checkpoint_and_goes_on(tmp_path: Path, signum: int, code: int) -> None:
+    command = [sys.executable, "-m", "nmrgcl", "pretrain", "motifs", "--preset", "graphcl", "--seeds", "1"]
+    command += ["--set", "epochs=2000", "--out", str(tmp_path / "r"), "--device", "cpu"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    process.stderr.readline()  # the first epoch is over
+    process.send_signal(signum)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == code
+    assert err.splitlines()[-1] == f"nmrgcl: interrupted by {signal.Signals(signum).name}; go on with --resume"
+    assert list((tmp_path / "r" / ".seed-0.checkpoints").glob("*.ckpt"))
+    again = subprocess.run(
+        [*command[:-6], "--set", "epochs=1", *command[-4:], "--resume"], capture_output=True, text=True
+    )
+    assert again.returncode == 2
+    assert "its run has other settings" in again.stderr
+
+
+def test_resume_takes_auto_or_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = str(tmp_path / "r")
+    _, err = run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--out", out, "--resume", code=2)
+    assert "there is no run to resume" in err
+    for _ in range(2):
+        run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--resume", "auto", "--out", out)
+    run(capsys, "pretrain", "--resume", "motifs", *FAST, "--quiet", "--out", out)
+    _, err = run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--out", out, "--resume=perhaps", code=2)
+    assert "--resume perhaps: unknown" in err

@@ -36,7 +36,7 @@ def copy(run: Path, tmp_path: Path) -> Path:
 
 
 def test_a_run_holds_a_model_a_seed_with_settings_and_metrics(run: Path) -> None:
-    assert sorted(p.name for p in run.iterdir()) == ["seed-0", "seed-1", "settings.json"]
+    assert sorted(p.name for p in run.iterdir()) == [".lock", "run.json", "seed-0", "seed-1", "settings.json"]
     assert resolve(config=run / "settings.json") == small()
     for seed, folder in enumerate(find_models(run)):
         model = load_model(folder)
@@ -44,7 +44,9 @@ def test_a_run_holds_a_model_a_seed_with_settings_and_metrics(run: Path) -> None
         assert resolve(config=folder / "config.json") == model.settings
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         assert [line["epoch"] for line in lines] == [1, 2]
-        assert all(line["loss"] > 0 and line["graphs_per_second"] > 0 for line in lines)
+        assert all(line["loss"] > 0 for line in lines)
+        times = [json.loads(line) for line in (folder / "timings.jsonl").read_text().splitlines()]
+        assert all(line["seconds"] > 0 and line["graphs_per_second"] > 0 for line in times)
         assert lines[-1]["effective_rank"] >= 1
 
 
@@ -68,7 +70,7 @@ def test_an_interrupted_seed_leaves_nothing(tmp_path: Path) -> None:
     assert isinstance(steps, Iterator)
     next(steps)
     steps.close()  # type: ignore[attr-defined]
-    assert [p.name for p in (tmp_path / "run").iterdir()] == ["settings.json"]
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [".lock", "run.json", "settings.json"]
 
 
 def test_an_earlier_run_is_kept_unless_it_may_go(copy: Path) -> None:
@@ -77,7 +79,7 @@ def test_an_earlier_run_is_kept_unless_it_may_go(copy: Path) -> None:
         list(pretrain_seeds(load("motifs"), small(), seeds=[0], out=copy, device=CPU))
     assert (copy / "seed-0/config.json").read_bytes() == before
     list(pretrain_seeds(load("motifs"), small("epochs=1"), seeds=[0], out=copy, device=CPU, overwrite=True))
-    assert sorted(p.name for p in copy.iterdir()) == ["seed-0", "settings.json"]
+    assert sorted(p.name for p in copy.iterdir()) == [".lock", "run.json", "seed-0", "settings.json"]
 
 
 def test_a_folder_with_other_things_is_never_overwritten(tmp_path: Path) -> None:

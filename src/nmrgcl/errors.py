@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class UserError(Exception):
@@ -14,6 +15,18 @@ class DataError(UserError):
 
 class SettingError(UserError):
     """A setting, method or view that does not exist or has an impossible value."""
+
+
+class NonFiniteError(SettingError):
+    """A loss or gradient that is not a number; the weights are as they were before it.
+
+    Attributes:
+        where: epoch, batch and the numbers of the batch's graphs.
+    """
+
+    def __init__(self, message: str, **where: Any) -> None:
+        super().__init__(message)
+        self.where = where
 
 
 class ModelError(UserError):

@@ -1,14 +1,17 @@
 """A pre-trained encoder as a folder: ``config.json``, ``model.safetensors``, a card and checksums."""
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from nmrgcl import __version__
+from nmrgcl.checkpoint import packed
 from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
 from nmrgcl.errors import ModelError, UserError
@@ -42,9 +45,18 @@ def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = 
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     card = model_card(model.settings, model.features, model.dataset, training)
     (folder / "README.md").write_text(card, encoding="utf-8")
-    state = {name: tensor.contiguous().cpu() for name, tensor in model.method.state_dict().items()}
-    save_file(state, folder / "model.safetensors")
+    # Not by safetensors' save_file, which on a full disk raises an error of its own kind.
+    (folder / "model.safetensors").write_bytes(packed(model.method.state_dict()))
     write_checksums(folder)
+
+
+def weights_digest(module: torch.nn.Module) -> str:
+    """SHA-256 of all parameters and buffers."""
+    digest = hashlib.sha256()
+    for name, tensor in module.state_dict().items():
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).numpy().data)
+    return digest.hexdigest()
 
 
 def load_model(folder: Path) -> Model:

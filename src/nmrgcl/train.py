@@ -6,16 +6,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl.checkpoint import Checkpoint
+from nmrgcl.errors import DataError, NonFiniteError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
+from nmrgcl.training_state import Stateful, TrainingState, own_chance, restore, snapshot
 
 
-class Trainable(Protocol):
+class Trainable(Stateful, Protocol):
     """What the loop asks of a method."""
 
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
@@ -31,6 +32,22 @@ class Trainable(Protocol):
         ...
 
 
+class Memory(Protocol):
+    """What remembers a training. It is asked between batches, and may raise to end the training there."""
+
+    def recall(self) -> Checkpoint | None:
+        """What to go on from, if anything."""
+        ...
+
+    def due(self, *, epoch_ended: bool) -> bool:
+        """Whether to keep a checkpoint now."""
+        ...
+
+    def keep(self, step: int, checkpoint: Checkpoint) -> None:
+        """Keep it; ``step`` counts the batches of the whole training."""
+        ...
+
+
 @dataclass(frozen=True)
 class Epoch:
     """What one pass over the data came to."""
@@ -41,32 +58,33 @@ class Epoch:
     graphs_per_second: float
 
 
-def pretrain(method: Trainable, graphs: Graphs, options: TrainSettings, *, seed: int = 0) -> Iterator[Epoch]:
+def pretrain(
+    method: Trainable, graphs: Graphs, options: TrainSettings, *, seed: int = 0, memory: Memory | None = None
+) -> Iterator[Epoch]:
     """Train ``method`` in place, yielding after each epoch; stop reading to stop training.
 
-    Chance depends on ``seed`` and the epoch's number alone: what the caller does with torch's generator between
-    epochs changes nothing here, and is not changed.
+    Chance depends on ``seed`` and the epoch's number alone: what the caller does with random generators between epochs
+    changes nothing here, and is not changed. With a ``memory`` that recalls a checkpoint the training goes on from
+    there, in the middle of an epoch if need be, as if it had never stopped.
     """
     if options.epochs == 0:
         return
     if graphs.num_graphs < 2:
         raise DataError(f"contrast needs at least two graphs; the dataset has {graphs.num_graphs}")
     optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True)
-    best, best_number = float("inf"), 0
-    for number in range(1, options.epochs + 1):
+    kept = memory.recall() if memory else None
+    state = restore(kept, method, optimiser) if kept else TrainingState()
+    while state.epoch < options.epochs and not (options.patience and state.idle_epochs >= options.patience):
         began = time.perf_counter()
         method.train()
-        with _own_chance(seed, number, graphs.device), _numerics(options, graphs.device):
-            loss = float(_run_epoch(method, graphs, options.batch_size, optimiser))
-        if not np.isfinite(loss):
-            raise SettingError(f"the loss is {loss} in epoch {number}; lower train.lr (it is {options.lr})")
+        with own_chance(seed, state.epoch + 1, graphs.device), _numerics(options, graphs.device):
+            loss = _run_epoch(method, graphs, options, optimiser, state, memory)
         method.train(False)
+        state.end_epoch(loss)
         seconds = time.perf_counter() - began
-        yield Epoch(number, loss, seconds, graphs.num_graphs / seconds)
-        if loss < best:
-            best, best_number = loss, number
-        if options.patience and number - best_number >= options.patience:
-            return
+        yield Epoch(state.epoch, loss, seconds, graphs.num_graphs / seconds)
+        if memory and memory.due(epoch_ended=True):
+            memory.keep(state.step, snapshot(state, method, optimiser, graphs.device))
 
 
 def batches(num_graphs: int, batch_size: int) -> Iterator[Tensor]:
@@ -76,24 +94,66 @@ def batches(num_graphs: int, batch_size: int) -> Iterator[Tensor]:
             yield part
 
 
-def _run_epoch(method: Trainable, graphs: Graphs, batch_size: int, optimiser: torch.optim.Optimizer) -> Tensor:
-    """Mean loss of the steps, still on the device."""
-    total, steps = torch.zeros((), device=graphs.device), 0
-    for index in batches(graphs.num_graphs, batch_size):
-        for loss in method.losses(graphs.take(index)):
+def _run_epoch(
+    method: Trainable,
+    graphs: Graphs,
+    options: TrainSettings,
+    optimiser: torch.optim.Optimizer,
+    state: TrainingState,
+    memory: Memory | None,
+) -> float:
+    """Mean loss of the steps, from the batch on at which ``state`` stands."""
+    guard = _Guard(method, optimiser, graphs.device)
+    parts = list(batches(graphs.num_graphs, options.batch_size))
+    state.enter_epoch(graphs.device)
+    for position in range(state.position, len(parts)):
+        for loss in method.losses(graphs.take(parts[position])):
             optimiser.zero_grad()
             loss.backward()
-            optimiser.step()
-            total += loss.detach()
-            steps += 1
-    return total / max(steps, 1)
+            guard.step(loss, position)
+            state.add(loss)
+        state.position, state.step = position + 1, state.step + 1
+        due = memory is not None and memory.due(epoch_ended=False)
+        if due or graphs.device.type == "cpu" or position + 1 == len(parts):
+            guard.check(state.epoch + 1, parts, options)
+        if memory is not None and due:
+            memory.keep(state.step, snapshot(state, method, optimiser, graphs.device))
+    return state.mean_loss
 
 
-@contextmanager
-def _own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> 1))
-        yield
+class _Guard:
+    """Optimiser steps that stop for good, on the device itself, at the first loss or gradient that is not finite.
+
+    The host need not wait for the answer: it is asked for only now and then.
+    """
+
+    def __init__(self, method: Trainable, optimiser: torch.optim.Optimizer, device: torch.device) -> None:
+        self.parameters = list(method.parameters())
+        self.optimiser = optimiser
+        self.first_bad = torch.full((), -1.0, device=device)
+
+    def step(self, loss: Tensor, position: int) -> None:
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        # The largest entry, because a sum of squares overflows for gradients that are finite.
+        largest = torch.nn.utils.get_total_norm(gradients, float("inf"))
+        bad = ~torch.isfinite(loss.detach() + largest)
+        self.first_bad = torch.where(bad & (self.first_bad < 0), position, self.first_bad)
+        self.optimiser.found_inf = (self.first_bad >= 0).float()  # type: ignore[attr-defined]
+        self.optimiser.step()
+
+    def check(self, epoch: int, parts: list[Tensor], options: TrainSettings) -> None:
+        position = int(self.first_bad)
+        if position < 0:
+            return
+        hint = f"lower train.lr (it is {options.lr})"
+        if options.precision == "bf16":
+            hint = "use train.precision=float32"
+        raise NonFiniteError(
+            f"the loss or a gradient is not finite in epoch {epoch}, batch {position + 1}; {hint}",
+            epoch=epoch,
+            batch=position + 1,
+            graphs=parts[position].tolist(),
+        )
 
 
 @contextmanager

@@ -10,8 +10,11 @@ from nmrgcl.cli.doctor import doctor
 from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
 from nmrgcl.cli.methods import methods
+from nmrgcl.cli.options import with_resume_value
 from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.cli.report import report
+from nmrgcl.cli.results import app as results
+from nmrgcl.cli.sweep import sweep
 from nmrgcl.errors import UserError
 
 app = typer.Typer(
@@ -26,9 +29,11 @@ app.command()(evaluate)
 app.command()(embed)
 app.command()(report)
 app.command()(compare)
+app.command()(sweep)
 app.command()(methods)
 app.command()(doctor)
 app.add_typer(datasets, name="datasets")
+app.add_typer(results, name="results")
 
 
 def _version(wanted: bool) -> None:
@@ -49,7 +54,7 @@ def _common(
 def main() -> None:
     """Entry point; what the user can mend is told in one line, with exit code 2."""
     try:
-        app()
+        app(args=with_resume_value(sys.argv[1:]))
     except UserError as error:
         print(f"nmrgcl: {error}", file=sys.stderr)
         sys.exit(2)
@@ -63,3 +68,8 @@ def main() -> None:
     except KeyboardInterrupt:
         print("nmrgcl: interrupted", file=sys.stderr)
         sys.exit(130)
+    except BaseException as error:
+        if type(error).__name__ != "Interrupted":  # its module is not imported here: --help would wait for torch
+            raise
+        print(f"nmrgcl: {error}; go on with --resume", file=sys.stderr)
+        sys.exit(128 + error.signum)  # type: ignore[attr-defined]

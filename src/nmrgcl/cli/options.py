@@ -9,7 +9,20 @@ Data = Annotated[
 ]
 Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object; the rest goes to stderr.")]
+Resume = Annotated[
+    str,
+    typer.Option(metavar="[auto]", help="Go on with the run in --out; auto: go on, or start one.", show_default=False),
+]
 Assignments = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting, for example epochs=12.", show_default=False),
 ]
+
+
+def with_resume_value(arguments: list[str]) -> list[str]:
+    """``--resume`` without a value means ``--resume yes``, which Typer has no words for."""
+    given = []
+    for i, argument in enumerate(arguments):
+        alone = argument == "--resume" and arguments[i + 1 : i + 2] not in (["auto"], ["yes"], ["no"])
+        given.append("--resume=yes" if alone else argument)
+    return given

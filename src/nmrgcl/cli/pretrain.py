@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Data, Device
+from nmrgcl.cli.options import AsJson, Assignments, Data, Device, Resume
+from nmrgcl.errors import SettingError
 
 
 def pretrain(
@@ -27,9 +28,15 @@ def pretrain(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, time and memory; train nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")] = False,
+    resume: Resume = "no",
+    checkpoint_epochs: Annotated[int, typer.Option(min=0, help="Epochs between checkpoints; 0: never.")] = 0,
+    checkpoint_steps: Annotated[int, typer.Option(min=0, help="Batches between checkpoints; 0: never.")] = 0,
+    checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints; 0: never.")] = 5.0,
     as_json: AsJson = False,
 ) -> None:
     """Pre-train encoders on graphs, without looking at labels.
+
+    A run that was interrupted or killed goes on with --resume as if nothing had happened, to the last bit.
 
     Examples:
 
@@ -38,14 +45,18 @@ def pretrain(
       nmrgcl pretrain IMDB-BINARY --set features=degree --set epochs=12
 
       nmrgcl pretrain path/to/MY_TU_FOLDER --seeds 1 --device cuda
+
+      nmrgcl pretrain NCI1 --out runs/nci1 --resume auto
     """
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.data import load
     from nmrgcl.methods import find_method
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import choose_device, estimate_cost, pretrain_seeds
+    from nmrgcl.run import Cadence, choose_device, estimate_cost, pretrain_seeds
     from nmrgcl.settings import resolve
 
+    if resume not in ("no", "yes", "auto"):
+        raise SettingError(f"--resume {resume}: unknown; use --resume or --resume auto")
     base = preset if preset or config else "strong"
     name = method or resolve(base, config, assignments or ()).method
     settings = resolve(base, config, assignments or (), method=method, fixed=find_method(name).FIXED)
@@ -64,6 +75,8 @@ def pretrain(
         device=where,
         track_every=track_every,
         overwrite=overwrite,
+        resume=resume,  # type: ignore[arg-type]
+        cadence=Cadence(checkpoint_epochs, checkpoint_steps, checkpoint_minutes),
         start=load_model(start) if start else None,
     )
     last = show_epochs(

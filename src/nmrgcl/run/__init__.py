@@ -6,10 +6,12 @@ from nmrgcl.run.estimate import estimate_cost
 from nmrgcl.run.export import Embeddings, read_embeddings, write_embeddings
 from nmrgcl.run.judge import Judgement, Scores, evaluate_embeddings, evaluate_run, find_models
 from nmrgcl.run.kept import EVALUATION, keep_judgement, read_splits
+from nmrgcl.run.memory import Cadence
 from nmrgcl.run.pretrain import Progress, pretrain_seeds
 
 __all__ = [
     "EVALUATION",
+    "Cadence",
     "Embeddings",
     "Judgement",
     "Progress",

@@ -79,7 +79,7 @@ def evaluate_run(
     models = [load_model(folder) for folder in find_models(Path(run))]
     first = models[0]
     svm = _judge_settings(first.settings, overrides).svm
-    y = _labels(dataset)
+    y = graph_labels(dataset)
     labelled = y >= 0
     seeds = [model.settings.seed for model in models] if len(models) > 1 else list(range(fold_seeds))
     cells = []
@@ -127,7 +127,7 @@ def find_models(run: Path) -> list[Path]:
     return [run / f"seed-{number}" for number in numbers]
 
 
-def _labels(dataset: Dataset) -> np.ndarray:
+def graph_labels(dataset: Dataset) -> np.ndarray:
     """``[B]`` class codes of the graphs, -1 where one has none."""
     if dataset.level == "node":
         raise DataError(f"{dataset.name}: its labels are of nodes, but graphs are judged here; use a dataset of graphs")

@@ -84,7 +84,7 @@ def _write(path: Path, values: np.ndarray) -> dict[str, Any]:
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         raise DataError(f"{path.name}: values of type {values.dtype} cannot be stored; convert them to numbers")
     small = np.ascontiguousarray(values, dtype=_smallest(values).newbyteorder("<"))
-    small.tofile(path)
+    path.write_bytes(small.reshape(-1).data)  # not by tofile, whose errors do not say why
     return {
         "dtype": small.dtype.str,
         "memory": values.dtype.newbyteorder("<").str,

@@ -1,0 +1,98 @@
+"""The memory of a training: tensors and plain values in one file that is whole or not there.
+
+A file is one line (format, version, SHA-256 of the rest) and then safetensors; nothing in it can be executed.
+"""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from nmrgcl import atomic
+from nmrgcl.errors import ModelError
+
+FORMAT, VERSION = "nmrgcl-checkpoint", 1
+KEPT = 2
+"""The newest and the one before: if writing the disk's last blocks goes wrong, there is one that did not."""
+_NAME = re.compile(r"step-(\d{10})\.ckpt")
+_HEAD = re.compile(rb"nmrgcl-checkpoint (\d{1,9}) ([0-9a-f]{64})")
+_MAX_HEAD = 128
+_SPARE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """What is needed to go on: ``tensors`` by name, and ``values`` that JSON can hold."""
+
+    tensors: dict[str, Tensor]
+    values: dict[str, Any]
+
+
+def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> Path:
+    """Add ``folder/step-….ckpt`` and remove all but the last ``KEPT``; both survive a crash at any instant."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = packed(checkpoint.tensors, {"values": json.dumps(checkpoint.values)})
+    head = f"{FORMAT} {VERSION} {hashlib.sha256(content).hexdigest()}\n".encode()
+    path = folder / f"step-{step:010d}.ckpt"
+    atomic.write_bytes(path, head + content)
+    for old in sorted(_numbered(folder))[:-KEPT]:
+        _numbered(folder)[old].unlink(missing_ok=True)
+    return path
+
+
+def packed(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
+    """The tensors as safetensors; MemoryError where memory does not suffice."""
+    held = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+    # The library ends the process if it cannot allocate the three copies it makes, so they are asked for here first.
+    bytearray(3 * sum(tensor.nbytes for tensor in held.values()) + _SPARE)
+    return save(held, metadata)
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """The checkpoint in that file; ModelError where it is damaged or of a newer version."""
+    try:
+        head, _, content = path.read_bytes().partition(b"\n")
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+    match = _HEAD.fullmatch(head[:_MAX_HEAD])
+    if match is None:
+        raise ModelError(f"{path}: not a checkpoint, or damaged at its start")
+    if int(match[1]) > VERSION:
+        raise ModelError(
+            f"{path}: written by a newer version (format {int(match[1])}, this reads {VERSION}); upgrade nmrgcl"
+        )
+    if hashlib.sha256(content).hexdigest().encode() != match[2]:
+        raise ModelError(f"{path}: its SHA-256 does not match; the checkpoint is damaged")
+    try:
+        length = int.from_bytes(content[:8], "little")
+        values = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["values"])
+        return Checkpoint(load(content), values)
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(f"{path}: not a usable checkpoint ({type(error).__name__})") from None
+
+
+def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest one that can be used, and a line about each newer one that cannot."""
+    problems: list[str] = []
+    numbered = _numbered(folder)
+    for step in sorted(numbered, reverse=True):
+        try:
+            return read_checkpoint(numbered[step]), problems
+        except ModelError as error:
+            problems.append(str(error))
+    return None, problems
+
+
+def _numbered(folder: Path) -> dict[int, Path]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return {}
+    return {int(match[1]): folder / name for name in names if (match := _NAME.fullmatch(name))}

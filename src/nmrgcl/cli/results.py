@@ -1,0 +1,154 @@
+"""``nmrgcl results``."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nmrgcl.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from nmrgcl.run.pack import Merged
+    from nmrgcl.run.result import Result
+
+app = typer.Typer(help="Finished cells of tables: look at them, and bring them home.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of results.")]
+HOME = Path("runs/results")
+
+
+@app.command("list")
+def list_results(results: Folder = HOME, as_json: AsJson = False) -> None:
+    """List the cells: finished ones with their score, failed ones with their error.
+
+    Examples:
+
+      nmrgcl results list --results runs/table1
+    """
+    from nmrgcl.run.results import Results
+
+    folder = Results(results)
+    done, problems = folder.all()
+    rows = [_facts(result) for result in [*done, *folder.failed()]]
+    if as_json:
+        print(json.dumps({"folder": str(results), "results": rows, "problems": problems}))
+        return
+    for row in sorted(rows, key=lambda row: (row["dataset"], row["method"], row["selection"], row["seed"])):
+        cell = f"{row['dataset']:<16} {row['method']:<10} {row['selection']:<7} seed {row['seed']:<3}"
+        print(f"{row['key'][:12]}  {cell} {row['error'] or format(row['mean'], '6.2f')}")
+    for problem in problems:
+        print(f"nmrgcl: {problem}", file=sys.stderr)
+    print(f"{len(done)} finished, {len(rows) - len(done)} failed, {len(problems)} damaged, in {results}")
+
+
+@app.command()
+def show(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Key of a cell, or its beginning.", show_default=False)],
+    results: Folder = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Show everything that is known of one cell: settings, scores, times, versions, hardware.
+
+    Examples:
+
+      nmrgcl results show 3f2a --results runs/table1
+    """
+    from nmrgcl.run.results import Results
+
+    values = Results(results).find(key).to_dict()
+    print(json.dumps(values, indent=None if as_json else 2))
+
+
+@app.command()
+def pack(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.", show_default=False)],
+    results: Folder = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Put all finished cells into one file, so that results computed elsewhere come home.
+
+    Examples:
+
+      nmrgcl results pack table1.nmrgcl-results --results runs/table1
+    """
+    from nmrgcl.errors import DataError
+    from nmrgcl.run.pack import write_pack
+    from nmrgcl.run.results import Results
+
+    found, problems = Results(results).all()
+    if problems:
+        raise DataError(f"{problems[0]}; remove it or compute the cell again ({len(problems)} damaged in all)")
+    if not found:
+        raise DataError(f"{results}: holds no results; nmrgcl sweep computes them")
+    count = write_pack(out, found)
+    print(json.dumps({"out": str(out), "results": count}) if as_json else f"{count} results in {out}")
+
+
+@app.command()
+def unpack(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A pack of results.", show_default=False)],
+    results: Folder = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Add the cells of a pack to a folder of results, each of them checked.
+
+    Exits with 2 where a cell is already there with other scores; the one that is there stays.
+
+    Examples:
+
+      nmrgcl results unpack table1.nmrgcl-results --results runs/table1
+    """
+    from nmrgcl.run.pack import merge as merge_into
+    from nmrgcl.run.results import Results
+
+    _tell(merge_into(Results(results), [source]), results, as_json)
+
+
+@app.command()
+def merge(
+    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE…", help="Packs and folders.", show_default=False)],
+    results: Folder = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Add the cells of packs and folders to a folder of results.
+
+    Exits with 2 where cells differ in their scores, or a source holds damaged ones; all others are added.
+
+    Examples:
+
+      nmrgcl results merge other/results laptop.nmrgcl-results --results runs/table1
+    """
+    from nmrgcl.run.pack import merge as merge_into
+    from nmrgcl.run.results import Results
+
+    _tell(merge_into(Results(results), sources), results, as_json)
+
+
+def _tell(merged: "Merged", folder: Path, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"folder": str(folder), **asdict(merged)}))
+    else:
+        print(f"{len(merged.added)} added, {len(merged.same)} already there, in {folder}")
+    for key in merged.conflicts:
+        print(f"nmrgcl: {key}: has other scores in {folder}, which were kept", file=sys.stderr)
+    for problem in merged.problems:
+        print(f"nmrgcl: {problem}", file=sys.stderr)
+    if merged.conflicts or merged.problems:
+        raise typer.Exit(2)
+
+
+def _facts(result: "Result") -> dict[str, Any]:
+    run = result.run
+    return {
+        "key": result.key,
+        "dataset": run.dataset,
+        "method": run.method,
+        "seed": run.seed,
+        "selection": run.selection,
+        "status": result.status,
+        "mean": result.mean if result.status == "done" else None,
+        "error": result.error["message"] if result.error else None,
+    }

@@ -1,0 +1,160 @@
+"""``nmrgcl sweep``."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.cli.results import HOME, Folder
+from nmrgcl.errors import SettingError
+
+if TYPE_CHECKING:
+    from nmrgcl.run.cell import Run
+    from nmrgcl.run.engine import Summary
+    from nmrgcl.settings import Settings
+
+
+def sweep(
+    data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets: the columns.", show_default=False)],
+    method: Annotated[
+        list[str] | None, typer.Option(help="Methods: the rows. (default: nmrgcl)", show_default=False)
+    ] = None,
+    preset: Annotated[str, typer.Option(help="Settings to start from: strong, graphcl or paper.")] = "strong",
+    assignments: Assignments = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Cells for each method and dataset.")] = 5,
+    protocol: Annotated[str, typer.Option(metavar="svm", help="How embeddings are judged.")] = "svm",
+    selection: Annotated[
+        str, typer.Option(metavar="honest|paper", help="paper: report the best epoch and C, as published code does.")
+    ] = "honest",
+    results: Folder = HOME,
+    jobs: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as suit the machine.")] = 0,
+    backend: Annotated[
+        str, typer.Option(metavar="processes|ray|slurm|inline", help="Where cells are computed.")
+    ] = "processes",
+    slurm: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="For Slurm, for example partition=gpu.")
+    ] = None,
+    cluster: Annotated[
+        str, typer.Option(metavar="slurm|local", help="local: try the Slurm backend on this machine.")
+    ] = "slurm",
+    device: Device = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cells; compute nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compute a table: every method on every dataset, each cell once; what is finished is never computed again.
+
+    Interrupt it as you like: the same command goes on. Exits with 1 if cells are missing at the end.
+
+    Examples:
+
+      nmrgcl sweep MUTAG PROTEINS --method nmrgcl --method graphcl --method untrained
+
+      nmrgcl sweep NCI1 --preset graphcl --set epochs=12 --results runs/nci1 --jobs 4
+
+      nmrgcl sweep MUTAG --backend slurm --slurm partition=gpu --device cuda --jobs 20
+    """
+    from nmrgcl.run.backends import BACKENDS
+    from nmrgcl.run.cell import cross
+    from nmrgcl.run.device import choose_device
+
+    if backend not in BACKENDS:
+        raise SettingError(f"--backend {backend}: known: {', '.join(BACKENDS)}")
+    if backend in ("processes", "inline"):
+        device = choose_device(device).type
+    rows = _rows(preset, method or [], assignments or [])
+    _require_datasets(data)
+    cells = cross(data, rows, seeds, protocol=protocol, selection=selection)
+    if dry_run:
+        _list(cells, results, as_json)
+        return
+    options = {"jobs": jobs, "backend": backend, "cluster": cluster, "slurm": _parameters(slurm or [])}
+    summary = _compute(cells, results, device=device, **options)
+    _print(cells, summary, results, as_json)
+    if not summary.complete:
+        raise typer.Exit(1)
+
+
+def _rows(preset: str, methods: list[str], assignments: list[str]) -> "list[Settings]":
+    """The settings of each method: where it means one of them, its own meaning counts."""
+    from nmrgcl.methods import build_method, find_method
+    from nmrgcl.settings import parse_assignments, resolve, setting_keys
+    from nmrgcl.settings.check import find_key
+
+    base = resolve(preset, assignments=assignments)
+    fixed = {name: find_method(name).FIXED for name in methods or [base.method]}
+    for text, value in parse_assignments(assignments).items():
+        key = find_key(text, setting_keys(), "--set")
+        if all(meaning.get(key, value) != value for meaning in fixed.values()):
+            raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
+    rows = [base.updated({"method": name, **meaning}) for name, meaning in fixed.items()]
+    for settings in rows:
+        build_method(settings, 1)  # what is impossible is told before anything is written
+    return rows
+
+
+def _require_datasets(names: list[str]) -> None:
+    """Names that nothing answers to are told before anything is computed; loading is left to the workers."""
+    from nmrgcl.data.loading import known, load
+
+    for name in names:
+        if known(name) is None and not Path(name).expanduser().exists():
+            load(name)
+
+
+def _parameters(texts: list[str]) -> dict[str, Any]:
+    pairs = [text.partition("=") for text in texts]
+    for text, (key, equals, _) in zip(texts, pairs, strict=True):
+        if not equals or not key:
+            raise SettingError(f"--slurm {text}: expected key=value, for example --slurm partition=gpu")
+    return {key.strip(): int(value) if value.strip().isdecimal() else value.strip() for key, _, value in pairs}
+
+
+def _list(cells: "list[Run]", folder: Path, as_json: bool) -> None:
+    from nmrgcl.run.results import Results
+
+    finished = set(Results(folder).keys())
+    rows = [{"key": c.key, "finished": c.key in finished, **c.to_dict()} for c in cells]
+    if as_json:
+        print(json.dumps({"folder": str(folder), "cells": rows}))
+        return
+    for cell in cells:
+        state = "finished" if cell.key in finished else "to compute"
+        print(f"{cell.key[:12]}  {cell.dataset:<16} {cell.method:<10} seed {cell.seed:<3} {state}")
+    print(f"{len(cells)} cells, {sum(row['finished'] for row in rows)} of them finished, in {folder}")
+
+
+def _compute(cells: "list[Run]", folder: Path, **options: Any) -> "Summary":
+    from nmrgcl.cli.cells import show_cells
+    from nmrgcl.run.engine import run_cells
+    from nmrgcl.run.interrupt import Interrupted
+    from nmrgcl.run.results import Results
+
+    finished = set(Results(folder).keys())
+    try:
+        with show_cells(sum(cell.key not in finished for cell in cells)) as on_done:
+            return run_cells(cells, folder, on_done=on_done, **cast(Any, options))
+    except Interrupted as ended:
+        print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
+        raise typer.Exit(128 + ended.signum) from None
+
+
+def _print(cells: "list[Run]", summary: "Summary", folder: Path, as_json: bool) -> None:
+    from nmrgcl.run.results import Results
+    from nmrgcl.run.table import as_text, tabulate
+
+    kept = Results(folder)
+    table = tabulate(result for cell in cells if (result := kept.finished(cell.key)))
+    if as_json:
+        print(json.dumps({"folder": str(folder), "table": [asdict(e) for e in table], **asdict(summary)}))
+        return
+    run = cells[0]
+    print(f"accuracy in %, mean ± sample standard deviation (seeds); {run.protocol}, {run.selection} selection")
+    print(as_text(table))
+    missing = {name: len(getattr(summary, name)) for name in ("failed", "busy", "lost")}
+    notes = [f"{count} {name}" for name, count in missing.items() if count]
+    if notes:
+        print(f"missing: {', '.join(notes)}; the same command tries them again", file=sys.stderr)

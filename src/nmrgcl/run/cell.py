@@ -1,0 +1,103 @@
+"""One cell of a table as a value: what to train, on what, and how it is judged."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from nmrgcl.data.catalog import find, find_tu
+from nmrgcl.errors import DataError, SettingError, nearest
+from nmrgcl.settings import Settings
+
+FORMAT = 1
+"""Part of every key: a cell whose meaning changes is another cell."""
+KEY = re.compile(r"[0-9a-f]{32}")
+_CHOICES = {"protocol": ("svm",), "selection": ("honest", "paper"), "split": ("stratified",)}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cell; two that mean the same are equal and have the same ``key``.
+
+    Attributes:
+        dataset: a name (aliases become the name they stand for) or a path, taken as it is.
+        settings: of method, training and judge, with the seed.
+        protocol: how embeddings become scores.
+        selection: "honest" chooses nothing by the evaluated folds; "paper" reports the epoch and the C that are best
+            on them, as published code does.
+        split: how the folds are cut.
+    """
+
+    dataset: str
+    settings: Settings
+    protocol: Literal["svm"] = "svm"
+    selection: Literal["honest", "paper"] = "honest"
+    split: str = "stratified"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dataset", _canonical(self.dataset))
+        for name, known in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise SettingError(f"{name} = {value!r}; {nearest(str(value), known)}")
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return self.settings.method
+
+    @property
+    def seed(self) -> int:
+        """Of initialisation, training and folds."""
+        return self.settings.seed
+
+    @property
+    def key(self) -> str:
+        """32 hexadecimal digits that stand for all of it."""
+        return content_key(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested plain values, ready for JSON."""
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"settings": self.settings.to_dict()}
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any], *, source: str = "run") -> "Run":
+        """The inverse; settings that are not named keep their default, anything unknown is an error."""
+        if not isinstance(values, Mapping):
+            raise SettingError(f"{source}: expected a run, with dataset and settings")
+        names = [f.name for f in fields(Run)]
+        for name in values:
+            if name not in names:
+                raise SettingError(f"{source}: unknown key {name!r}; {nearest(str(name), names)}")
+        for name in names:
+            if name not in values:
+                raise SettingError(f"{source}: {name} is missing")
+        return Run(**dict(values) | {"settings": Settings.from_dict(values["settings"], source=source)})
+
+
+def content_key(values: Mapping[str, Any]) -> str:
+    """The key of a run's plain values."""
+    text = json.dumps({"format": FORMAT, "run": values}, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **protocol: Any) -> list[Run]:
+    """Every dataset with every one of ``rows``, each with ``seeds`` seeds from its own on; none twice."""
+    cells = [
+        Run(dataset, replace(settings, seed=settings.seed + number), **protocol)
+        for settings in rows
+        for dataset in datasets
+        for number in range(seeds)
+    ]
+    return list({cell.key: cell for cell in cells}.values())
+
+
+def _canonical(dataset: Any) -> str:
+    if not isinstance(dataset, str) or not dataset or not dataset.isprintable():
+        raise DataError(f"dataset {dataset!r}: expected a name or a path of printable characters")
+    if dataset.lower() == "motifs":
+        return "motifs"
+    entry = find(dataset)
+    return entry.name if entry else find_tu(dataset) or dataset

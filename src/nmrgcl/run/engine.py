@@ -1,0 +1,129 @@
+"""Many cells → their results, each computed once, on one machine or on many."""
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmrgcl.errors import SettingError, nearest
+from nmrgcl.run.attempt import Outcome
+from nmrgcl.run.backends import BACKENDS, Backend, Place, WorkerDiedError, worker_count
+from nmrgcl.run.cell import Run
+from nmrgcl.run.results import Results
+from nmrgcl.run.stop import Stop
+
+Mapped = Callable[[Sequence[Run]], Iterator[Outcome]]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Keys of cells by what became of them.
+
+    Attributes:
+        done: computed now.
+        skipped: finished before.
+        failed: recorded with their error; they are tried again next time.
+        busy: another process is computing them.
+        lost: their worker died, twice; nothing is recorded of them but their checkpoints.
+    """
+
+    done: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    busy: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every cell has its result."""
+        return not (self.failed or self.busy or self.lost)
+
+
+def run_cells(
+    cells: Iterable[Run],
+    results_folder: Path | str,
+    *,
+    jobs: int = 0,
+    backend: Backend = "processes",
+    device: str = "auto",
+    on_done: Callable[[Run, Outcome], None] | None = None,
+    cluster: str = "slurm",
+    slurm: dict[str, Any] | None = None,
+) -> Summary:
+    """Compute the cells that are not finished yet; no failure of one stops another.
+
+    SIGINT and SIGTERM make the cells under way keep a checkpoint, then raise ``Interrupted``; calling again with the
+    same cells goes on.
+
+    Args:
+        cells: in any order; the same cell twice is one.
+        results_folder: where results are kept; several engines may share it.
+        jobs: cells at a time; 0: one a core, a few on a CUDA device, which they share.
+        backend: "processes" of this machine, "ray", "slurm", or "inline" in this process.
+        device: where to train; the SVM runs on the worker's core.
+        on_done: called with each cell that has ended and its outcome.
+        cluster: "local" for the Slurm backend on this machine.
+        slurm: parameters for Slurm, such as partition, as submitit knows them.
+    """
+    if backend not in BACKENDS:
+        raise SettingError(f"unknown backend {backend!r}; {nearest(backend, BACKENDS)}")
+    results = Results(Path(results_folder).absolute())
+    wanted = {cell.key: cell for cell in cells}
+    skipped = [key for key in wanted if results.finished(key)]
+    for key in skipped:
+        shutil.rmtree(results.work(key), ignore_errors=True)  # left by a process that was killed at its very end
+    todo = {key: cell for key, cell in wanted.items() if key not in set(skipped)}
+    ended: dict[str, list[str]] = {"done": [], "failed": [], "busy": [], "lost": []}
+    if todo:
+        results.folder.mkdir(parents=True, exist_ok=True)
+        stop, count = Stop(results.folder), worker_count(jobs, device)
+        chosen = BACKENDS["inline" if backend == "processes" and count == 1 else backend]
+        place = Place(results.folder, device, stop, cluster, slurm or {})
+        with stop.listening():
+            for outcome in _outcomes(todo, results, lambda some: chosen(some, place, count), count, stop):
+                ended[outcome.status].append(outcome.key)
+                if on_done:
+                    on_done(todo[outcome.key], outcome)
+            stop.obey()
+    return Summary(skipped=tuple(skipped), **{status: tuple(keys) for status, keys in ended.items()})
+
+
+def _outcomes(todo: dict[str, Run], results: Results, compute: Mapped, jobs: int, stop: Stop) -> Iterator[Outcome]:
+    """One outcome a cell; a cell whose worker died is tried once more, alone, so that no other dies with it."""
+    waiting, suspects = dict(todo), list[Run]()
+    while waiting:
+        try:
+            for outcome in compute(list(waiting.values())):
+                cell = waiting.pop(outcome.key)
+                if outcome.status == "lost":
+                    suspects.append(cell)
+                else:
+                    yield outcome
+            break
+        except WorkerDiedError as error:
+            stop.obey()
+            for outcome in _already_there(waiting, results):
+                waiting.pop(outcome.key)
+                yield outcome
+            under_way = list(waiting)[:jobs]
+            suspects += [waiting.pop(key) for key in under_way]
+            print(f"nmrgcl: a worker died ({error}); {len(under_way)} cells are tried again", file=sys.stderr)
+    for cell in suspects:
+        stop.obey()
+        yield from _alone(cell, results, compute)
+
+
+def _alone(cell: Run, results: Results, compute: Mapped) -> Iterator[Outcome]:
+    try:
+        yield from compute([cell])
+    except WorkerDiedError as error:
+        there = list(_already_there({cell.key: cell}, results))
+        yield from there or [Outcome(cell.key, "lost", message=f"the worker died again ({error})")]
+
+
+def _already_there(waiting: dict[str, Run], results: Results) -> list[Outcome]:
+    """Cells that were finished although their worker could not say so."""
+    found = {key: results.finished(key) for key in waiting}
+    return [Outcome(key, "done", result.mean) for key, result in found.items() if result]

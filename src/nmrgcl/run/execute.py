@@ -1,0 +1,168 @@
+"""One cell → its result, computed once: what is finished is read, what was begun goes on."""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from nmrgcl.data.catalog import find
+from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.loading import load
+from nmrgcl.data.verify import require
+from nmrgcl.diagnose.collapse import effective_rank
+from nmrgcl.errors import SettingError
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Method, build_method, find_method
+from nmrgcl.run.cell import Run
+from nmrgcl.run.embed import embed_all, embed_some
+from nmrgcl.run.interrupt import Signals, noted_signals
+from nmrgcl.run.judge import graph_labels
+from nmrgcl.run.lock import locked
+from nmrgcl.run.machine import hardware, versions
+from nmrgcl.run.memory import Cadence, RunMemory
+from nmrgcl.run.out_of_memory import explained
+from nmrgcl.run.record import digest_of
+from nmrgcl.run.result import Result
+from nmrgcl.run.results import Results
+from nmrgcl.run.selection import JUDGED_EVERY, every_penalty, judge
+from nmrgcl.run.stop import end_at_once, handled
+from nmrgcl.settings.check import flatten
+from nmrgcl.train import pretrain
+
+
+class BusyError(SettingError):
+    """Another process is computing the cell."""
+
+
+def execute(run: Run, results: Results, *, device: torch.device, cadence: Cadence | None = None) -> Result:
+    """The result of ``run``: read where it is finished, else computed, from its last checkpoint if there is one.
+
+    One thread computes a cell, however many there are, so that its value does not depend on who computes it; cells
+    share a machine by being many. BusyError where another process has the cell.
+    """
+    result = results.finished(run.key)
+    if result is None:
+        with _owned(results, run.key):
+            result = results.finished(run.key)  # the owner before may have finished it
+            if result is None:
+                result = _compute(run, results.work(run.key), device, cadence or Cadence())
+                results.put(result)
+            shutil.rmtree(results.work(run.key), ignore_errors=True)
+    return result
+
+
+@contextmanager
+def _owned(results: Results, key: str) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(results.folder / ".locks", f"{key}.lock"))
+        except SettingError as error:
+            raise BusyError(str(error)) from None
+        results.remove_strays(key)
+        yield
+
+
+def _compute(run: Run, work: Path, device: torch.device, cadence: Cadence) -> Result:
+    began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
+    _require_meaning(run)
+    graphs, y, data = _load(run, device)
+    loaded = time.perf_counter()
+    # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
+    folder = work / data["sha256"][:16]
+    with explained(run.settings), _one_thread():
+        method = build_method(run.settings, graphs.num_features).to(device)
+        with noted_signals() as signals:
+            memory = _train(run, method, graphs, y, _Memory(folder, cadence, signals, run.settings.train.epochs))
+            signals.obey()
+        with handled(end_at_once):
+            judging = time.perf_counter()
+            epochs = [json.loads(line) for line in memory.metrics] or [{"epoch": 0, "loss": None}]
+            scores, chosen = judge(run, embed_all(method, graphs).cpu().numpy(), y, epochs)
+            rank = effective_rank(embed_some(method, graphs))
+    spent = [json.loads(line) for line in memory.timings]
+    times: dict[str, Any] = {
+        "load": loaded - began,
+        "train": sum(part["seconds"] for part in spent),
+        "judge": time.perf_counter() - judging + sum(part["judging"] for part in spent),
+    }
+    return Result(
+        key=run.key,
+        cell=run.to_dict(),
+        status="done",
+        scores={"folds": scores, "mean": float(np.mean(scores))},
+        chosen=chosen,
+        training={"epochs": epochs[-1]["epoch"], "loss": epochs[-1]["loss"], "effective_rank": rank},
+        data=data,
+        versions=versions(),
+        hardware=hardware(device),
+        times=times | {"total": sum(times.values()), "started": started},
+    )
+
+
+def _require_meaning(run: Run) -> None:
+    """The settings are those that make the method what it is."""
+    plain = dict(flatten(run.settings.to_dict()))
+    for key, value in find_method(run.method).FIXED.items():
+        if plain[key] != value:
+            raise SettingError(f"method {run.method} means {key} = {value!r}; the cell has {plain[key]!r}")
+
+
+def _load(run: Run, device: torch.device) -> tuple[Graphs, np.ndarray, dict[str, Any]]:
+    """Graphs with their features, class codes ``[B]`` (-1 for none), and what is recorded of them."""
+    dataset = load(run.dataset)
+    entry = find(run.dataset)
+    if entry is not None:
+        require(dataset, entry)  # a folder of that name, in which the process stands, must not pass for the dataset
+    y = graph_labels(dataset)
+    options = run.settings.data
+    graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree))
+    data = {
+        "name": dataset.name,
+        "graphs": graphs.num_graphs,
+        "nodes": graphs.num_nodes,
+        "edges": graphs.num_edges // 2,
+        "sha256": digest_of(graphs),
+    }
+    return graphs.to(device), y, data
+
+
+class _Memory(RunMemory):
+    """Also keeps the end of the training: judging may take longer than the training did."""
+
+    def __init__(self, folder: Path, cadence: Cadence, signals: Signals, total: int) -> None:
+        super().__init__(folder, cadence, signals)
+        self.total = total
+
+    def due(self, *, epoch_ended: bool) -> bool:
+        return super().due(epoch_ended=epoch_ended) or (epoch_ended and len(self.metrics) == self.total)
+
+
+def _train(run: Run, method: Method, graphs: Graphs, y: np.ndarray, memory: _Memory) -> _Memory:
+    """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
+    for epoch in pretrain(method, graphs, run.settings.train, seed=run.seed, memory=memory):
+        judging = time.perf_counter()
+        line: dict[str, Any] = {"epoch": epoch.number, "loss": epoch.loss}
+        if run.selection == "paper" and epoch.number % JUDGED_EVERY == 0:
+            with handled(end_at_once):
+                line["scores"] = every_penalty(embed_all(method, graphs).cpu().numpy(), y, run.settings)
+        spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}
+        memory.metrics.append(json.dumps(line))
+        memory.timings.append(json.dumps(spent))
+    return memory
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

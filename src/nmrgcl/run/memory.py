@@ -1,0 +1,67 @@
+"""What a run remembers of a training under way: checkpoints at the right times, and the metrics that belong to them."""
+
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
+from nmrgcl.errors import ModelError
+from nmrgcl.run.interrupt import Signals
+
+
+@dataclass(frozen=True)
+class Cadence:
+    """A checkpoint every so many epochs, batches and minutes, whichever comes first; 0 is never."""
+
+    epochs: int = 0
+    steps: int = 0
+    minutes: float = 5.0
+
+
+class RunMemory:
+    """Checkpoints of one training in ``folder``; a signal makes one due at once and then ends the training.
+
+    The lines of ``metrics`` and ``timings`` travel inside the checkpoint, so that they cannot disagree with it.
+    """
+
+    def __init__(self, folder: Path, cadence: Cadence, signals: Signals) -> None:
+        self.folder, self.cadence, self.signals = folder, cadence, signals
+        self.metrics: list[str] = []
+        self.timings: list[str] = []
+        self.epochs = self.steps = 0
+        self.last = time.monotonic()
+
+    def recall(self) -> Checkpoint | None:
+        """The newest checkpoint that is whole; those that are not are named on standard error."""
+        for stray in self.folder.glob(".*"):  # what a process that was killed had not finished writing
+            stray.unlink()
+        found, problems = newest_checkpoint(self.folder)
+        for problem in problems:
+            print(f"nmrgcl: {problem}; the one before is used", file=sys.stderr)
+        if found is not None:
+            lines = [found.values.get(name) for name in ("metrics", "timings")]
+            if not all(isinstance(part, list) and all(isinstance(line, str) for line in part) for part in lines):
+                raise ModelError(f"{self.folder}: a checkpoint without its metrics; remove the folder to start again")
+            self.metrics, self.timings = lines  # type: ignore[assignment]
+        return found
+
+    def due(self, *, epoch_ended: bool) -> bool:
+        """Whether the cadence or a signal asks for one."""
+        self.epochs += epoch_ended
+        self.steps += not epoch_ended
+        cadence = self.cadence
+        return (
+            self.signals.received is not None
+            or (epoch_ended and 0 < cadence.epochs <= self.epochs)
+            or (not epoch_ended and 0 < cadence.steps <= self.steps)
+            or 0 < cadence.minutes * 60 <= time.monotonic() - self.last
+        )
+
+    def keep(self, step: int, checkpoint: Checkpoint) -> None:
+        """Write it; after a signal the training ends here."""
+        values = checkpoint.values | {"metrics": self.metrics, "timings": self.timings}
+        write_checkpoint(self.folder, step, replace(checkpoint, values=values))
+        self.epochs = self.steps = 0
+        self.last = time.monotonic()
+        self.signals.obey()

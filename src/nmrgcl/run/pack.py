@@ -1,0 +1,109 @@
+"""Results that travel: many in one file, and from files and folders into one folder."""
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nmrgcl import atomic
+from nmrgcl.errors import DataError
+from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
+from nmrgcl.run.results import Results
+
+FORMAT, VERSION, SUFFIX = "nmrgcl-results", 1, ".nmrgcl-results"
+_REMEDY = "copy the file again"
+
+
+@dataclass
+class Merged:
+    """Keys by what became of them, and a line about each file that could not be used."""
+
+    added: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def write_pack(path: Path, results: Iterable[Result]) -> int:
+    """Write finished cells as gzipped JSON lines, each with its checksum; equal results give equal bytes."""
+    lines = [result.to_json() for result in sorted(results, key=lambda result: result.key)]
+    head = json.dumps({"format": FORMAT, "version": VERSION, "results": len(lines)})
+    stream = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as file:
+        file.writelines(f"{line}\n".encode() for line in (head, *lines))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write_bytes(path, stream.getvalue())
+    return len(lines)
+
+
+def read_pack(path: Path) -> list[Result]:
+    """All finished cells of a pack; DataError, with the line, where anything in it is not what was written."""
+    try:
+        with gzip.open(path, "rb") as file:
+            found = list(_entries(path, file))
+    except OSError as error:  # gzip's own errors are among them
+        raise DataError(f"{path}: cannot be read ({error.strerror or 'not a pack of results'}); {_REMEDY}") from None
+    except (EOFError, zlib.error):
+        raise DataError(f"{path}: damaged or cut short; {_REMEDY}") from None
+    return found
+
+
+def merge(into: Results, sources: Sequence[Path]) -> Merged:
+    """Add the finished cells of packs and folders; a cell that is there with other scores is kept and reported."""
+    merged = Merged()
+    gathered: list[Result] = []
+    for source in sources:
+        if source.is_dir():
+            found, problems = Results(source).all()
+            merged.problems += problems
+            gathered += found
+        elif source.exists():
+            gathered += read_pack(source)
+        else:
+            raise DataError(f"{source}: no such pack or folder of results")
+    for result in gathered:
+        there = into.finished(result.key)
+        if there is None:
+            into.put(result)
+            merged.added.append(result.key)
+        else:
+            same = (there.scores, there.chosen) == (result.scores, result.chosen)
+            (merged.same if same else merged.conflicts).append(result.key)
+    return merged
+
+
+def _entries(path: Path, file: gzip.GzipFile) -> Iterator[Result]:
+    count = _read_head(path, file.readline(MAX_BYTES))
+    seen = set()
+    for number in range(2, count + 2):
+        line = file.readline(MAX_BYTES)
+        if not line.endswith(b"\n"):
+            raise DataError(f"{path}, line {number}: cut short, {count} results are announced; {_REMEDY}")
+        try:
+            result = parse_result(line, f"{path}, line {number}")
+        except DamagedError as error:
+            raise DataError(f"{error}; {_REMEDY}") from None
+        if result.status != "done" or result.key in seen:
+            raise DataError(f"{path}, line {number}: not a finished cell, or one that came before; {_REMEDY}")
+        seen.add(result.key)
+        yield result
+    if file.read(1):
+        raise DataError(f"{path}, line {count + 2}: more than the {count} results announced; {_REMEDY}")
+
+
+def _read_head(path: Path, line: bytes) -> int:
+    try:
+        head = json.loads(line)
+        if head["format"] != FORMAT:
+            raise ValueError
+        version, count = head["version"], head["results"]
+        if not isinstance(version, int) or not isinstance(count, int) or count < 0:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DataError(f"{path}, line 1: not a pack of results; make one with nmrgcl results pack") from None
+    if version > VERSION:
+        raise DataError(f"{path}: written by a newer version (format {version}); upgrade nmrgcl")
+    return int(count)

@@ -1,0 +1,117 @@
+"""A folder of results: one small file a cell, named by the cell's key, whole or not there."""
+
+import re
+import sys
+from pathlib import Path
+
+from nmrgcl import atomic
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.run.cell import KEY
+from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
+
+_DONE = re.compile(rf"({KEY.pattern})\.json")
+_FAILED = re.compile(rf"({KEY.pattern})\.failed\.json")
+
+
+class Results:
+    """``KEY.json`` for finished cells and ``KEY.failed.json`` for failed ones, which are tried again.
+
+    Work in progress is in ``.work/KEY``, locks are in ``.locks``.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise SettingError(f"{self.folder}: is a file; choose another folder for results")
+
+    def path(self, key: str, status: str = "done") -> Path:
+        """Where the result of that key is, or would be."""
+        if not KEY.fullmatch(key):
+            raise SettingError(f"{key!r}: not the key of a cell; nmrgcl results list shows them")
+        return self.folder / f"{key}{'' if status == 'done' else '.failed'}.json"
+
+    def work(self, key: str) -> Path:
+        """The folder of a cell under way."""
+        return self.folder / ".work" / self.path(key).stem
+
+    def get(self, key: str) -> Result | None:
+        """The finished cell; None where there is none, DamagedError where its file is not what was written."""
+        return self._read(key, "done")
+
+    def finished(self, key: str) -> Result | None:
+        """Likewise, but a damaged one is named on standard error and counts as none."""
+        try:
+            return self.get(key)
+        except DamagedError as error:
+            print(f"nmrgcl: {error}; it is computed again", file=sys.stderr, flush=True)
+            return None
+
+    def put(self, result: Result) -> None:
+        """Write a finished or failed cell; a finished one takes the place of a failed one."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.remove_strays(result.key)
+        atomic.write_text(self.path(result.key, result.status), result.to_json() + "\n")
+        if result.status == "done":
+            self.path(result.key, "failed").unlink(missing_ok=True)
+
+    def remove_strays(self, key: str) -> None:
+        """Remove what a process that was killed had not finished writing; for the owner of the cell's lock."""
+        for stray in self.folder.glob(f".{key}.*"):
+            stray.unlink(missing_ok=True)
+
+    def keys(self) -> list[str]:
+        """Of the finished cells."""
+        return self._named(_DONE)
+
+    def all(self) -> tuple[list[Result], list[str]]:
+        """The finished cells, and a line about each file that is not usable."""
+        return self._read_all(self.keys(), "done")
+
+    def failed(self) -> list[Result]:
+        """The cells that failed and have not been finished since."""
+        finished = set(self.keys())
+        return self._read_all([key for key in self._named(_FAILED) if key not in finished], "failed")[0]
+
+    def find(self, beginning: str) -> Result:
+        """The only cell, finished or failed, whose key begins so."""
+        keys = {key for key in [*self.keys(), *self._named(_FAILED)] if key.startswith(beginning)}
+        if len(keys) != 1 or not beginning:
+            found = f"{len(keys)} cells have keys that begin so" if keys else "no cell has a key that begins so"
+            raise SettingError(f"{self.folder}: {beginning!r}: {found}; nmrgcl results list shows them")
+        key = keys.pop()
+        result = self.get(key) or self._read(key, "failed")
+        if result is None:
+            raise SettingError(f"{self.folder}: {key} has just been removed")
+        return result
+
+    def _named(self, pattern: re.Pattern[str]) -> list[str]:
+        if not self.folder.is_dir():
+            return []
+        return sorted(match[1] for path in self.folder.iterdir() if (match := pattern.fullmatch(path.name)))
+
+    def _read(self, key: str, status: str) -> Result | None:
+        path = self.path(key, status)
+        try:
+            with path.open("rb") as file:
+                content = file.read(MAX_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+        if len(content) > MAX_BYTES:
+            raise DamagedError(f"{path}: damaged (larger than any result)")
+        result = parse_result(content, str(path))
+        if (result.key, result.status) != (key, status):
+            raise DamagedError(f"{path}: damaged (it holds another cell than its name says)")
+        return result
+
+    def _read_all(self, keys: list[str], status: str) -> tuple[list[Result], list[str]]:
+        found, problems = [], []
+        for key in keys:
+            try:
+                result = self._read(key, status)
+            except DataError as error:
+                problems.append(str(error))
+            else:
+                found += [result] if result else []
+        return found, problems

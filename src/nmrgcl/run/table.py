@@ -1,0 +1,42 @@
+"""Results → the table they make."""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nmrgcl.run.result import Result
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Mean and sample standard deviation, in percent, over ``n`` seeds."""
+
+    method: str
+    dataset: str
+    mean: float
+    std: float
+    n: int
+
+
+def tabulate(results: Iterable[Result]) -> list[Entry]:
+    """One entry for each method and dataset, in the order in which they come."""
+    groups: dict[tuple[str, str], list[float]] = {}
+    for result in results:
+        run = result.run
+        groups.setdefault((run.method, run.dataset), []).append(result.mean)
+    return [
+        Entry(*names, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else 0.0, len(means))
+        for names, means in groups.items()
+    ]
+
+
+def as_text(entries: Iterable[Entry]) -> str:
+    """Rows of methods, columns of datasets."""
+    found = {(entry.method, entry.dataset): entry for entry in entries}
+    methods, datasets = (list(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
+    rows = [["", *datasets]]
+    for method in methods:
+        cells = [found.get((method, dataset)) for dataset in datasets]
+        rows.append([method, *(f"{c.mean:.2f} ± {c.std:.2f} ({c.n})" if c else "–" for c in cells)])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)

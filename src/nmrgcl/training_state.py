@@ -1,0 +1,161 @@
+"""Where a training stands between two batches, and how that is kept and restored."""
+
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nmrgcl.checkpoint import Checkpoint
+from nmrgcl.errors import ModelError
+
+_NUMPY_WORDS, _PYTHON_WORDS = 624, 625
+"""The sizes of the two Mersenne twisters."""
+
+
+class Stateful(Protocol):
+    """What can be kept and restored."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that makes it up."""
+        ...
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> object:
+        """The inverse."""
+        ...
+
+
+@dataclass
+class TrainingState:
+    """Progress, early stopping, and the running loss.
+
+    Attributes:
+        epoch: how many are complete.
+        position: batches that are done in the epoch after them.
+        step: batches that are done in all.
+        best: the lowest loss of an epoch so far, which ``best_epoch`` had.
+        losses: how many losses ``total`` is the sum of, in the running epoch.
+    """
+
+    epoch: int = 0
+    position: int = 0
+    step: int = 0
+    best: float = math.inf
+    best_epoch: int = 0
+    losses: int = 0
+    total: Tensor = field(default_factory=lambda: torch.zeros(()))
+    random: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def idle_epochs(self) -> int:
+        """Epochs since the loss was lowest."""
+        return self.epoch - self.best_epoch
+
+    @property
+    def mean_loss(self) -> float:
+        """Of the running epoch; the host waits for it."""
+        return float(self.total / max(self.losses, 1))
+
+    def enter_epoch(self, device: torch.device) -> None:
+        """Go to the device; in the middle of an epoch, chance goes on from where it stood."""
+        self.total = self.total.to(device)
+        if self.position and self.random:
+            set_random_states(self.random, device)
+        self.random = {}
+
+    def add(self, loss: Tensor) -> None:
+        """Another loss of the running epoch."""
+        self.total = self.total + loss.detach()
+        self.losses += 1
+
+    def end_epoch(self, loss: float) -> None:
+        """The running epoch is complete, with that mean loss."""
+        self.epoch, self.position = self.epoch + 1, 0
+        self.total, self.losses = torch.zeros_like(self.total), 0
+        if loss < self.best:
+            self.best, self.best_epoch = loss, self.epoch
+
+
+def snapshot(state: TrainingState, method: Stateful, optimiser: Stateful, device: torch.device) -> Checkpoint:
+    """Everything that the next batch depends on."""
+    tensors = {f"method.{name}": value for name, value in method.state_dict().items()}
+    for index, entry in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{index}.{name}": value for name, value in entry.items()}
+    tensors |= {f"random.{name}": value for name, value in random_states(device).items()}
+    tensors["total"] = state.total
+    values = {k: v for k, v in asdict(state).items() if k not in ("total", "random")}
+    values["best"] = None if math.isinf(state.best) else state.best
+    return Checkpoint(tensors, values)
+
+
+def restore(kept: Checkpoint, method: Stateful, optimiser: Stateful) -> TrainingState:
+    """Put ``method`` and ``optimiser`` where ``snapshot`` saw them; ModelError where they do not fit."""
+    groups: dict[str, dict[str, Tensor]] = {"method": {}, "optimiser": {}, "random": {}, "total": {}}
+    try:
+        for name, tensor in kept.tensors.items():
+            group, _, rest = name.partition(".")
+            groups[group][rest] = tensor
+        method.load_state_dict(groups["method"])
+        entries: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in groups["optimiser"].items():
+            index, _, rest = name.partition(".")
+            entries.setdefault(int(index), {})[rest] = tensor
+        optimiser.load_state_dict({"state": entries, "param_groups": optimiser.state_dict()["param_groups"]})
+        values = dict(kept.values)
+        values["best"] = math.inf if values["best"] is None else float(values["best"])
+        counts = {name: int(values.pop(name)) for name in ("epoch", "position", "step", "best_epoch", "losses")}
+        return TrainingState(**counts, best=values.pop("best"), total=groups["total"][""], random=groups["random"])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(
+            f"the checkpoint does not fit this model ({reason}); use the settings it was made with"
+        ) from None
+
+
+@contextmanager
+def own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
+    """Random generators of torch, NumPy and Python that depend on the two numbers alone; the others come back after."""
+    before = random_states(device)
+    words = np.random.SeedSequence([seed, epoch]).generate_state(3, np.uint64)
+    torch.manual_seed(int(words[0] >> 1))
+    np.random.seed(int(words[1] >> 32))  # noqa: NPY002 - methods may use NumPy's global generator
+    random.seed(int(words[2]))
+    try:
+        yield
+    finally:
+        set_random_states(before, device)
+
+
+def random_states(device: torch.device) -> dict[str, Tensor]:
+    """The states of all generators that a method may use."""
+    twister: Any = np.random.get_state()  # noqa: NPY002
+    _, words, position, has_gauss, gauss = twister
+    _, numbers, spare = random.getstate()
+    states = {
+        "torch": torch.get_rng_state(),
+        "numpy": torch.tensor([*words.tolist(), position, has_gauss], dtype=torch.int64),
+        "numpy_gauss": torch.tensor(gauss, dtype=torch.float64),
+        "python": torch.tensor(numbers, dtype=torch.int64),
+        "python_gauss": torch.tensor(math.nan if spare is None else spare, dtype=torch.float64),
+    }
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
+
+
+def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
+    """The inverse of ``random_states``."""
+    torch.set_rng_state(states["torch"])
+    words = states["numpy"].tolist()
+    np.random.set_state(  # noqa: NPY002
+        ("MT19937", np.array(words[:_NUMPY_WORDS], np.uint32), *words[_NUMPY_WORDS:], float(states["numpy_gauss"]))
+    )
+    spare = float(states["python_gauss"])
+    random.setstate((3, tuple(states["python"].tolist()), None if math.isnan(spare) else spare))
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states["cuda"], device)

@@ -1,0 +1,132 @@
+"""The engine: each cell once, no failure stops another, and an interruption costs nothing."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmrgcl.errors import SettingError
+from nmrgcl.run.attempt import Outcome, attempt
+from nmrgcl.run.cell import Run
+from nmrgcl.run.engine import Summary, run_cells
+from nmrgcl.run.execute import execute
+from nmrgcl.run.interrupt import Interrupted
+from nmrgcl.run.lock import locked
+from nmrgcl.run.results import Results
+from nmrgcl.train import pretrain
+from tests.run.cells import CPU, quick
+
+POISON = quick(seed=7)
+NOWHERE = quick("./nowhere/X")
+
+
+def deadly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
+    """A worker that one cell always kills."""
+    if run == POISON:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return attempt(run, folder, device, stop)
+
+
+def endless(method: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
+    for epoch in pretrain(method, *arguments, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        yield epoch
+
+
+def test_every_cell_is_computed_once(tmp_path: Path) -> None:
+    cells = [quick(), quick(seed=1), quick("Motifs")]
+    seen: list[tuple[str, str]] = []
+    options: dict[str, Any] = {
+        "backend": "inline",
+        "on_done": lambda cell, outcome: seen.append((cell.key, outcome.status)),
+    }
+    found = run_cells(cells, tmp_path, **options)
+    assert found == Summary(done=(cells[0].key, cells[1].key))
+    assert seen == [(cells[0].key, "done"), (cells[1].key, "done")]
+    Results(tmp_path).work(cells[0].key).mkdir()
+    assert run_cells([*cells, quick(seed=2)], tmp_path, **options) == Summary(
+        done=(quick(seed=2).key,), skipped=(cells[0].key, cells[1].key)
+    )
+    assert not Results(tmp_path).work(cells[0].key).exists()
+
+
+def test_a_failed_cell_is_recorded_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(run: Run, *arguments: Any, **options: Any) -> Any:
+        if run.seed == 1:
+            raise RuntimeError("first line\nsecond \x1b line")
+        return execute(run, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nmrgcl.run.attempt.execute", broken)
+        found = run_cells([NOWHERE, quick(seed=1), quick()], tmp_path, backend="inline")
+    assert found == Summary(done=(quick().key,), failed=(NOWHERE.key, quick(seed=1).key))
+    assert not found.complete
+    failed = {result.key: result.error for result in Results(tmp_path).failed()}
+    assert failed[NOWHERE.key] == {"type": "DataError", "message": "./nowhere/X: no such file or folder"}
+    assert failed[quick(seed=1).key] == {"type": "RuntimeError", "message": "first line second line"}
+    assert run_cells([quick(seed=1)], tmp_path, backend="inline").complete
+    assert [result.key for result in Results(tmp_path).failed()] == [NOWHERE.key]
+
+
+def test_a_cell_that_another_process_computes_is_left_to_it(tmp_path: Path) -> None:
+    with locked(tmp_path / ".locks", f"{quick().key}.lock"):
+        found = run_cells([quick(), quick(seed=1)], tmp_path, backend="inline")
+    assert found == Summary(done=(quick(seed=1).key,), busy=(quick().key,))
+    assert Results(tmp_path).failed() == []
+
+
+def test_an_interrupt_ends_the_engine_with_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmrgcl.run.execute.pretrain", endless)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted) as caught:
+        run_cells([quick(), quick(seed=1)], tmp_path, backend="inline")
+    assert caught.value.signum == signal.SIGINT
+    assert signal.getsignal(signal.SIGINT) is before
+    assert list(Results(tmp_path).work(quick().key).glob("*/*.ckpt"))
+    assert not Results(tmp_path).work(quick(seed=1).key).exists()
+    assert not list(tmp_path.glob(".stop*"))
+
+
+def test_a_signal_makes_every_worker_keep_a_checkpoint(tmp_path: Path) -> None:
+    cells = [quick(seed=seed, epochs=100_000) for seed in range(3)]
+    results = Results(tmp_path)
+
+    def end_when_under_way() -> None:
+        limit = time.monotonic() + 60
+        while not all((tmp_path / ".locks" / f"{c.key}.lock").exists() for c in cells[:2]) and time.monotonic() < limit:
+            time.sleep(0.05)
+        time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=end_when_under_way).start()
+    with pytest.raises(Interrupted) as caught:
+        run_cells(cells, tmp_path, backend="processes", jobs=2, device="cpu")
+    assert caught.value.signum == signal.SIGTERM
+    assert [bool(list(results.work(cell.key).glob("*/*.ckpt"))) for cell in cells] == [True, True, False]
+    assert not list(tmp_path.glob(".stop*"))
+
+
+def test_processes_survive_a_cell_that_kills_its_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nmrgcl.run.backends.attempt", deadly)
+    found = run_cells([quick(), POISON, NOWHERE], tmp_path, backend="processes", jobs=2, device="cpu")
+    assert found == Summary(done=(quick().key,), failed=(NOWHERE.key,), lost=(POISON.key,))
+    assert "a worker died" in capsys.readouterr().err
+    here = execute(quick(), Results(tmp_path / "inline"), device=CPU)
+    there = Results(tmp_path).get(quick().key)
+    assert there is not None
+    assert (there.scores, there.training) == (here.scores, here.training)
+
+
+def test_an_unknown_backend_and_a_file_in_the_way_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="inline"):
+        run_cells([quick()], tmp_path, backend="inlined")  # type: ignore[arg-type]
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingError, match="is a file"):
+        run_cells([quick()], tmp_path / "file")

@@ -1,0 +1,225 @@
+"""Results as files: what is written is read back, and what is not what was written is refused by name."""
+
+import gzip
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.run.pack import merge, read_pack, write_pack
+from nmrgcl.run.result import DamagedError, Result, parse_result
+from nmrgcl.run.results import Results
+from nmrgcl.run.table import as_text, tabulate
+from tests.run.cells import quick, result_of
+
+RUN = quick()
+DONE = result_of(RUN, 50.0, 75.0)
+FAILED = replace(DONE, status="failed", scores={}, error={"type": "DataError", "message": "no such folder"})
+
+
+def signed(result: Result, **changed: object) -> str:
+    """The file of a result with some values changed and a checksum that fits them."""
+    values = result.to_dict() | changed
+    del values["checksum"]
+    checksum = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    return json.dumps(values | {"checksum": checksum})
+
+
+def test_a_result_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    results = Results(tmp_path / "new")
+    assert results.keys() == []
+    assert results.get(RUN.key) is None
+    results.put(DONE)
+    assert results.get(RUN.key) == DONE
+    assert results.all() == ([DONE], [])
+    assert DONE.run == RUN
+    assert [p.name for p in (tmp_path / "new").iterdir()] == [f"{RUN.key}.json"]
+
+
+def test_a_failed_cell_is_kept_until_it_is_finished(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.put(FAILED)
+    assert results.failed() == [FAILED]
+    assert results.get(RUN.key) is None
+    assert results.find(RUN.key[:6]) == FAILED
+    results.put(DONE)
+    assert results.failed() == []
+    assert results.find(RUN.key[:6]) == DONE
+    with pytest.raises(SettingError, match="no cell"):
+        results.find("x")
+
+
+def test_what_a_killed_process_left_goes_with_the_next_writing(tmp_path: Path) -> None:
+    (tmp_path / f".{RUN.key}.json.abc").write_text("{")
+    Results(tmp_path).put(DONE)
+    assert [p.name for p in tmp_path.iterdir()] == [f"{RUN.key}.json"]
+
+
+def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.put(DONE)
+    path = results.path(RUN.key)
+    whole = path.read_bytes()
+    for position in range(0, len(whole) - 1, 7):  # the last byte ends the line
+        for damaged in (whole[:position], whole[:position] + bytes([whole[position] ^ 4]) + whole[position + 1 :]):
+            path.write_bytes(damaged)
+            with pytest.raises(DataError) as caught:
+                results.get(RUN.key)
+            assert str(path) in str(caught.value)
+            assert str(caught.value).isprintable()
+    assert results.all()[0] == []
+    assert len(results.all()[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({"key": "0" * 32}, "key"),
+        ({"run": quick(seed=1).to_dict()}, "key"),
+        ({"scores": {"folds": [], "mean": 0.0}}, "percentages"),
+        ({"scores": {"folds": [101.0], "mean": 101.0}}, "percentages"),
+        ({"scores": {"folds": [50.0], "mean": 51.0}}, "mean"),
+        ({"scores": {"folds": ["50"], "mean": 50.0}}, "percentages"),
+        ({"scores": None}, "scores"),
+        ({"chosen": []}, "chosen"),
+        ({"status": "failed"}, "status"),
+        ({"format": "other"}, "not a result"),
+        ({"version": "1"}, "not a result"),
+        ({"more": 1}, "damaged"),
+    ],
+)
+def test_a_checksum_alone_is_not_believed(changed: dict[str, object], word: str) -> None:
+    with pytest.raises(DamagedError, match=word) as caught:
+        parse_result(signed(DONE, **changed), "file")
+    assert str(caught.value).startswith("file: damaged")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", "{}", "[" * 100_000, '{"format": NaN}', "\udcff", '{"version": 1e999}']
+)
+def test_no_text_at_all_does_more_than_being_refused(text: str) -> None:
+    with pytest.raises(DamagedError):
+        parse_result(text.encode("utf-8", "surrogateescape"), "file")
+
+
+def test_a_newer_version_is_no_damage(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.path(RUN.key).write_text(signed(DONE, version=2))
+    for read in (results.get, results.finished):
+        with pytest.raises(DataError, match="newer version.*upgrade") as caught:
+            read(RUN.key)
+        assert not isinstance(caught.value, DamagedError)
+
+
+def test_a_result_under_the_name_of_another_is_refused(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.path(quick(seed=1).key).write_text(DONE.to_json())
+    with pytest.raises(DamagedError, match="another cell"):
+        results.get(quick(seed=1).key)
+    with pytest.raises(SettingError, match="not the key"):
+        results.get("../secrets")
+
+
+def test_settings_that_a_later_version_added_do_not_disown_a_result() -> None:
+    cell = RUN.to_dict()
+    del cell["settings"]["train"]["deterministic"]
+    from nmrgcl.run.cell import content_key
+
+    older = replace(DONE, key=content_key(cell), cell=cell)
+    read = parse_result(older.to_json(), "file")
+    assert read == older
+    assert read.run == RUN
+
+
+def test_a_pack_brings_all_results_home(tmp_path: Path) -> None:
+    there = Results(tmp_path / "there")
+    for seed in range(5):
+        there.put(result_of(quick(seed=seed), 50.0, 60.0 + seed))
+    pack = tmp_path / "all.nmrgcl-results"
+    assert write_pack(pack, there.all()[0]) == 5
+    before = pack.read_bytes()
+    write_pack(pack, reversed(there.all()[0]))
+    assert pack.read_bytes() == before
+    here = Results(tmp_path / "here")
+    here.put(result_of(quick(seed=0), 50.0, 60.0))
+    merged = merge(here, [pack, tmp_path / "there"])
+    assert (len(merged.added), len(merged.same), merged.conflicts, merged.problems) == (4, 6, [], [])
+    assert here.all() == there.all()
+
+
+def test_a_conflict_keeps_what_is_there(tmp_path: Path) -> None:
+    here, there = Results(tmp_path / "here"), Results(tmp_path / "there")
+    here.put(DONE)
+    there.put(result_of(RUN, 50.0, 76.0))
+    there.put(result_of(quick(seed=1), 1.0))
+    (tmp_path / "there" / f"{quick(seed=2).key}.json").write_text("{}")
+    merged = merge(here, [tmp_path / "there"])
+    assert (merged.added, merged.conflicts) == ([quick(seed=1).key], [RUN.key])
+    assert len(merged.problems) == 1
+    assert here.get(RUN.key) == DONE
+
+
+def test_a_damaged_pack_adds_nothing(tmp_path: Path) -> None:
+    pack, here = tmp_path / "all.nmrgcl-results", Results(tmp_path / "here")
+    write_pack(pack, [result_of(quick(seed=seed), 50.0) for seed in range(3)])
+    whole = pack.read_bytes()
+    for position in range(0, len(whole), 41):
+        flipped = bytearray(whole)
+        flipped[position] ^= 16
+        for damaged in (whole[:position], bytes(flipped)):
+            if 4 <= position < 10 and damaged == flipped:
+                continue  # gzip's date and system, which mean nothing here
+            pack.write_bytes(damaged)
+            with pytest.raises(DataError, match=re.escape(str(pack))) as caught:
+                merge(here, [pack])
+            assert str(caught.value).isprintable()
+    assert here.keys() == []
+
+
+def lines_of(*results: Result, count: int | None = None, **head: object) -> bytes:
+    first = {"format": "nmrgcl-results", "version": 1, "results": len(results) if count is None else count} | head
+    return gzip.compress("".join(f"{line}\n" for line in [json.dumps(first), *(r.to_json() for r in results)]).encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (lines_of(DONE, count=2), "line 3: cut short"),
+        (lines_of(DONE, count=0), "line 2: more than"),
+        (lines_of(DONE, DONE), "line 3"),
+        (lines_of(FAILED), "line 2: not a finished"),
+        (lines_of(DONE, version=2), "newer version"),
+        (lines_of(DONE, format="other"), "line 1"),
+        (lines_of(DONE, results="1"), "line 1"),
+        (gzip.compress(b"0" * 2**26), "line 1"),
+        (gzip.compress(lines_of(DONE)), "line 1"),
+        (b"PK", "not a pack"),
+        (b"", "line 1"),
+    ],
+)
+def test_what_is_no_pack_is_refused_with_its_line(content: bytes, word: str, tmp_path: Path) -> None:
+    (tmp_path / "pack").write_bytes(content)
+    with pytest.raises(DataError, match=word) as caught:
+        read_pack(tmp_path / "pack")
+    assert str(caught.value).isprintable()
+
+
+def test_a_table_has_means_over_seeds() -> None:
+    made = [result_of(quick(seed=seed), score) for seed, score in enumerate([60.0, 70.0, 80.0])]
+    made.append(result_of(quick("MUTAG"), 90.0))
+    made.append(result_of(quick(method="graphcl"), 10.0))
+    entries = tabulate(made)
+    assert [(e.method, e.dataset, e.mean, e.std, e.n) for e in entries] == [
+        ("nmrgcl", "motifs", 70.0, 10.0, 3),
+        ("nmrgcl", "MUTAG", 90.0, 0.0, 1),
+        ("graphcl", "motifs", 10.0, 0.0, 1),
+    ]
+    assert as_text(entries).splitlines() == [
+        "         motifs             MUTAG",
+        "nmrgcl   70.00 ± 10.00 (3)  90.00 ± 0.00 (1)",
+        "graphcl  10.00 ± 0.00 (1)   –",
+    ]
