@@ -103,7 +103,7 @@ def _run_epoch(
     memory: Memory | None,
 ) -> float:
     """Mean loss of the steps, from the batch on at which ``state`` stands."""
-    guard = _Guard(method, optimiser, graphs.device)
+    guard = Guard(method, optimiser, graphs.device)
     parts = list(batches(graphs.num_graphs, options.batch_size))
     state.enter_epoch(graphs.device)
     for position in range(state.position, len(parts)):
@@ -121,7 +121,7 @@ def _run_epoch(
     return state.mean_loss
 
 
-class _Guard:
+class Guard:
     """Optimiser steps that stop for good, on the device itself, at the first loss or gradient that is not finite.
 
     The host need not wait for the answer: it is asked for only now and then.
@@ -133,6 +133,7 @@ class _Guard:
         self.first_bad = torch.full((), -1.0, device=device)
 
     def step(self, loss: Tensor, position: int) -> None:
+        """Step, unless this or an earlier batch of the epoch was bad; ``position`` is the batch's."""
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         # The largest entry, because a sum of squares overflows for gradients that are finite.
         largest = torch.nn.utils.get_total_norm(gradients, float("inf"))
@@ -142,6 +143,7 @@ class _Guard:
         self.optimiser.step()
 
     def check(self, epoch: int, parts: list[Tensor], options: TrainSettings) -> None:
+        """Wait for the device, and raise if a batch was bad."""
         position = int(self.first_bad)
         if position < 0:
             return

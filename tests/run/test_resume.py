@@ -6,7 +6,7 @@ import random
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -145,7 +145,7 @@ def test_a_number_that_is_not_finite_stops_before_the_step(
 ) -> None:
     class Poisoned(NMRGCL):
         seen = 0
-        before: list[tuple[torch.Tensor, torch.Tensor]] = []
+        before: ClassVar[list[tuple[torch.Tensor, torch.Tensor]]] = []
 
         def losses(self, graphs: Any) -> Iterator[Any]:
             Poisoned.seen += 1
