@@ -23,7 +23,7 @@ def verify_checksums(folder: Path, required: tuple[str, ...]) -> None:
     listed: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         digest, separator, name = line.partition("  ")
-        if not separator or len(digest) != 64 or Path(name).name != name:
+        if not separator or len(digest) != 64 or Path(name).name != name or not name.isprintable():
             raise ModelError(f"{folder / NAME}, line {number}: not a checksum; copy the model folder again")
         listed[name] = digest
     for name in required:

@@ -2,8 +2,6 @@
 
 import os
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from nmrgcl.data.formats.arrays import read_arrays
 from nmrgcl.errors import DataError, SettingError
 
 
@@ -56,15 +55,7 @@ def write_embeddings(embeddings: Embeddings, out: Path) -> None:
 
 def read_embeddings(path: Path) -> Embeddings:
     """``z`` and, where present, ``y`` and ``id`` from an ``.npz`` of any system; nothing in it is executed."""
-    try:
-        # NumPy leaves a file open that it fails to read, so it is opened here.
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in ("z", "y", "id") if name in file}
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        reason = " ".join(str(error).split())[:120]
-        raise DataError(f"{path}: not an .npz of plain arrays ({reason}); save z and y with numpy.savez") from None
+    arrays = read_arrays(path, str(path), lambda name: name in ("z", "y", "id"))
     z, y = arrays.get("z"), arrays.get("y")
     if z is None or z.ndim != 2 or z.dtype.kind not in "fiu":
         raise DataError(f"{path}: needs an array z with one row of numbers a graph; save it with numpy.savez(z=…, y=…)")

@@ -13,7 +13,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 from nmrgcl.data.formats import pickles
-from nmrgcl.data.formats.pickles import read_pickle
+from nmrgcl.data.formats.pickles import interpret_pickle
 from nmrgcl.errors import DataError
 from tests.fuzz.targets.planetoid import old_array, old_graph, old_matrix, old_text
 
@@ -24,7 +24,7 @@ RECONSTRUCT = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85
 
 
 def read(data: bytes) -> Any:
-    return read_pickle(io.BytesIO(data), "f")
+    return interpret_pickle(io.BytesIO(data), "f")
 
 
 def old(body: bytes) -> bytes:

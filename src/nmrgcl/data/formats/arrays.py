@@ -99,7 +99,7 @@ def real_numbers(array: np.ndarray, place: str) -> np.ndarray:
     """The array as float32, all of it finite."""
     if array.dtype.kind not in "biuf":
         raise DataError(f"{place}: holds text, not numbers; {_REMEDY}")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         values = array.astype(np.float32)
     finite = np.isfinite(values)
     if not finite.all():

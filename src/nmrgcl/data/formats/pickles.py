@@ -58,7 +58,7 @@ class _Refused(Exception):
     """Why a pickle is not read."""
 
 
-def read_pickle(stream: Readable, file: str) -> np.ndarray | csr_array | dict[int | str, Any]:
+def interpret_pickle(stream: Readable, file: str) -> np.ndarray | csr_array | dict[int | str, Any]:
     """The array, float32 matrix or dictionary in a pickle of protocol 2 to 4; ``file`` is what messages call it.
 
     Keys of a dictionary are integers or text; its lists hold integers only. Text of Python 2 is read as Latin-1.
@@ -200,11 +200,11 @@ class _Machine:
     def call(self) -> None:
         arguments, function = self.pop(), self.pop()
         kind = function.kind if isinstance(function, _Name) and isinstance(arguments, tuple) else None
-        if kind == "dictionary" and arguments in ((), (_Name("list"),)):
+        if kind == "dictionary" and _one_of(arguments, (), (_Name("list"),)):
             self.stack.append({})
-        elif kind == "reconstruct" and arguments in ((_Name("array"), (0,), "b"), (_Name("array"), (0,), b"b")):
+        elif kind == "reconstruct" and _one_of(arguments, (_Name("array"), (0,), "b"), (_Name("array"), (0,), b"b")):
             self.stack.append(_Note("array"))
-        elif kind == "dtype" and arguments[1:] == (0, 1) and isinstance(arguments[0], str):
+        elif kind == "dtype" and _one_of(arguments[1:], (0, 1), (False, True)) and isinstance(arguments[0], str):
             self.stack.append(_Note("dtype", arguments[0]))
         else:
             raise _Refused("calls something in a way that no dataset needs")
@@ -220,6 +220,17 @@ class _Machine:
         if not isinstance(target, _Note) or target.state is not None:
             raise _Refused("sets the state of something that has none")
         target.state = _STATES[target.kind](target.code, state)
+
+
+def _one_of(found: Any, *expected: Any) -> bool:
+    """Equal to one of them and of the same types throughout: True is no 1 here."""
+    for value in expected:
+        if type(found) is type(value) and isinstance(value, tuple):
+            if len(found) == len(value) and all(map(_one_of, found, value)):
+                return True
+        elif type(found) is type(value) and found == value:
+            return True
+    return False
 
 
 def _push(value: Any) -> Callable[[_Machine], None]:
@@ -269,7 +280,7 @@ _STEPS: dict[int, Callable[[_Machine], None]] = {
 
 def _array_state(code: str, state: Any) -> tuple[str, tuple[int, ...], bool, str | bytes]:
     """Type, shape, order and bytes of an array that NumPy noted as ``(1, shape, dtype, fortran order, bytes)``."""
-    if not isinstance(state, tuple) or len(state) != 5 or state[0] != 1:
+    if not isinstance(state, tuple) or len(state) != 5 or not _one_of(state[0], 1):
         raise _Refused("holds an array of an unknown kind")
     _, shape, dtype, fortran, data = state
     if not isinstance(dtype, _Note) or dtype.kind != "dtype" or not dtype.state:
@@ -285,7 +296,7 @@ def _array_state(code: str, state: Any) -> tuple[str, tuple[int, ...], bool, str
 
 def _dtype_state(code: str, state: Any) -> str:
     """The byte order in front of the code."""
-    if not isinstance(state, tuple) or state[:1] + state[2:] != (3, None, None, None, -1, -1, 0):
+    if not isinstance(state, tuple) or not _one_of(state[:1] + state[2:], (3, None, None, None, -1, -1, 0)):
         raise _Refused("holds an array of an unknown type")
     if code not in _CODES or state[1] not in (("|",) if code[1:] == "1" else ("<", ">")):
         raise _Refused("holds an array of other than booleans, integers or floats")

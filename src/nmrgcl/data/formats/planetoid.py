@@ -16,7 +16,7 @@ from nmrgcl.data.assemble import Listing, assemble
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.files.archive import Readable, members
 from nmrgcl.data.formats.arrays import check_range, feature_rows, real_numbers
-from nmrgcl.data.formats.pickles import read_pickle
+from nmrgcl.data.formats.pickles import interpret_pickle
 from nmrgcl.data.formats.table import read_table
 from nmrgcl.errors import DataError
 
@@ -95,7 +95,7 @@ def _read_parts(files: Iterable[tuple[str, Readable]], source: str, name: str) -
         if kind == _INDEX:
             parts[kind] = read_table(stream, file, integers=True, columns=1)
         else:
-            parts[kind] = read_pickle(stream, file)
+            parts[kind] = interpret_pickle(stream, file)
     for file, kind in names.items():
         if kind not in parts:
             raise DataError(f"{source}: holds no {file}; {_REMEDY}")
