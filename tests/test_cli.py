@@ -198,7 +198,9 @@ def test_help_does_not_load_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-COMMANDS = ["pretrain", "evaluate", "embed", "report", "compare", "methods", "doctor", "datasets list", "datasets info"]
+COMMANDS = ["pretrain", "evaluate", "embed", "report", "compare", "methods", "doctor", "sweep"]
+COMMANDS += [f"datasets {name}" for name in ("list", "info", "fetch", "verify", "import", "export")]
+COMMANDS += [f"results {name}" for name in ("list", "show", "pack", "unpack", "merge")]
 
 
 @pytest.mark.parametrize("command", [[], *(c.split() for c in COMMANDS)])

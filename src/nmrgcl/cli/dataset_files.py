@@ -12,7 +12,11 @@ from nmrgcl.errors import DataError, SettingError
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)]
 
 
-def fetch(names: Names = None, quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False) -> None:
+def fetch(
+    names: Names = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Bring datasets into the cache: download what is not at hand, read it, verify it, keep it as a store.
 
     Without names: all of the catalog. A download that broke off is continued.
@@ -29,19 +33,25 @@ def fetch(names: Names = None, quiet: Annotated[bool, typer.Option("--quiet", he
     for name in wanted:
         if known(name) is None and name.lower() != "motifs":
             load(name)  # says what is wrong with it
-    failed = 0
+    rows: list[dict[str, Any]] = []
     for name in wanted:
         try:
             with downloads(quiet=quiet) as progress:
                 dataset = load(name, progress=progress)
             graphs, nodes, edges = dataset.counts
-            print(f"{dataset.name}: {graphs} graphs, {nodes} nodes, {edges // 2} edges, from {dataset.source}")
+            rows.append({"name": dataset.name, "graphs": graphs, "nodes": nodes, "edges": edges // 2})
+            rows[-1] |= {"source": dataset.source, "error": None}
+            told = f"{dataset.name}: {graphs} graphs, {nodes} nodes, {edges // 2} edges, from {dataset.source}"
         except DataError as error:
             if len(wanted) == 1:
                 raise
-            failed += 1
-            print(f"{name}: {error}")
-    if failed:
+            rows.append({"name": name, "error": str(error)})
+            told = f"{name}: {error}"
+        if not as_json:
+            print(told)
+    if as_json:
+        print(json.dumps({"datasets": rows}))
+    if failed := sum(row["error"] is not None for row in rows):
         raise DataError(f"{failed} of {len(wanted)} datasets could not be fetched; see above")
 
 
@@ -138,6 +148,7 @@ def import_dataset(
 def export_dataset(
     data: Data,
     out: Annotated[Path, typer.Option(help="The file to write, ending in .jsonl.", show_default=False)],
+    as_json: AsJson = False,
 ) -> None:
     """Write a dataset as JSON lines, one graph a line, which ``import`` reads back.
 
@@ -152,7 +163,8 @@ def export_dataset(
         raise SettingError(f"{out}: the ending must be .jsonl")
     dataset = load(data)
     write_jsonl(dataset, out)
-    print(f"{out}: {dataset.counts[0]} graphs")
+    graphs = dataset.counts[0]
+    print(json.dumps({"out": str(out), "graphs": graphs}) if as_json else f"{out}: {graphs} graphs")
 
 
 def _print_comparison(row: dict[str, Any]) -> None:

@@ -13,9 +13,9 @@ from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import SettingError
 from nmrgcl.report.collect import Facts, collect
-from nmrgcl.report.environment import commands, hardware, versions
 from nmrgcl.report.pictures import examples, plots
-from nmrgcl.run import Scores, find_models
+from nmrgcl.report.repeat import commands
+from nmrgcl.run import Scores, find_models, hardware, versions
 from nmrgcl.settings.check import flatten
 
 

@@ -6,6 +6,7 @@ from nmrgcl.run.estimate import estimate_cost
 from nmrgcl.run.export import Embeddings, read_embeddings, write_embeddings
 from nmrgcl.run.judge import Judgement, Scores, evaluate_embeddings, evaluate_run, find_models
 from nmrgcl.run.kept import EVALUATION, keep_judgement, read_splits
+from nmrgcl.run.machine import hardware, versions
 from nmrgcl.run.memory import Cadence
 from nmrgcl.run.pretrain import Progress, pretrain_seeds
 
@@ -23,9 +24,11 @@ __all__ = [
     "evaluate_embeddings",
     "evaluate_run",
     "find_models",
+    "hardware",
     "keep_judgement",
     "pretrain_seeds",
     "read_embeddings",
     "read_splits",
+    "versions",
     "write_embeddings",
 ]
