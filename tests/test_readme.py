@@ -28,3 +28,11 @@ def test_speed_is_that_of_the_benchmark_file() -> None:
         cells = [f"{row['seconds'][k]:.3f} s ({row['ratio to floor'][k]:.2f}×)" for k in row["seconds"] if k != "floor"]
         expected = f"| {row['dataset']} | {row['seconds']['floor']:.3f} s | {' | '.join(cells)} |"
         assert expected in README
+
+
+def test_the_figures_of_reliability_are_those_of_the_last_run() -> None:
+    rows = json.loads((ROOT / "benchmarks" / "results" / "faults.json").read_text())
+    text = (ROOT / "docs" / "reliability.md").read_text()
+    for row in rows.values():
+        if "promise" in row:
+            assert f"| {row['promise']} | {row['tried']:,} | {row['survived']:,} | {row['seconds']:.1f} |" in text

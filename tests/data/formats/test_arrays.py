@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nmrgcl.data.formats import arrays
-from nmrgcl.data.formats.arrays import MAX_COLUMNS, compressed_rows, feature_rows, read_arrays
+from nmrgcl.data.formats.arrays import read_arrays
 from nmrgcl.errors import DataError
 
 
@@ -177,19 +177,3 @@ def test_a_member_that_declares_less_than_it_holds_is_refused() -> None:
     at = data.index(b"PK\x01\x02") + 24
     data[at : at + 4] = struct.pack("<I", 128 + 80)
     assert "f.npz, x: cannot be read (Bad CRC-32" in message(bytes(data))
-
-
-def test_features_have_columns_within_reason() -> None:
-    one, none = np.ones(1), np.zeros(1, int)
-    with pytest.raises(DataError, match=f"f: {MAX_COLUMNS + 1} columns of features"):
-        feature_rows(compressed_rows(one, none, np.array([0, 1]), (1, MAX_COLUMNS + 1), "f, "), "f")
-    with pytest.raises(DataError, match="f: inf at"):
-        feature_rows(compressed_rows(np.full(2, 3e38), np.zeros(2, int), np.array([0, 2]), (1, 1), "f, "), "f")
-    with pytest.raises(DataError, match="f, shape: -1 by 3"):
-        compressed_rows(one, none, np.array([], int), (-1, 3), "f, ")
-    with pytest.raises(DataError, match=r"f, data: has shape \(1, 1\)"):
-        compressed_rows(one[None], none, np.array([0, 1]), (1, 1), "f, ")
-    with pytest.raises(DataError, match="f, indices: holds float64, not integers"):
-        compressed_rows(one, one, np.array([0, 1]), (1, 1), "f, ")
-    with pytest.raises(DataError, match="f, indices: holds 9223372036854775808"):
-        compressed_rows(one, np.array([1 << 63], np.uint64), np.array([0, 1]), (1, 1), "f, ")

@@ -201,7 +201,7 @@ def test_files_that_cannot_be_read_are_said_in_a_line(tmp_path: Path, monkeypatc
     }.items():
         with pytest.raises(DataError, match=expected):
             read_jsonl(tmp_path / name)
-    monkeypatch.setattr(text, "_ALWAYS_ALLOWED", 1000)
+    monkeypatch.setattr(text, "ALWAYS_ALLOWED", 1000)
     with pytest.raises(DataError, match="unpacks to more than"):
         read_jsonl(tmp_path / "bomb.gz")
     monkeypatch.setattr(text, "MAX_LINE", 10)

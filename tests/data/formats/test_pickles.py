@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from nmrgcl.data.formats import pickles
+from nmrgcl.data.formats import pickle_machine, pickles
 from nmrgcl.data.formats.pickles import interpret_pickle
 from nmrgcl.errors import DataError
 from tests.fuzz.targets.planetoid import old_array, old_graph, old_matrix, old_text
@@ -146,7 +146,7 @@ def test_what_a_dataset_does_not_need_is_refused(body: bytes, expected: str) -> 
     assert expected in message(old(body))
 
 
-@pytest.mark.parametrize("code", sorted(set(range(256)) - set(pickles._STEPS) - {ord(".")}))
+@pytest.mark.parametrize("code", sorted(set(range(256)) - set(pickle_machine._STEPS) - {ord(".")}))
 def test_every_other_operation_is_refused(code: int) -> None:
     # Among them INST and OBJ, which call; EXT1 to EXT4; PERSID and BINPERSID; BYTEARRAY8 and the buffers outside.
     data = old(b"}(" + bytes([code]) + b"1\nos\nsystem\n")
@@ -154,8 +154,8 @@ def test_every_other_operation_is_refused(code: int) -> None:
 
 
 def test_the_operations_that_are_known_are_few_and_call_nothing() -> None:
-    names = {op.code for op in pickletools.opcodes if ord(op.code) in pickles._STEPS}
-    assert names == {chr(code) for code in pickles._STEPS}
+    names = {op.code for op in pickletools.opcodes if ord(op.code) in pickle_machine._STEPS}
+    assert names == {chr(code) for code in pickle_machine._STEPS}
     assert not names & set("ioPQ\x82\x83\x84\x92\x96\x97\x98")
 
 
@@ -193,7 +193,7 @@ def test_nested_repetitions_cannot_be_built() -> None:
 def test_deep_nesting_and_long_programs_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no array" in message(old(b")" + b"\x85" * 300_000))
     assert "ends in the middle" in message(b"\x80\x02" + b"(" * 300_000)
-    monkeypatch.setattr(pickles, "MAX_OPERATIONS", 1000)
+    monkeypatch.setattr(pickle_machine, "MAX_OPERATIONS", 1000)
     assert "takes more than 1000 operations" in message(old(b"}" + b"\x94" * 2000))
     monkeypatch.setattr(pickles, "MAX_PICKLE", 1 << 20)
     assert "has more than 1 MiB" in message(b"\x80\x02" + bytes(1 << 20))

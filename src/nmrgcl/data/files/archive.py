@@ -25,10 +25,12 @@ MAX_BYTES = 4 << 30
 MAX_RATIO = 500
 """COLLAB packs 128 to 1; a bomb of zeros packs 1,000 (deflate) to 7,000 (xz) to 1."""
 
+ALWAYS_ALLOWED = 64 << 20
+"""Unpacked bytes that any file may hold, however well it packs: a column of ones packs 900 to 1."""
+
 MAX_TAR_HEADERS = 1 << 20
 """Bytes of long names and the like in a whole tar, besides one plain header a member."""
 
-_ALWAYS_ALLOWED = 64 << 20
 _CHUNK = 1 << 16
 
 
@@ -173,7 +175,7 @@ def _check_end(rest: IO[bytes]) -> None:
 
 
 def _limit(path: Path) -> int:
-    return min(MAX_BYTES, max(_ALWAYS_ALLOWED, MAX_RATIO * path.stat().st_size))
+    return min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_RATIO * path.stat().st_size))
 
 
 def _base(name: str) -> str:

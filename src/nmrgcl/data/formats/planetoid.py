@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, vstack
 from nmrgcl.data.assemble import Listing, assemble
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.files.archive import Readable, members
-from nmrgcl.data.formats.arrays import check_range, feature_rows, real_numbers
+from nmrgcl.data.formats.matrices import check_range, feature_rows, real_numbers
 from nmrgcl.data.formats.pickles import interpret_pickle
 from nmrgcl.data.formats.table import read_table
 from nmrgcl.errors import DataError

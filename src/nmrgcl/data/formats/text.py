@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from nmrgcl.data.files.archive import MAX_BYTES, MAX_RATIO, Readable
+from nmrgcl.data.files.archive import ALWAYS_ALLOWED, MAX_BYTES, MAX_RATIO, Readable
 from nmrgcl.errors import DataError
 
 CHUNK = 1 << 16
 """Small, so that what is made of a block is gone before Python's garbage collector looks at it: twice as fast."""
 
 MAX_LINE = 256 << 20
-_ALWAYS_ALLOWED = 64 << 20
 _MARK = b"\xef\xbb\xbf"  # some editors put it in front of UTF-8
 _LAYOUT = b" \t\r"
 
@@ -36,7 +35,7 @@ def open_text(path: Path) -> Iterator[Readable]:
     with stream:
         packed = stream.read(2) == b"\x1f\x8b"
         stream.seek(0)
-        limit = min(MAX_BYTES, max(_ALWAYS_ALLOWED, MAX_RATIO * path.stat().st_size))
+        limit = min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_RATIO * path.stat().st_size))
         yield _Unpacked(cast(IO[bytes], gzip.GzipFile(fileobj=stream)), path, limit) if packed else stream
 
 
