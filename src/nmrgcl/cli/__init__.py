@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from nmrgcl.cli.bench import app as bench
 from nmrgcl.cli.compare import compare
 from nmrgcl.cli.datasets import app as datasets
 from nmrgcl.cli.doctor import doctor
@@ -34,6 +35,7 @@ app.command()(methods)
 app.command()(doctor)
 app.add_typer(datasets, name="datasets")
 app.add_typer(results, name="results")
+app.add_typer(bench, name="bench")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,24 @@
+"""Which graphs a benchmark runs on."""
+
+from collections.abc import Sequence
+
+import torch
+
+from nmrgcl.data import apply_features, choose_features, load
+from nmrgcl.data.catalog import find
+from nmrgcl.data.locate import locate
+from nmrgcl.graphs import Graphs
+
+USUAL = ("MUTAG", "NCI1", "PROTEINS", "IMDB-BINARY")
+
+
+def at_hand(names: Sequence[str] = USUAL) -> list[str]:
+    """Those of the ``names`` whose files need no download."""
+    entries = ((name, find(name)) for name in names)
+    return [name for name, entry in entries if entry is not None and locate(entry) is not None]
+
+
+def load_graphs(name: str, device: torch.device) -> Graphs:
+    """A dataset with the features that a run would choose for it."""
+    dataset = load(name)
+    return apply_features(dataset, choose_features(dataset)).to(device)

@@ -1,0 +1,69 @@
+"""One pre-training epoch against its floor and against PyG.
+
+The floor: two forward passes of the same encoder and head, loss, backward and Adam on batches that were collated
+beforehand and are not augmented. What an epoch costs above it is batches, views and masks.
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from nmrgcl.bench import geometric
+from nmrgcl.bench.graphs_at_hand import at_hand, load_graphs
+from nmrgcl.bench.table import Row
+from nmrgcl.bench.timing import Measure, in_turn, row, stopwatch
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import build_method
+from nmrgcl.settings import Settings, resolve
+from nmrgcl.train import batches, pretrain
+
+VIEWS = {"three views": 3, "four views": 4}
+"""OneOf(DropNodes, DropEdges, DropFeatures), and with Subgraph."""
+
+
+def step_rows(names: Sequence[str] = (), *, device: torch.device, repeats: int = 7) -> list[Row]:
+    """Rows for each dataset; without ``names`` for the usual ones that are at hand."""
+    rows = []
+    for name in names or at_hand() or ["MUTAG"]:
+        costs = in_turn(epoch_measures(load_graphs(name, device)), repeats)
+        rows.append(row(f"{name}: floor", "s an epoch", costs["floor"]))
+        for views in VIEWS:
+            rows.append(row(f"{name}: {views}, to floor", "s an epoch", costs[views], costs["floor"]))
+            rows.append(row(f"{name}: {views}, to PyG", "s an epoch", costs[views], costs.get(f"PyG, {views}")))
+    return rows
+
+
+def epoch_measures(graphs: Graphs) -> dict[str, Measure]:
+    """Seconds of an epoch: the floor, ours with each set of views, and PyG's with none and with each, if installed."""
+    settings = resolve("graphcl", assignments=["epochs=1000000"])
+    measures = {"floor": _floor(graphs, settings)}
+    for views, choices in VIEWS.items():
+        chosen = settings.to_dict()["views"]["first"][:choices]
+        measures[views] = _ours(graphs, settings.updated({"views.first": chosen, "views.second": chosen}))
+    if geometric.installed():
+        measures["PyG without views"] = geometric.epochs(graphs, settings, choices=0)
+        for views, choices in VIEWS.items():
+            measures[f"PyG, {views}"] = geometric.epochs(graphs, settings, choices=choices)
+    return measures
+
+
+def _ours(graphs: Graphs, settings: Settings) -> Measure:
+    method = build_method(settings, graphs.num_features).to(graphs.device)
+    epochs = pretrain(method, graphs, settings.train)
+    return stopwatch(lambda: next(epochs), graphs.device)
+
+
+def _floor(graphs: Graphs, settings: Settings) -> Measure:
+    plain = settings.updated({"views.first": [], "views.second": []})
+    method = build_method(plain, graphs.num_features).to(graphs.device).train()
+    optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
+    collated = [graphs.take(part) for part in batches(graphs.num_graphs, settings.train.batch_size)]
+
+    def epoch() -> None:
+        for batch in collated:
+            for loss in method.losses(batch):
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+
+    return stopwatch(epoch, graphs.device)

@@ -1,0 +1,165 @@
+"""``nmrgcl bench``: its tables say what they claim to say; how fast things are is not tested."""
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nmrgcl.bench import geometric
+from nmrgcl.bench.loss import loss_rows, plain_infonce
+from nmrgcl.bench.memory import peak_bytes
+from nmrgcl.bench.molecules import molecules
+from nmrgcl.bench.step import step_rows
+from nmrgcl.bench.table import Row, to_text
+from nmrgcl.bench.timing import in_turn, row
+from nmrgcl.cli import main
+from nmrgcl.contrast import infonce
+from nmrgcl.data.conversions import from_pyg, to_pyg
+from tests.examples import edge_set
+
+CPU = torch.device("cpu")
+COMMANDS = {
+    "step": ["--data", "MUTAG", "--device", "cpu"],
+    "views": ["--data", "MUTAG", "--device", "cpu"],
+    "loss": ["--pairs", "8", "--pairs", "100", "--units", "4", "--device", "cpu"],
+    "store": ["--graphs", "2000"],
+    "svm": ["--rows", "120"],
+}
+WITHOUT_PEER = {"MUTAG: floor", "2,000 graphs: open", "2,000 graphs: on disk"}
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["nmrgcl", "bench", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    assert stopped.value.code == code
+    output = capsys.readouterr()
+    return output.out, output.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_row_has_a_positive_value_and_the_ratio_of_its_peer(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = run(capsys, command, *COMMANDS[command], "--repeats", "1", "--json")
+    found: dict[str, Any] = json.loads(out)
+    assert set(found) == {"rows", "machine"}
+    assert {"processor", "cores", "device", "threads", "versions"} <= set(found["machine"])
+    assert {"torch", "scikit-learn", "torch-geometric"} <= set(found["machine"]["versions"])
+    assert found["rows"]
+    for entry in found["rows"]:
+        assert set(entry) == {"name", "value", "unit", "peer", "ratio", "spread"}
+        assert entry["value"] > 0
+        assert entry["spread"] == 0  # of one measurement
+        if entry["name"] in WITHOUT_PEER or entry["peer"] is None:
+            assert (entry["peer"], entry["ratio"]) == (None, None)
+            assert entry["name"] in WITHOUT_PEER
+        else:
+            assert entry["ratio"] == pytest.approx(entry["peer"] / entry["value"])
+    assert err == ""
+    assert torch.get_num_threads() == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_benchmark_explains_itself_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, command, "--help")
+    assert f"nmrgcl bench {command}" in out
+    assert "--json" in out
+
+
+def test_a_table_shows_every_column(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "loss", "--pairs", "16", "--device", "cpu", "--repeats", "2")
+    head, *lines = out.splitlines()
+    assert head.split() == ["name", "value", "unit", "peer", "ratio", "spread"]
+    assert len(lines) == 2
+    empty = to_text([Row("a", 2.0, "s", 0.5)]).splitlines()[1].split()
+    assert empty == ["a", "2", "s", "0.5"]
+
+
+def test_the_median_of_repeats_taken_in_turn_after_a_warm_up() -> None:
+    order: list[str] = []
+    costs = {"a": iter([9.0, 1.0, 5.0, 2.0]), "b": iter([9.0, 6.0, 4.0, 8.0])}
+
+    def measure(name: str) -> float:
+        order.append(name)
+        return next(costs[name])
+
+    found = in_turn({"a": lambda: measure("a"), "b": lambda: measure("b")}, 3)
+    assert order == ["a", "b"] * 4
+    line = row("x", "ms", found["a"], found["b"], scale=1e3)
+    assert (line.value, line.peer, line.spread, line.ratio) == (2000, 6000, 4000, 3)
+
+
+def test_without_pyg_its_column_is_empty_and_a_note_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(geometric, "installed", lambda: False)
+    rows = step_rows(["MUTAG"], device=CPU, repeats=1)
+    assert {r.name: r.peer is None for r in rows if "PyG" in r.name} == {
+        "MUTAG: three views, to PyG": True,
+        "MUTAG: four views, to PyG": True,
+    }
+    out, err = run(capsys, "views", "--data", "MUTAG", "--device", "cpu", "--repeats", "1", "--json")
+    assert all(entry["peer"] is None for entry in json.loads(out)["rows"])
+    assert err == "note: PyG is not installed, so its columns are empty; pip install torch-geometric\n"
+
+
+def test_a_matrix_that_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmrgcl.bench.loss.available_bytes", lambda device: 10**6)
+    rows, notes = loss_rows([8, 512], units=4, device=CPU, repeats=1)
+    assert [r.peer is None for r in rows] == [False, False, True, True]
+    assert notes == ["N = 512: the plain matrix form would not fit in memory"]
+
+
+def test_the_plain_loss_is_the_same_loss() -> None:
+    torch.manual_seed(0)
+    z1, z2 = torch.randn(2, 9, 5, dtype=torch.float64).requires_grad_().unbind()
+    torch.testing.assert_close(plain_infonce(z1, z2), infonce(z1, z2))
+
+
+def test_peak_memory_counts_what_is_held_at_a_time() -> None:
+    def work() -> None:
+        first = torch.ones(1000)  # 4,000 bytes
+        second = first + 1  # 8,000
+        del first
+        second.double()  # 4,000 + 8,000
+
+    assert peak_bytes(work, CPU) == 12_000
+
+
+def test_the_peers_views_are_views_of_each_graph() -> None:
+    """Every graph of the peer's view is an induced, thinned or featureless part of the graph it came from."""
+    torch.manual_seed(0)
+    graphs = molecules(30)
+    data = to_pyg(graphs)
+    for _ in range(5):
+        x, edge_index, batch = geometric.augment(data, 4)
+        assert x.shape[0] == batch.shape[0] < data.num_nodes
+        assert edge_index.shape[1] < graphs.num_edges
+        assert {(b, a) for a, b in edge_index.T.tolist()} == {(a, b) for a, b in edge_index.T.tolist()}
+        assert torch.equal(batch[edge_index[0]], batch[edge_index[1]])
+    seen = geometric.walk(data)
+    counts = torch.bincount(data.batch[seen], minlength=30)
+    assert bool((counts >= 1).all() and (counts <= (0.8 * graphs.node_counts()).ceil()).all())
+
+
+def test_made_up_molecules_are_simple_undirected_graphs() -> None:
+    graphs = molecules(50)
+    assert graphs.symmetric
+    assert len(edge_set(graphs)) == graphs.num_edges
+    assert not bool((graphs.edge_index[0] == graphs.edge_index[1]).any())
+    assert torch.equal(from_pyg(to_pyg(graphs).to_data_list()).edge_index, graphs.edge_index)
+
+
+def test_svm_scores_that_differ_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nmrgcl.bench.svm.by_grid_search", lambda *_: np.zeros(2))
+    out, err = run(capsys, "svm", "--rows", "120", "--repeats", "1", code=2)
+    assert out == ""
+    assert err.startswith("nmrgcl: the SVM scores")
+    assert err.count("\n") == 1
