@@ -4,17 +4,22 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from nmrgcl.augment import VIEWS, OneOf
+from nmrgcl.augment import VIEWS, DropNodes, OneOf
+from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.encode import GIN, pool
 from nmrgcl.errors import NonFiniteError
+from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_method
 from nmrgcl.settings import resolve
-from nmrgcl.train import Guard, pretrain
+from nmrgcl.step import GuardedStep
+from nmrgcl.train import pretrain
+from nmrgcl.training_state import TrainingState
 from tests.examples import random_graphs
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
@@ -111,20 +116,73 @@ def test_a_deterministic_training_that_is_resumed_equals_one_that_was_not(tmp_pa
 
 def test_the_guard_against_numbers_that_are_not_finite_does_not_wait_either() -> None:
     graphs = GRAPHS.to("cuda")
-    method = build_method(resolve("graphcl"), graphs.num_features).to("cuda").train()
-    optimiser = torch.optim.Adam(method.parameters(), fused=True)
-    guard = Guard(method, optimiser, graphs.device)
+    settings = resolve("graphcl")
+    method = build_method(settings, graphs.num_features).to("cuda").train()
+    optimiser = torch.optim.Adam(method.parameters(), fused=True, capturable=True)
+    step = GuardedStep(method, optimiser, TrainingState().to(graphs.device))
+    poison = torch.ones((), device="cuda")
+    honest = method.losses
+    method.losses = lambda batch: (loss * poison for loss in honest(batch))  # type: ignore[method-assign,assignment]
     index = torch.arange(len(GRAPHS))
     before = []
-    for step in range(3):
-        with no_waiting() if step else torch.enable_grad():
-            for loss in method.losses(graphs.take(index)):
-                optimiser.zero_grad()
-                (loss * float("nan") if step == 1 else loss).backward()
-                guard.step(loss, step)
+    for number in range(3):
+        poison.fill_(float("nan") if number == 1 else 1.0)
+        with no_waiting() if number else torch.enable_grad():
+            step(graphs.take(index))
         before.append([p.detach().clone() for p in method.parameters()])
-    # The second step was poisoned: it and all after it leave the weights alone.
+    # The second batch was poisoned: it and all after it leave the weights alone.
     assert all(map(torch.equal, before[0], before[1]))
     assert all(map(torch.equal, before[0], before[2]))
     with pytest.raises(NonFiniteError, match="epoch 1, batch 2"):
-        guard.check(1, [index] * 3, resolve("graphcl").train)
+        step.check([index] * 3, settings.train)
+
+
+def losses(assignments: list[str], **options: Any) -> tuple[list[float], dict[str, torch.Tensor]]:
+    settings = resolve("graphcl", assignments=["epochs=4", "batch_size=8", *assignments])
+    method = build_method(settings, GRAPHS.num_features).to("cuda")
+    found = [epoch.loss for epoch in pretrain(method, GRAPHS.to("cuda"), settings.train, **options)]
+    return found, method.state_dict()
+
+
+def test_recorded_steps_train_as_ordinary_ones_do() -> None:
+    # Slowly: Adam's first steps follow the signs of gradients, also of those that are zero but for rounding.
+    plain = ["lr=1e-5", 'views.first=[{name="Identity"}]', 'views.second=[{name="Identity"}]']
+    ordinary, one = losses([*plain, "capture=false"])
+    recorded, two = losses(plain)
+    assert recorded == pytest.approx(ordinary, rel=1e-4)
+    for key in one:
+        torch.testing.assert_close(one[key], two[key], atol=2e-3, rtol=2e-3)
+
+
+def test_every_replay_draws_new_views() -> None:
+    graphs = GRAPHS.to("cuda")
+    kept: list[torch.Tensor] = []
+    counts = torch.zeros(8, device="cuda")
+
+    def step(batch: Graphs) -> None:
+        counts.copy_(DropNodes(0.5)(batch).node_counts())
+
+    recorded = CapturedStep(graphs, 8, step, [counts])
+    assert not counts.any()
+    for _ in range(20):
+        recorded(torch.tensor([0, 2, 5, 6, 7, 8, 10, 13]))
+        kept.append(counts.clone())
+    assert len({tuple(row.tolist()) for row in kept}) > 10
+    torch.cuda.manual_seed(3)
+    recorded(torch.arange(8))
+    again = counts.clone()
+    torch.cuda.manual_seed(3)
+    recorded(torch.arange(8))
+    assert torch.equal(again, counts)
+
+
+def test_a_batch_that_does_not_fit_is_computed_all_the_same() -> None:
+    nodes = torch.zeros((), device="cuda")
+
+    def step(batch: Graphs) -> None:
+        nodes.copy_(batch.node_counts().sum())
+
+    recorded = CapturedStep(GRAPHS.to("cuda"), 8, step, [nodes])
+    recorded.room = Room(1, 1)
+    recorded(torch.arange(8))
+    assert int(nodes) == 40

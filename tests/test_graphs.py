@@ -3,8 +3,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmrgcl.augment import VIEWS
+from nmrgcl.encode import GIN, pool
 from nmrgcl.errors import DataError
-from nmrgcl.graphs import Graphs
+from nmrgcl.graphs import Graphs, Room
 from tests.examples import edge_set, one_graph, random_graphs, undirected
 
 
@@ -103,3 +105,45 @@ def test_edges_must_stay_inside_one_graph() -> None:
         Graphs.build(torch.tensor([[0], [1]]), torch.tensor([0, 1, 2]))
     with pytest.raises(DataError, match="outside"):
         Graphs.build(torch.tensor([[0], [2]]), torch.tensor([0, 1, 2]))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_padded_batch_is_the_batch_and_nothing_more(masked: bool) -> None:
+    graphs = random_graphs([6, 1, 9, 4, 0, 7, 5], density=0.4, categorical=True)
+    if masked:
+        torch.manual_seed(0)
+        graphs = graphs.keep_nodes(torch.rand(graphs.num_nodes) < 0.7).keep_edges(torch.rand(graphs.num_edges) < 0.7)
+    for index in (torch.tensor([2, 0, 4, 5]), torch.tensor([4]), torch.arange(7)):
+        padded = graphs.take_padded(index, Room(64, 256))
+        assert (padded.num_nodes, padded.num_edges) == (64, 256)
+        assert padded.node_keep is not None
+        assert torch.equal(padded.node_counts(), graphs.take(index).node_counts())
+        one, two = padded.compact(), graphs.take(index).compact()
+        for name in ("x", "edge_index", "row_ptr", "node_ptr", "batch", "pair"):
+            assert torch.equal(getattr(one, name), getattr(two, name)), name
+
+
+def test_views_and_encoders_do_not_see_the_padding() -> None:
+    graphs = random_graphs([6, 1, 9, 4, 3, 7, 5], density=0.4, categorical=True)
+    index = torch.tensor([2, 0, 4, 5])
+    padded = graphs.take_padded(index, Room(64, 256))
+    encoder = GIN(4, layers=2, units=8)
+    expected = pool(encoder(graphs.take(index)), graphs.take(index), "sum")
+    for layer in encoder.layers:
+        layer.norm.running_mean.zero_()  # type: ignore[union-attr,operator]
+    torch.testing.assert_close(pool(encoder(padded), padded, "sum"), expected, atol=1e-5, rtol=1e-5)
+    for view in VIEWS.values():
+        torch.manual_seed(0)
+        seen = view()(padded).compact()
+        assert torch.equal(seen.node_ptr.diff() > 0, graphs.take(index).node_ptr.diff() > 0)
+        assert int(seen.node_ptr[-1]) == seen.num_nodes <= 25
+
+
+def test_room_holds_random_batches_and_depends_on_the_graphs_alone() -> None:
+    graphs = random_graphs([3, 40, 1, 12, 7, 0, 25] * 30, density=0.3)
+    room = graphs.room_for(32)
+    assert room == graphs.room_for(32)
+    for seed in range(50):
+        torch.manual_seed(seed)
+        assert graphs.fits(torch.randperm(210)[:32], room)
+    assert not graphs.fits(torch.ones(32 * 7, dtype=torch.long), room)

@@ -20,7 +20,8 @@ def test_the_keys_are_those_that_are_documented() -> None:
         *("method", "seed", "level", "data.features", "data.max_degree", "views.first", "views.second"),
         *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool", "head.units"),
         *("removal.kind", "removal.delta", "removal.where", "loss.name", "loss.tau"),
-        *("train.epochs", "train.batch_size", "train.lr", "train.patience", "train.precision", "train.deterministic"),
+        *("train.epochs", "train.batch_size", "train.lr", "train.patience"),
+        *("train.precision", "train.deterministic", "train.capture"),
         *("svm.c", "svm.inner", "svm.standardise", "svm.folds"),
     ]
 

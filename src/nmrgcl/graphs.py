@@ -203,6 +203,55 @@ class Graphs:
             edge_keep=_select(self.edge_keep, edges.items),
         )
 
+    def take_padded(self, index: Tensor, room: "Room") -> "Graphs":
+        """``take`` for an ``index`` on the device, with tensors as large as ``room`` says whatever the batch needs.
+
+        Shapes then do not depend on the batch, and nothing is asked of the host. What is not needed is masked, comes
+        last, and lies in no row and no graph. The batch must fit.
+        """
+        nodes, edges = (
+            _Ranges(ptr, index, total, padded=True)
+            for ptr, total in ((self.node_ptr, room.nodes), (self.edge_ptr, room.edges))
+        )
+        row_ptr = self.row_ptr.index_select(0, nodes.items) - edges.shift.index_select(0, nodes.owner)
+        row_ptr = torch.where(nodes.used, row_ptr, edges.ptr[-1])
+        edge_index = self.edge_index.index_select(1, edges.items) - nodes.shift.index_select(0, edges.owner)
+        pair = self.pair.index_select(0, edges.items) - edges.shift.index_select(0, edges.owner)
+        y = self.y
+        if y is not None:
+            y = y.index_select(0, index if self.y_level == "graph" else nodes.items)
+        return Graphs(
+            x=self.x.index_select(0, nodes.items),
+            num_features=self.num_features,
+            edge_index=torch.where(edges.used, edge_index, room.nodes - 1),
+            row_ptr=torch.cat([row_ptr, edges.ptr[-1:]]),
+            node_ptr=nodes.ptr,
+            batch=nodes.owner,
+            pair=torch.where(edges.used, pair, torch.arange(room.edges, device=self.device)),
+            symmetric=self.symmetric,
+            y=y,
+            y_level=self.y_level,
+            edge_attr=_select(self.edge_attr, edges.items),
+            edge_weight=_select(self.edge_weight, edges.items),
+            node_keep=nodes.used if self.node_keep is None else nodes.used & self.node_keep[nodes.items],
+            edge_keep=edges.used if self.edge_keep is None else edges.used & self.edge_keep[edges.items],
+        )
+
+    def room_for(self, batch_size: int) -> "Room":
+        """Enough for practically every random batch of that size; it depends on the graphs and the size alone."""
+        sizes = [ptr.diff().double() for ptr in self._host_ptr]
+        # A sum of so many draws exceeds its mean by eight standard deviations once in 10^15; the largest is never more.
+        bounds = [
+            min(s.mean() * batch_size + 8 * s.std(correction=0) * batch_size**0.5, s.max() * batch_size) for s in sizes
+        ]
+        nodes, edges = (int(bound) // 256 * 256 + 256 for bound in bounds)
+        return Room(nodes, edges)
+
+    def fits(self, index: Tensor, room: "Room") -> bool:
+        """Whether the batch named by ``index`` (on the host) has room."""
+        needs = (int((ptr[index + 1] - ptr[index]).sum()) for ptr in self._host_ptr)
+        return next(needs) <= room.nodes and next(needs) <= room.edges
+
     # Views
 
     def keep_nodes(self, keep: Tensor) -> "Graphs":
@@ -299,16 +348,33 @@ class Graphs:
         )
 
 
-class _Ranges:
-    """The items of the ranges ``ptr[i]:ptr[i + 1]`` for each ``i`` of ``index``, one after another."""
+@dataclass(frozen=True)
+class Room:
+    """How many nodes and edges a padded batch has."""
 
-    def __init__(self, ptr: Tensor, index: Tensor, total: int) -> None:
+    nodes: int
+    edges: int
+
+
+class _Ranges:
+    """The items of the ranges ``ptr[i]:ptr[i + 1]`` for each ``i`` of ``index``, one after another.
+
+    There are ``total`` of them, or fewer, and then the rest of the places is not ``used``.
+    """
+
+    def __init__(self, ptr: Tensor, index: Tensor, total: int, *, padded: bool = False) -> None:
         start = ptr.index_select(0, index)
         count = ptr.index_select(0, index + 1) - start
         self.ptr = pad(count.cumsum(0), (1, 0))
-        self.owner = torch.repeat_interleave(count, output_size=total)
         self.shift = start - self.ptr[:-1]  # old position minus new position
-        self.items = torch.arange(total, device=ptr.device) + self.shift.index_select(0, self.owner)
+        place = torch.arange(total, device=ptr.device)
+        if padded:
+            self.used = place < self.ptr[-1]
+            self.owner = torch.searchsorted(self.ptr[1:], place, right=True).clamp_(max=index.shape[0] - 1)
+            self.items = torch.where(self.used, place + self.shift.index_select(0, self.owner), 0)
+        else:
+            self.owner = torch.repeat_interleave(count, output_size=total)
+            self.items = place + self.shift.index_select(0, self.owner)
 
 
 def _pair_edges(edge_index: Tensor, key: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,7 @@
 """The pre-training loop, one for every method: a generator that yields after each epoch."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,27 +9,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint
-from nmrgcl.errors import DataError, NonFiniteError
+from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
-from nmrgcl.training_state import Stateful, TrainingState, own_chance, restore, snapshot
-
-
-class Trainable(Stateful, Protocol):
-    """What the loop asks of a method."""
-
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
-        """Yield the losses of one batch; the optimiser steps after each."""
-        ...
-
-    def parameters(self) -> Iterator[torch.nn.Parameter]:
-        """Everything that is trained."""
-        ...
-
-    def train(self, mode: bool = True) -> object:
-        """Switch to training (or evaluation)."""
-        ...
+from nmrgcl.step import GuardedStep, Trainable
+from nmrgcl.training_state import TrainingState, own_chance, restore, snapshot
 
 
 class Memory(Protocol):
@@ -71,14 +57,20 @@ def pretrain(
         return
     if graphs.num_graphs < 2:
         raise DataError(f"contrast needs at least two graphs; the dataset has {graphs.num_graphs}")
-    optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True)
+    on_gpu = graphs.device.type == "cuda"
+    optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True, capturable=on_gpu)
     kept = memory.recall() if memory else None
-    state = restore(kept, method, optimiser) if kept else TrainingState()
+    state = (restore(kept, method, optimiser) if kept else TrainingState()).to(graphs.device)
+    step = GuardedStep(method, optimiser, state)
+    compute: Callable[[Tensor], None] | None = None
     while state.epoch < options.epochs and not (options.patience and state.idle_epochs >= options.patience):
         began = time.perf_counter()
         method.train()
         with own_chance(seed, state.epoch + 1, graphs.device), _numerics(options, graphs.device):
-            loss = _run_epoch(method, graphs, options, optimiser, state, memory)
+            parts = list(batches(graphs.num_graphs, options.batch_size))
+            compute = compute or _computing(step, graphs, options)
+            state.recall_chance(graphs.device)
+            loss = _run_epoch(step, compute, parts, options, memory)
         method.train(False)
         state.end_epoch(loss)
         seconds = time.perf_counter() - began
@@ -95,67 +87,37 @@ def batches(num_graphs: int, batch_size: int) -> Iterator[Tensor]:
 
 
 def _run_epoch(
-    method: Trainable,
-    graphs: Graphs,
+    step: GuardedStep,
+    compute: Callable[[Tensor], None],
+    parts: list[Tensor],
     options: TrainSettings,
-    optimiser: torch.optim.Optimizer,
-    state: TrainingState,
     memory: Memory | None,
 ) -> float:
-    """Mean loss of the steps, from the batch on at which ``state`` stands."""
-    guard = Guard(method, optimiser, graphs.device)
-    parts = list(batches(graphs.num_graphs, options.batch_size))
-    state.enter_epoch(graphs.device)
+    """Mean loss of the batches ``parts``, from the one on at which the training stands."""
+    state = step.state
+    step.begin_epoch()
     for position in range(state.position, len(parts)):
-        for loss in method.losses(graphs.take(parts[position])):
-            optimiser.zero_grad()
-            loss.backward()
-            guard.step(loss, position)
-            state.add(loss)
+        compute(parts[position])
         state.position, state.step = position + 1, state.step + 1
         due = memory is not None and memory.due(epoch_ended=False)
-        if due or graphs.device.type == "cpu" or position + 1 == len(parts):
-            guard.check(state.epoch + 1, parts, options)
+        if due or state.total.device.type == "cpu" or position + 1 == len(parts):
+            step.check(parts, options)
         if memory is not None and due:
-            memory.keep(state.step, snapshot(state, method, optimiser, graphs.device))
+            memory.keep(state.step, snapshot(state, step.method, step.optimiser, state.total.device))
     return state.mean_loss
 
 
-class Guard:
-    """Optimiser steps that stop for good, on the device itself, at the first loss or gradient that is not finite.
+def _computing(step: GuardedStep, graphs: Graphs, options: TrainSettings) -> Callable[[Tensor], None]:
+    """What computes a batch: on a GPU a recording, for batches that are full."""
 
-    The host need not wait for the answer: it is asked for only now and then.
-    """
+    def ordinary(index: Tensor) -> None:
+        step(graphs.take(index))
 
-    def __init__(self, method: Trainable, optimiser: torch.optim.Optimizer, device: torch.device) -> None:
-        self.parameters = list(method.parameters())
-        self.optimiser = optimiser
-        self.first_bad = torch.full((), -1.0, device=device)
-
-    def step(self, loss: Tensor, position: int) -> None:
-        """Step, unless this or an earlier batch of the epoch was bad; ``position`` is the batch's."""
-        gradients = [p.grad for p in self.parameters if p.grad is not None]
-        # The largest entry, because a sum of squares overflows for gradients that are finite.
-        largest = torch.nn.utils.get_total_norm(gradients, float("inf"))
-        bad = ~torch.isfinite(loss.detach() + largest)
-        self.first_bad = torch.where(bad & (self.first_bad < 0), position, self.first_bad)
-        self.optimiser.found_inf = (self.first_bad >= 0).float()  # type: ignore[attr-defined]
-        self.optimiser.step()
-
-    def check(self, epoch: int, parts: list[Tensor], options: TrainSettings) -> None:
-        """Wait for the device, and raise if a batch was bad."""
-        position = int(self.first_bad)
-        if position < 0:
-            return
-        hint = f"lower train.lr (it is {options.lr})"
-        if options.precision == "bf16":
-            hint = "use train.precision=float32"
-        raise NonFiniteError(
-            f"the loss or a gradient is not finite in epoch {epoch}, batch {position + 1}; {hint}",
-            epoch=epoch,
-            batch=position + 1,
-            graphs=parts[position].tolist(),
-        )
+    if not options.capture or graphs.device.type != "cuda" or graphs.num_graphs < options.batch_size:
+        return ordinary
+    step.first_bad.fill_(0.0)  # rehearsals change no weight
+    recorded = CapturedStep(graphs, options.batch_size, step, [*step.method.state_dict().values(), *step.state.sums])
+    return lambda index: recorded(index) if len(index) == options.batch_size else ordinary(index)
 
 
 @contextmanager

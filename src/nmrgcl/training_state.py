@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,8 +14,9 @@ from torch import Tensor
 from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.errors import ModelError
 
-_NUMPY_WORDS, _PYTHON_WORDS = 624, 625
-"""The sizes of the two Mersenne twisters."""
+_NUMPY_WORDS = 624
+"""The size of its Mersenne twister."""
+_COUNTS = ("epoch", "position", "step", "best_epoch")
 
 
 class Stateful(Protocol):
@@ -39,7 +40,8 @@ class TrainingState:
         position: batches that are done in the epoch after them.
         step: batches that are done in all.
         best: the lowest loss of an epoch so far, which ``best_epoch`` had.
-        losses: how many losses ``total`` is the sum of, in the running epoch.
+        total: sum of the losses of the running epoch, on the device; there are ``losses`` of them.
+        random: states of generators to go on from, in the middle of an epoch.
     """
 
     epoch: int = 0
@@ -47,8 +49,8 @@ class TrainingState:
     step: int = 0
     best: float = math.inf
     best_epoch: int = 0
-    losses: int = 0
     total: Tensor = field(default_factory=lambda: torch.zeros(()))
+    losses: Tensor = field(default_factory=lambda: torch.zeros(()))
     random: dict[str, Tensor] = field(default_factory=dict)
 
     @property
@@ -59,24 +61,29 @@ class TrainingState:
     @property
     def mean_loss(self) -> float:
         """Of the running epoch; the host waits for it."""
-        return float(self.total / max(self.losses, 1))
+        return float(self.total / self.losses.clamp(min=1))
 
-    def enter_epoch(self, device: torch.device) -> None:
-        """Go to the device; in the middle of an epoch, chance goes on from where it stood."""
-        self.total = self.total.to(device)
+    @property
+    def sums(self) -> tuple[Tensor, Tensor]:
+        """What is counted on the device."""
+        return self.total, self.losses
+
+    def to(self, device: torch.device) -> "TrainingState":
+        """Count there."""
+        self.total, self.losses = self.total.to(device), self.losses.to(device)
+        return self
+
+    def recall_chance(self, device: torch.device) -> None:
+        """In the middle of an epoch that was interrupted, chance goes on from where it stood."""
         if self.position and self.random:
             set_random_states(self.random, device)
         self.random = {}
 
-    def add(self, loss: Tensor) -> None:
-        """Another loss of the running epoch."""
-        self.total = self.total + loss.detach()
-        self.losses += 1
-
     def end_epoch(self, loss: float) -> None:
         """The running epoch is complete, with that mean loss."""
         self.epoch, self.position = self.epoch + 1, 0
-        self.total, self.losses = torch.zeros_like(self.total), 0
+        self.total.zero_()
+        self.losses.zero_()
         if loss < self.best:
             self.best, self.best_epoch = loss, self.epoch
 
@@ -87,15 +94,15 @@ def snapshot(state: TrainingState, method: Stateful, optimiser: Stateful, device
     for index, entry in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{index}.{name}": value for name, value in entry.items()}
     tensors |= {f"random.{name}": value for name, value in random_states(device).items()}
-    tensors["total"] = state.total
-    values = {k: v for k, v in asdict(state).items() if k not in ("total", "random")}
+    tensors |= {"sum.total": state.total, "sum.losses": state.losses}
+    values = {name: getattr(state, name) for name in (*_COUNTS, "best")}
     values["best"] = None if math.isinf(state.best) else state.best
     return Checkpoint(tensors, values)
 
 
 def restore(kept: Checkpoint, method: Stateful, optimiser: Stateful) -> TrainingState:
     """Put ``method`` and ``optimiser`` where ``snapshot`` saw them; ModelError where they do not fit."""
-    groups: dict[str, dict[str, Tensor]] = {"method": {}, "optimiser": {}, "random": {}, "total": {}}
+    groups: dict[str, dict[str, Tensor]] = {"method": {}, "optimiser": {}, "random": {}, "sum": {}}
     try:
         for name, tensor in kept.tensors.items():
             group, _, rest = name.partition(".")
@@ -108,8 +115,8 @@ def restore(kept: Checkpoint, method: Stateful, optimiser: Stateful) -> Training
         optimiser.load_state_dict({"state": entries, "param_groups": optimiser.state_dict()["param_groups"]})
         values = dict(kept.values)
         values["best"] = math.inf if values["best"] is None else float(values["best"])
-        counts = {name: int(values.pop(name)) for name in ("epoch", "position", "step", "best_epoch", "losses")}
-        return TrainingState(**counts, best=values.pop("best"), total=groups["total"][""], random=groups["random"])
+        counts: dict[str, Any] = {name: int(values[name]) for name in _COUNTS}
+        return TrainingState(**counts | groups["sum"], best=values["best"], random=groups["random"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(

@@ -9,6 +9,7 @@ from torch.nn.functional import pad
 from nmrgcl.augment.view import check_share, keep_unless_chosen
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
+from nmrgcl.kernels import serve
 
 
 @dataclass(frozen=True)
@@ -30,39 +31,58 @@ class Subgraph:
             raise SettingError(f"Subgraph: steps = {self.steps!r} must be at least 1")
 
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """All graphs walk side by side: the loop is over steps, not over graphs."""
+        """All graphs walk side by side: on the CPU the loop is over steps, not over graphs."""
         graphs = graphs.merge_added()
         if graphs.num_nodes == 0:
             return graphs
         size = graphs.node_counts()
-        path = self._walk(graphs, _random_nodes(graphs, size))
+        start = _random_nodes(graphs, size)
+        draws = torch.rand(self.steps, graphs.num_graphs, device=graphs.device, dtype=torch.float64)
+        restarts = torch.rand(self.steps, graphs.num_graphs, device=graphs.device)
+        if serve(start):
+            from nmrgcl.kernels.walk import visited_nodes
+
+            row_ptr, source, below = graphs.row_ptr, graphs.edge_index[0], _running_weight(graphs)
+            keep = visited_nodes(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
+        else:
+            keep = self._seen_in_time(_walk(graphs, start, draws, restarts < self.p), graphs, size)
+        return graphs.keep_nodes(keep_unless_chosen(keep, chosen, graphs.batch))
+
+    def _seen_in_time(self, path: Tensor, graphs: Graphs, size: Tensor) -> Tensor:
+        """``[N]`` the nodes on the ``path`` before ``ratio`` of the graph's nodes had been seen."""
         moment = torch.arange(path.shape[0], device=graphs.device)[:, None].expand_as(path)
+        # The walk of a graph without nodes is in another graph, where it must not count as having been anywhere.
+        moment = torch.where(size > 0, moment, path.shape[0])
         first_seen = torch.full_like(graphs.batch, path.shape[0])
         first_seen.scatter_reduce_(0, path.flatten(), moment.flatten(), "amin")
         is_new = (first_seen[path] == moment) & (size > 0)
-        seen_in_time = is_new & (is_new.cumsum(0) <= (self.ratio * size).ceil().clamp(min=1))
-        keep = torch.zeros_like(graphs.batch).scatter_add_(0, path.flatten(), seen_in_time.flatten().long()) > 0
-        return graphs.keep_nodes(keep_unless_chosen(keep, chosen, graphs.batch))
+        in_time = is_new & (is_new.cumsum(0) <= (self.ratio * size).ceil().clamp(min=1))
+        return torch.zeros_like(graphs.batch).scatter_add_(0, path.flatten(), in_time.flatten().long()) > 0
 
-    def _walk(self, graphs: Graphs, start: Tensor) -> Tensor:
-        """``[steps + 1, B]`` where each graph's walk is at each moment."""
-        weight = graphs.live_edges.double()
-        if graphs.edge_weight is not None:
-            weight = weight * graphs.edge_weight
-        below = weight.cumsum(0)
-        bounds = pad(below, (1, 0))[graphs.row_ptr]
-        low, span = bounds[:-1], bounds.diff()
-        draws = torch.rand(self.steps, graphs.num_graphs, device=graphs.device, dtype=torch.float64)
-        restarts = torch.rand(self.steps, graphs.num_graphs, device=graphs.device) < self.p
-        source = pad(graphs.edge_index[0], (0, 1))  # a walk that cannot move may look one beyond the last edge
-        here, path = start, [start]
-        for draw, restart in zip(draws.unbind(), restarts.unbind(), strict=True):
-            room = span.index_select(0, here)
-            edge = torch.searchsorted(below, torch.addcmul(low.index_select(0, here), draw, room), right=True)
-            there = torch.where(restart, start, source.index_select(0, edge))
-            here = torch.where(room > 0, there, here)
-            path.append(here)
-        return torch.stack(path)
+
+def _walk(graphs: Graphs, start: Tensor, draws: Tensor, restarts: Tensor) -> Tensor:
+    """``[steps + 1, B]`` where each graph's walk is at each moment."""
+    below = _running_weight(graphs)
+    if below is None:
+        below = torch.arange(1.0, graphs.num_edges + 1, dtype=torch.float64, device=graphs.device)
+    bounds = pad(below, (1, 0))[graphs.row_ptr]
+    low, span = bounds[:-1], bounds.diff()
+    source = pad(graphs.edge_index[0], (0, 1))  # a walk that cannot move may look one beyond the last edge
+    here, path = start, [start]
+    for draw, restart in zip(draws.unbind(), restarts.unbind(), strict=True):
+        room = span.index_select(0, here)
+        edge = torch.searchsorted(below, torch.addcmul(low.index_select(0, here), draw, room), right=True)
+        there = torch.where(restart, start, source.index_select(0, edge))
+        here = torch.where(room > 0, there, here)
+        path.append(here)
+    return torch.stack(path)
+
+
+def _running_weight(graphs: Graphs) -> Tensor | None:
+    """``[E]`` float64 sums of the weights of the edges up to each, zero for those that are gone; None: all weigh 1."""
+    if graphs.edge_weight is None:
+        return graphs.live_edges.double().cumsum(0) if graphs.masked else None
+    return (graphs.live_edges.double() * graphs.edge_weight).cumsum(0)
 
 
 def _random_nodes(graphs: Graphs, size: Tensor) -> Tensor:

@@ -1,11 +1,13 @@
 """The contrastive loss of the paper (Eq. 14)."""
 
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize
+
+from nmrgcl.kernels import serve
 
 DENSE_ROWS = 4096
 """Above this many rows the similarity matrix is never held as a whole."""
@@ -49,28 +51,41 @@ def _mask_own_pair(similarity: Tensor, rows: Tensor) -> Tensor:
 
 
 class _StreamedNegatives(torch.autograd.Function):
-    """Row-wise log-sum-exp of the masked similarities, in blocks of rows, computed again in the backward pass."""
+    """Row-wise log-sum-exp of the masked similarities, in tiles that are computed again in the backward pass."""
 
     BLOCK = 1024
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
-        rows = torch.arange(z.shape[0], device=z.device)
-        total = torch.cat(
-            [_mask_own_pair(z[part] @ z.T / tau, part).logsumexp(1) for part in rows.split(_StreamedNegatives.BLOCK)]
-        )
+        ctx.tau, ctx.precision = tau, _kernel_precision(z)
+        if ctx.precision is not None:
+            from nmrgcl.kernels.negatives import negatives_logsumexp
+
+            total = negatives_logsumexp(z, tau, precision=ctx.precision)
+        else:
+            parts = torch.arange(z.shape[0], device=z.device).split(_StreamedNegatives.BLOCK)
+            total = torch.cat([_mask_own_pair(z[part] @ z.T / tau, part).logsumexp(1) for part in parts])
         ctx.save_for_backward(z, total)
-        ctx.tau = tau
         return total
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         z, total = ctx.saved_tensors
-        rows = torch.arange(z.shape[0], device=z.device)
+        if ctx.precision is not None:
+            from nmrgcl.kernels.negatives import negatives_gradient
+
+            return negatives_gradient(z, total, grads[0], ctx.tau, precision=ctx.precision), None
         out = torch.zeros_like(z)
-        for part in rows.split(_StreamedNegatives.BLOCK):
+        for part in torch.arange(z.shape[0], device=z.device).split(_StreamedNegatives.BLOCK):
             share = (_mask_own_pair(z[part] @ z.T / ctx.tau, part) - total[part, None]).exp_()
             share *= grads[0][part, None] / ctx.tau
             out[part] += share @ z
             out += share.T @ z[part]
         return out, None
+
+
+def _kernel_precision(z: Tensor) -> Literal["tf32x3", "tf32"] | None:
+    """How exactly the kernels are to multiply: as PyTorch is told to do; None where they do not serve."""
+    if not serve(z) or z.dtype != torch.float32:
+        return None
+    return "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32"

@@ -7,19 +7,22 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from nmrgcl.graphs import Graphs
+from nmrgcl.kernels import serve
 
 
-def neighbour_sum(h: Tensor, graphs: Graphs, *, self_weight: float = 0.0) -> Tensor:
+def neighbour_sum(h: Tensor, graphs: Graphs, *, self_weight: float = 0.0, edge_table: Tensor | None = None) -> Tensor:
     """``[N, D]``: for each node the sum of ``h`` over its in-neighbours plus ``self_weight`` times its own row.
 
     Gather and sum are one operation per destination row, so no ``[E, D]`` messages exist and the order of
-    summation is fixed. On a symmetric graph the same operation is its own backward pass.
+    summation is fixed. On a symmetric graph the same operation is its own backward pass. With ``edge_table``
+    (``[K, D]``) each message also carries the table's rows that ``graphs.edge_attr`` (``[E, C]``, integers) names,
+    -1 naming none (Hu et al. 2020).
     """
     graphs = graphs.merge_added()
-    weight = graphs.live_edges.to(h.dtype) if graphs.masked else None
+    weight = graphs.live_edges if graphs.masked else None
     if graphs.edge_weight is not None:
-        weight = graphs.edge_weight.to(h.dtype) if weight is None else weight * graphs.edge_weight
-    result: Tensor = _NeighbourSum.apply(h, graphs, weight, self_weight)
+        weight = graphs.edge_weight if weight is None else weight * graphs.edge_weight
+    result: Tensor = _NeighbourSum.apply(h, edge_table, graphs, weight, self_weight)
     return result
 
 
@@ -36,27 +39,68 @@ def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Ten
 
 class _NeighbourSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, h: Tensor, graphs: Graphs, weight: Tensor | None, self_weight: float) -> Tensor:
+    def forward(
+        ctx: Any, h: Tensor, table: Tensor | None, graphs: Graphs, weight: Tensor | None, self_weight: float
+    ) -> Tensor:
         ctx.graphs, ctx.weight, ctx.self_weight = graphs, weight, self_weight
-        out = _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight)
-        return out.add_(h, alpha=self_weight) if self_weight else out
+        ctx.save_for_backward(table)
+        attr = None if table is None else graphs.edge_attr
+        return _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        (grad,) = grads
-        grad, graphs, weight = grad.contiguous(), ctx.graphs, ctx.weight
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None, None]:
+        (grad,), (table,) = grads, ctx.saved_tensors
+        grad, graphs, weight, on_table = grad.contiguous(), ctx.graphs, ctx.weight, None
+        if ctx.needs_input_grad[1]:
+            named = _named_rows(graphs.edge_attr, graphs.row_ptr, weight, table.shape[0], grad.dtype)
+            on_table = (named.T @ grad).to(table.dtype)
         if graphs.symmetric and graphs.edge_weight is None:
-            out = _row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight)
+            out = _row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, ctx.self_weight)
         else:
             order = torch.argsort(graphs.edge_index[0], stable=True)
             source = graphs.edge_index[0].index_select(0, order)
             rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
             weight = None if weight is None else weight.index_select(0, order)
-            out = _row_sums(grad, graphs.edge_index[1].index_select(0, order), rows, weight)
-        return (out.add_(grad, alpha=ctx.self_weight) if ctx.self_weight else out), None, None, None
+            out = _row_sums(grad, graphs.edge_index[1].index_select(0, order), rows, weight, ctx.self_weight)
+        return out, on_table, None, None, None
 
 
-def _row_sums(h: Tensor, column: Tensor, row_ptr: Tensor, weight: Tensor | None) -> Tensor:
+def _row_sums(
+    h: Tensor,
+    column: Tensor,
+    row_ptr: Tensor,
+    weight: Tensor | None,
+    self_weight: float = 0.0,
+    attr: Tensor | None = None,
+    table: Tensor | None = None,
+) -> Tensor:
+    """What ``nmrgcl.kernels.rows.row_sums`` says, by it where it serves."""
+    if serve(h):
+        from nmrgcl.kernels.rows import row_sums
+
+        return row_sums(h, column, row_ptr, weight, self_weight=self_weight, edge_attr=attr, edge_table=table)
+    out = _bags(h, column, row_ptr, weight)
+    if self_weight:
+        out.add_(h, alpha=self_weight)
+    if attr is not None and table is not None:
+        out.addmm_(_named_rows(attr, row_ptr, weight, table.shape[0], h.dtype), table.to(h.dtype))
+    return out
+
+
+def _named_rows(attr: Tensor, row_ptr: Tensor, weight: Tensor | None, count: int, dtype: torch.dtype) -> Tensor:
+    """``[N, count]`` how often (by ``weight``) the edges into each node name each row of a table."""
+    if serve(attr):
+        from nmrgcl.kernels.rows import row_counts
+
+        return row_counts(attr, row_ptr, weight, count).to(dtype)
+    one_hot = torch.eye(count + 1, count, dtype=dtype, device=attr.device)  # -1, "none", is the row of zeros at the end
+    names = attr.shape[1]
+    weight = None if weight is None else weight.repeat_interleave(names)
+    return _bags(one_hot, attr.remainder(count + 1).flatten(), row_ptr * names, weight)
+
+
+def _bags(h: Tensor, column: Tensor, row_ptr: Tensor, weight: Tensor | None) -> Tensor:
     if column.shape[0] == 0:
-        return torch.zeros_like(h)
+        return h.new_zeros(row_ptr.shape[0] - 1, h.shape[1])
+    weight = None if weight is None else weight.to(h.dtype)
     return embedding_bag(column, h, row_ptr, mode="sum", include_last_offset=True, per_sample_weights=weight)

@@ -1,5 +1,7 @@
 """Graph isomorphism network (Xu et al. 2019) as GraphCL uses it."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, embedding_bag, pad, relu
@@ -7,6 +9,9 @@ from torch.nn.functional import embedding, embedding_bag, pad, relu
 from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
+
+FEW_NAMES = 256
+"""Up to this many columns the one-hot form of a batch is small beside its embeddings."""
 
 
 class FeatureMap(nn.Module):
@@ -23,8 +28,25 @@ class FeatureMap(nn.Module):
         table = pad(self.weight, (0, 0, 0, 1))  # column -1, "none", becomes the row of zeros at the end
         row = x.remainder(table.shape[0])
         if x.shape[1] == 1:
-            return embedding(row.squeeze(1), table)
+            few = table.is_cuda and table.shape[0] <= FEW_NAMES
+            return _LookUp.apply(table, row.squeeze(1)) if few else embedding(row.squeeze(1), table)
         return embedding_bag(row, table, mode="sum")
+
+
+class _LookUp(torch.autograd.Function):
+    """``embedding`` on a GPU: its own backward sorts the rows, where a product with their one-hot form will do."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, row: Tensor) -> Tensor:
+        ctx.save_for_backward(row)
+        ctx.names = table.shape[0]
+        return table.index_select(0, row)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        (row,) = ctx.saved_tensors
+        names = torch.arange(ctx.names, device=row.device)
+        return (names[:, None] == row).to(grads[0].dtype) @ grads[0], None
 
 
 class GINLayer(nn.Module):

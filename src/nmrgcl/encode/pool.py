@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from nmrgcl import kernels
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.graphs import Graphs
 
@@ -50,6 +51,10 @@ class _SegmentSum(torch.autograd.Function):
         if graphs.num_nodes == 0:
             return h.new_zeros(graphs.num_graphs, h.shape[1])
         nodes = torch.arange(graphs.num_nodes, device=h.device)
+        if kernels.serve(h):
+            from nmrgcl.kernels.rows import row_sums
+
+            return row_sums(h, nodes, graphs.node_ptr, graphs.node_keep)
         keep = None if graphs.node_keep is None else graphs.node_keep.to(h.dtype)
         return embedding_bag(nodes, h, graphs.node_ptr, mode="sum", include_last_offset=True, per_sample_weights=keep)
 

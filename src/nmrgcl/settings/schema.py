@@ -61,7 +61,7 @@ class LossSettings:
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """The loop; ``patience`` epochs without a lower loss end it (0: never)."""
+    """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU."""
 
     epochs: int = field(default=20, metadata={"min": 0})
     batch_size: int = field(default=128, metadata={"min": 2})
@@ -69,6 +69,7 @@ class TrainSettings:
     patience: int = field(default=0, metadata={"min": 0})
     precision: Literal["float32", "tf32", "bf16"] = "float32"
     deterministic: bool = False
+    capture: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,55 @@
+"""A training step as a CUDA graph: recorded once, replayed with new batches and new chance.
+
+On a GPU a step of a small model is microseconds of arithmetic and milliseconds of launches; a replay is one launch.
+"""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+
+from nmrgcl.graphs import Graphs
+
+_REHEARSALS = 3
+"""Steps before the recording: libraries choose their algorithms and allocate in the first ones."""
+
+
+class CapturedStep:
+    """``step(batch)`` for batches of ``batch_size`` graphs, whatever their sizes.
+
+    The step must not wait for the host and must update what it keeps in place. Batches are padded to one size; one
+    that does not fit is computed the ordinary way.
+    """
+
+    def __init__(self, graphs: Graphs, batch_size: int, step: Callable[[Graphs], None], kept: Iterable[Tensor]) -> None:
+        self.graphs, self.step, self.room = graphs, step, graphs.room_for(batch_size)
+        self.index = torch.zeros(batch_size, dtype=torch.long, device=graphs.device)
+        self.index.copy_(torch.arange(batch_size))
+        self.recorded = torch.cuda.CUDAGraph()
+        kept_tensors = list(kept)
+        before = [tensor.detach().clone() for tensor in kept_tensors]
+        chance = torch.cuda.get_rng_state(graphs.device)
+        self._rehearse()
+        with torch.cuda.graph(self.recorded):
+            step(graphs.take_padded(self.index, self.room))
+        # The rehearsals are forgotten; recording computes nothing.
+        with torch.no_grad():
+            for tensor, value in zip(kept_tensors, before, strict=True):
+                tensor.copy_(value)
+        torch.cuda.set_rng_state(chance, graphs.device)
+
+    def __call__(self, index: Tensor) -> None:
+        """The batch of the graphs that ``index`` (on the host) names."""
+        if self.graphs.fits(index, self.room):
+            self.index.copy_(index, non_blocking=True)
+            self.recorded.replay()
+        else:
+            self.step(self.graphs.take(index))
+
+    def _rehearse(self) -> None:
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(_REHEARSALS):
+                self.step(self.graphs.take_padded(self.index, self.room))
+        torch.cuda.current_stream().wait_stream(stream)

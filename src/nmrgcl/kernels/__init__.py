@@ -1,0 +1,19 @@
+"""Triton kernels for what would be many launches, or a matrix too large, in PyTorch; each caller keeps the plain form.
+
+Triton comes with PyTorch's builds for GPUs only, so the modules here are imported where a tensor lies on one.
+"""
+
+from functools import cache
+from importlib.util import find_spec
+
+from torch import Tensor
+
+
+def serve(tensor: Tensor) -> bool:
+    """Whether ``tensor`` lies on a GPU and Triton is there to run kernels on it."""
+    return tensor.is_cuda and _has_triton()
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None

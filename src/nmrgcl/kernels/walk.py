@@ -1,0 +1,113 @@
+"""The random walk with restart of every graph of a batch, as one kernel instead of several launches a step."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+
+def visited_nodes(
+    start: Tensor,
+    size: Tensor,
+    row_ptr: Tensor,
+    source: Tensor,
+    below: Tensor | None,
+    draws: Tensor,
+    restarts: Tensor,
+    *,
+    p: float,
+    ratio: float,
+) -> Tensor:
+    """``[N]`` bool: what the walk of each graph sees, up to ``ratio`` of the graph's nodes (but at least one).
+
+    The result is that of the loop in ``nmrgcl.augment.subgraph`` for the same draws. They come from outside, so that
+    torch's generator makes them and a captured CUDA graph has new ones at every replay.
+
+    Args:
+        start: ``[B]`` where each walk begins; not looked at where there are no nodes.
+        size: ``[B]`` how many nodes each graph has.
+        row_ptr: ``[N + 1]``.
+        source: ``[E]``.
+        below: ``[E]`` float64 running sum of the edges' weights; None means that all weigh 1.
+        draws: ``[steps, B]`` float64 in [0, 1): which edge a step takes.
+        restarts: ``[steps, B]`` float32 in [0, 1): a step returns to the start where it is less than ``p``.
+        p: probability of a restart.
+        ratio: share of the nodes after which a walk ends.
+    """
+    keep = torch.zeros(row_ptr.shape[0] - 1, dtype=torch.bool, device=row_ptr.device)
+    steps, graphs = draws.shape
+    if graphs:
+        _walk[(graphs,)](
+            keep, start, size, row_ptr, source, below, draws, restarts, float(p), float(ratio), steps,
+            WEIGHTED=below is not None, num_warps=1,
+        )  # fmt: skip
+    return keep
+
+
+@triton.jit(do_not_specialize=["steps"])
+def _walk(
+    keep: tl.tensor,
+    start: tl.tensor,
+    size: tl.tensor,
+    row_ptr: tl.tensor,
+    source: tl.tensor,
+    below: tl.tensor,
+    draws: tl.tensor,
+    restarts: tl.tensor,
+    p: tl.tensor,
+    ratio: tl.tensor,
+    steps: tl.tensor,
+    WEIGHTED: tl.constexpr,
+) -> None:
+    """One program walks through one graph, until it has seen enough, has made all its steps or cannot move.
+
+    A step depends on the one before, so a program is one thread's work, and the graphs are what runs side by side.
+    The result itself tells which nodes were seen. The draws of the next step are fetched while this one is under way.
+    """
+    graph, graphs = tl.program_id(0), tl.num_programs(0)
+    nodes = tl.load(size + graph)
+    if nodes == 0:
+        return
+    most = tl.maximum(tl.ceil(nodes.to(tl.float32) * ratio), 1.0)
+    first = tl.load(start + graph)
+    tl.store(keep + first, True)
+    here = first
+    seen, step = tl.full((), 1, tl.int32), tl.full((), 0, tl.int64)
+    room = tl.full((), 1, tl.float64)
+    draw, restart = tl.load(draws + graph), tl.load(restarts + graph)
+    while (step < steps) & (seen < most) & (room > 0):
+        step += 1
+        more = step < steps
+        next_draw = tl.load(draws + step * graphs + graph, mask=more, other=0.0)
+        next_restart = tl.load(restarts + step * graphs + graph, mask=more, other=0.0)
+        edge, room = _pick_edge(row_ptr, below, here, draw, WEIGHTED)
+        if room > 0:
+            here = tl.where(restart < p, first, tl.load(source + edge))
+            tl.debug_barrier()  # all threads of the program see what the first of them has stored
+            if not tl.load(keep + here):
+                seen += 1
+                tl.store(keep + here, True)
+        draw, restart = next_draw, next_restart
+
+
+@triton.jit
+def _pick_edge(
+    row_ptr: tl.tensor, below: tl.tensor, here: tl.tensor, draw: tl.tensor, WEIGHTED: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor]:
+    """An edge into ``here``, with probability proportional to its weight, and the sum of all their weights."""
+    low, high = tl.load(row_ptr + here), tl.load(row_ptr + here + 1)
+    last = high - 1
+    if WEIGHTED:
+        under = tl.load(below + low - 1, mask=low > 0, other=0.0)
+        room = tl.load(below + last, mask=high > 0, other=0.0) - under
+        mark = under + draw * room
+        while low < high:  # the first edge whose running sum exceeds the mark
+            middle = (low + high) // 2
+            above = tl.load(below + middle) > mark
+            high = tl.where(above, middle, high)
+            low = tl.where(above, low, middle + 1)
+        edge = low
+    else:
+        room = (high - low).to(tl.float64)
+        edge = (low.to(tl.float64) + draw * room).to(tl.int64)
+    return tl.minimum(edge, last), room  # where rounding carries the mark to the row's end, the walk stays in the row

@@ -1,0 +1,153 @@
+"""Sums by rows against their definition as loops, and the layers that use them against the CPU's form."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from nmrgcl.encode import aggregate
+from nmrgcl.encode.aggregate import neighbour_sum
+from nmrgcl.graphs import Graphs
+from nmrgcl.kernels.rows import row_counts, row_sums
+from tests.examples import random_graphs
+from tests.kernels import DEVICE
+
+# Empty rows, short ones and one that takes several steps; the last two edges are beyond every row.
+LENGTHS = [3, 0, 1, 70, 0, 6, 2]
+NODES, EDGES = len(LENGTHS), sum(LENGTHS) + 2
+
+
+def edges(seed: int = 0) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    column = torch.randint(NODES, (EDGES,), generator=generator)
+    return column.to(DEVICE), torch.tensor([0, *LENGTHS]).cumsum(0).to(DEVICE)
+
+
+def slow_sums(h: Tensor, column: Tensor, row_ptr: Tensor, weight: Tensor, own: float, added: Tensor) -> Tensor:
+    """The definition, one edge after another in float64; ``added``: ``[E, D]`` what edges add to their messages."""
+    out = own * h.double()
+    for v in range(NODES):
+        for e in range(int(row_ptr[v]), int(row_ptr[v + 1])):
+            out[v] += weight[e].double() * (h[column[e]].double() + added[e].double())
+    return out
+
+
+@pytest.mark.parametrize("weight", ["none", "mask", "float"])
+@pytest.mark.parametrize("width", [8, 20, 32, 130, 300, 512])
+def test_row_sums_equal_their_definition(width: int, weight: str) -> None:
+    column, row_ptr = edges()
+    h = torch.randn(NODES, width, device=DEVICE)
+    scale = {
+        "none": None,
+        "mask": torch.rand(EDGES, device=DEVICE) < 0.5,
+        "float": torch.rand(EDGES, device=DEVICE),
+    }[weight]
+    ones, nothing = torch.ones(EDGES, device=DEVICE), torch.zeros(EDGES, width)
+    for own in (0.0, 1.5):
+        expected = slow_sums(h.cpu(), column, row_ptr, (ones if scale is None else scale).cpu(), own, nothing)
+        torch.testing.assert_close(
+            row_sums(h, column, row_ptr, scale, self_weight=own).cpu().double(), expected, atol=1e-5, rtol=1e-5
+        )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 1e-5), (torch.bfloat16, 1e-2)]
+)
+def test_every_precision_is_summed_in_float32_or_wider(dtype: torch.dtype, tolerance: float) -> None:
+    """70 terms of bfloat16 summed in bfloat16 would be off by far more than the rounding of the result."""
+    column, row_ptr = edges()
+    h = torch.rand(NODES, 24, dtype=torch.float64, device=DEVICE).to(dtype)
+    expected = slow_sums(h.cpu(), column, row_ptr, torch.ones(EDGES), 0.1, torch.zeros(EDGES, 24))
+    out = row_sums(h, column, row_ptr, self_weight=0.1)
+    assert out.dtype == dtype
+    torch.testing.assert_close(out.cpu().double(), expected, atol=0, rtol=tolerance)
+
+
+def test_edges_add_the_rows_of_the_table_that_they_name() -> None:
+    column, row_ptr = edges()
+    h, table = torch.randn(NODES, 20, device=DEVICE), torch.randn(9, 20, device=DEVICE)
+    attr = torch.stack([torch.randint(-1, 6, (EDGES,)), torch.randint(6, 9, (EDGES,))], 1)
+    weight = torch.rand(EDGES, device=DEVICE) * (torch.rand(EDGES, device=DEVICE) < 0.8)
+    rows = torch.cat([table.cpu(), torch.zeros(1, 20)])
+    expected = slow_sums(h.cpu(), column, row_ptr, weight.cpu(), 1.0, rows[attr].sum(1))
+    out = row_sums(h, column, row_ptr, weight, self_weight=1.0, edge_attr=attr.to(DEVICE), edge_table=table)
+    torch.testing.assert_close(out.cpu().double(), expected, atol=1e-5, rtol=1e-5)
+    named = row_counts(attr.to(DEVICE), row_ptr, weight, 9)
+    plain = row_sums(h, column, row_ptr, weight, self_weight=1.0)
+    torch.testing.assert_close((plain + named @ table).cpu().double(), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_what_a_dead_edge_comes_from_is_not_read() -> None:
+    column, row_ptr = edges()
+    h = torch.randn(NODES, 8, device=DEVICE)
+    h[1] = torch.nan  # node 1 has no edges into it
+    assert bool(row_sums(h, column, row_ptr, column != 1, self_weight=0.0).isfinite().all())
+
+
+def test_rows_without_edges_and_no_rows_at_all() -> None:
+    h, none = torch.randn(3, 8, device=DEVICE), torch.zeros(0, dtype=torch.long, device=DEVICE)
+    row_ptr = torch.zeros(4, dtype=torch.long, device=DEVICE)
+    assert torch.equal(row_sums(h, none, row_ptr, self_weight=2.0), 2 * h)
+    assert row_sums(h[:0], none, row_ptr[:1]).shape == (0, 8)
+    assert torch.equal(row_counts(none[:, None], row_ptr, None, 3), torch.zeros(3, 3, device=DEVICE))
+
+
+def molecules(*, directed: bool, weighted: bool, masked: bool) -> Graphs:
+    base = random_graphs([5, 1, 0, 7], density=0.5)
+    index = base.edge_index[:, ::2] if directed else base.edge_index
+    attr = torch.stack([torch.randint(-1, 4, (index.shape[1],)), torch.randint(4, 7, (index.shape[1],))], 1)
+    weight = torch.rand(index.shape[1], dtype=torch.float64) if weighted else None
+    graphs = Graphs.build(index, base.node_ptr, edge_attr=attr, edge_weight=weight)
+    if not directed:  # both directions of a bond are of one kind, as the backward pass need not even know
+        graphs = replace(graphs, edge_attr=attr[graphs.pair])
+    if masked:
+        graphs = graphs.keep_nodes(torch.arange(13) != 3).keep_edges(
+            (torch.arange(graphs.num_edges) % 4 > 0)[graphs.pair]
+        )
+    return graphs
+
+
+@pytest.mark.parametrize("table", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_neighbour_sum_and_its_gradients_equal_the_matrix_product(
+    monkeypatch: pytest.MonkeyPatch, masked: bool, directed: bool, weighted: bool, table: bool
+) -> None:
+    torch.manual_seed(0)
+    graphs = molecules(directed=directed, weighted=weighted, masked=masked)
+    live = graphs.live_edges.double() * (1 if graphs.edge_weight is None else graphs.edge_weight)
+    matrix, named = torch.zeros(13, 13, dtype=torch.float64), torch.zeros(13, 8, dtype=torch.float64)
+    matrix.index_put_((graphs.edge_index[1], graphs.edge_index[0]), live, accumulate=True)
+    assert graphs.edge_attr is not None
+    for c in range(2):
+        named.index_put_((graphs.edge_index[1], graphs.edge_attr[:, c] % 8), live, accumulate=True)
+    h, rows = torch.randn(13, 6, dtype=torch.float64), torch.randn(7, 6, dtype=torch.float64)
+    grad = torch.randn(13, 6, dtype=torch.float64)
+    expected = matrix @ h + 1.5 * h + (named[:, :7] @ rows if table else 0)
+    for device, by_kernel in (("cpu", False), (DEVICE, True)):
+        monkeypatch.setattr(aggregate, "serve", lambda _, by_kernel=by_kernel: by_kernel)
+        leaf, weight = (t.clone().to(device).requires_grad_() for t in (h, rows))
+        out = neighbour_sum(leaf, graphs.to(device), self_weight=1.5, edge_table=weight if table else None)
+        out.backward(grad.to(device))
+        torch.testing.assert_close(out.detach().cpu(), expected)
+        assert leaf.grad is not None
+        torch.testing.assert_close(leaf.grad.cpu(), matrix.T @ grad + 1.5 * grad)
+        if table:
+            assert weight.grad is not None
+            torch.testing.assert_close(weight.grad.cpu(), named[:, :7].T @ grad, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device on this machine")
+def test_a_captured_sum_repeats_bit_for_bit_and_sees_new_values() -> None:
+    column, row_ptr = edges()
+    h = torch.randn(NODES, 300, device=DEVICE)
+    row_sums(h, column, row_ptr, self_weight=1.0)  # compiled before the capture
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = row_sums(h, column, row_ptr, self_weight=1.0)
+    for _ in range(2):
+        h.normal_()
+        graph.replay()
+        assert torch.equal(out, row_sums(h, column, row_ptr, self_weight=1.0))
