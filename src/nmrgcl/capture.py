@@ -29,14 +29,15 @@ class CapturedStep:
         kept_tensors = list(kept)
         before = [tensor.detach().clone() for tensor in kept_tensors]
         chance = torch.cuda.get_rng_state(graphs.device)
-        self._rehearse()
-        with torch.cuda.graph(self.recorded):
-            step(graphs.take_padded(self.index, self.room))
-        # The rehearsals are forgotten; recording computes nothing.
-        with torch.no_grad():
-            for tensor, value in zip(kept_tensors, before, strict=True):
-                tensor.copy_(value)
-        torch.cuda.set_rng_state(chance, graphs.device)
+        try:
+            self._rehearse()
+            with torch.cuda.graph(self.recorded):
+                step(graphs.take_padded(self.index, self.room))
+        finally:  # the rehearsals are forgotten; recording itself computes nothing
+            with torch.no_grad():
+                for tensor, value in zip(kept_tensors, before, strict=True):
+                    tensor.copy_(value)
+            torch.cuda.set_rng_state(chance, graphs.device)
 
     def __call__(self, index: Tensor) -> None:
         """The batch of the graphs that ``index`` (on the host) names."""

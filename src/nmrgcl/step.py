@@ -1,5 +1,6 @@
 """One optimiser step after another, until a number is not finite."""
 
+import math
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -51,16 +52,21 @@ class GuardedStep:
         for loss in self.method.losses(graphs):
             self.optimiser.zero_grad()
             loss.backward()
-            gradients = [p.grad for p in self.parameters if p.grad is not None]
-            # The largest entry, because a sum of squares overflows for gradients that are finite.
-            largest = torch.nn.utils.get_total_norm(gradients, float("inf"))
-            bad = ~torch.isfinite(loss.detach() + largest)
-            self.first_bad.copy_(torch.where(bad & (self.first_bad < 0), self.batch, self.first_bad))
-            self.optimiser.found_inf = (self.first_bad >= 0).float()  # type: ignore[attr-defined]
+            values = [loss.detach(), *(p.grad for p in self.parameters if p.grad is not None)]
+            # A sum that is finite has finite terms; asking is cheap where the host computes anyway.
+            if loss.is_cuda or not math.isfinite(sum(float(value.sum()) for value in values)):
+                self._decide(values)
             self.optimiser.step()
             self.state.total.add_(loss.detach())
             self.state.losses.add_(1)
         self.batch.add_(1)
+
+    def _decide(self, values: list[Tensor]) -> None:
+        """Tell the optimiser, on the device, whether to step; once it was told not to, that stays so."""
+        # The largest entry, because a sum of squares overflows for values that are finite.
+        bad = ~torch.isfinite(torch.nn.utils.get_total_norm(values, float("inf")))
+        self.first_bad.copy_(torch.where(bad & (self.first_bad < 0), self.batch, self.first_bad))
+        self.optimiser.found_inf = (self.first_bad >= 0).float()  # type: ignore[attr-defined]
 
     def check(self, parts: list[Tensor], options: TrainSettings) -> None:
         """Wait for the device, and raise if one of the batches ``parts`` was bad."""

@@ -1,6 +1,7 @@
 """The pre-training loop, one for every method: a generator that yields after each epoch."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -116,7 +117,13 @@ def _computing(step: GuardedStep, graphs: Graphs, options: TrainSettings) -> Cal
     if not options.capture or graphs.device.type != "cuda" or graphs.num_graphs < options.batch_size:
         return ordinary
     step.first_bad.fill_(0.0)  # rehearsals change no weight
-    recorded = CapturedStep(graphs, options.batch_size, step, [*step.method.state_dict().values(), *step.state.sums])
+    kept = [*step.method.state_dict().values(), *step.state.sums]
+    try:
+        recorded = CapturedStep(graphs, options.batch_size, step, kept)
+    except RuntimeError as error:  # a method that waits for the host cannot be recorded
+        reason = str(error).partition("\n")[0]
+        warnings.warn(f"steps are not recorded ({reason}); train.capture=false asks for that", stacklevel=2)
+        return ordinary
     return lambda index: recorded(index) if len(index) == options.batch_size else ordinary(index)
 
 
