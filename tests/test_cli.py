@@ -143,7 +143,7 @@ def test_a_broken_file_is_named_with_its_line(case: str, capsys: pytest.CaptureF
 def test_one_graph_and_small_classes_are_explained(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lonely = write_tu(tmp_path / "LONELY", 1)
     _, err = run(capsys, "pretrain", str(lonely), "--out", str(tmp_path / "r"), code=2)
-    assert "at least two graphs" in err
+    assert "contrast needs at least two graphs, this dataset has 1" in err
     rare = write_tu(tmp_path / "RARE", graph_labels="1\n" * 3 + "0\n" * 27)
     run(capsys, "pretrain", str(rare), *FAST, "--out", str(tmp_path / "r"))
     _, err = run(capsys, "evaluate", str(tmp_path / "r"), str(rare), code=2)

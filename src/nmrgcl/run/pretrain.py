@@ -88,7 +88,8 @@ def pretrain_seeds(
         features = start.features if start else choose_features(dataset, options.features, options.max_degree)
         graphs = apply_features(dataset, features).to(device)
     if graphs.num_graphs < 2:
-        raise DataError(f"{dataset.name}: contrast needs at least two graphs, this dataset has {graphs.num_graphs}")
+        has = "one, whose nodes are labelled" if dataset.level == "node" else graphs.num_graphs
+        raise DataError(f"{dataset.name}: contrast needs at least two graphs, this dataset has {has}")
     if start and start.settings.encoder != settings.encoder:
         raise SettingError(f"the earlier model has another encoder ({start.settings.encoder}); use its settings")
     with explained(settings):
