@@ -1,7 +1,5 @@
 """Embeddings as files, and files as embeddings."""
 
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from nmrgcl import atomic
 from nmrgcl.data.formats.arrays import read_arrays
 from nmrgcl.errors import DataError, SettingError
 
@@ -39,16 +38,8 @@ def write_embeddings(embeddings: Embeddings, out: Path) -> None:
     if out.suffix not in WRITERS:
         raise SettingError(f"{out}: the ending must be one of {', '.join(WRITERS)}")
     try:
-        handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                WRITERS[out.suffix](embeddings, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o644)
-            os.replace(name, out)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with atomic.new_file(out) as file:
+            WRITERS[out.suffix](embeddings, file)
     except OSError as error:
         raise SettingError(f"{out}: cannot be written ({error.strerror})") from None
 

@@ -7,8 +7,6 @@ format is left out: the public split, and the counts of what an earlier file lis
 
 import gzip
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -16,6 +14,7 @@ from typing import IO, Any, cast
 import numpy as np
 from scipy.sparse import csr_array
 
+from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.edges import edge_key
 from nmrgcl.data.formats.classes import json_label
@@ -30,20 +29,12 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 def write_jsonl(dataset: Dataset, path: Path) -> None:
     """Write one line a graph, gzipped if ``path`` ends in ``.gz``; the file appears complete or not at all."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                if path.suffix == ".gz":
-                    with gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=6, mtime=0) as packed:
-                        _write(dataset, cast(IO[bytes], packed))
-                else:
-                    _write(dataset, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        with atomic.new_file(path) as file:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=6, mtime=0) as packed:
+                    _write(dataset, cast(IO[bytes], packed))
+            else:
+                _write(dataset, file)
     except OSError as error:
         raise SettingError(f"{path}: cannot be written ({error.strerror})") from None
 

@@ -4,6 +4,7 @@ A DOCTYPE is refused: it is the only place for entities, which may expand withou
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 from xml.parsers import expat
@@ -16,7 +17,7 @@ _DOCTYPE = re.compile(b"\x00?".join(re.escape(bytes([byte])) for byte in b"<!DOC
 _SPACE = " \t\r\n"
 
 
-class XmlReader:
+class XmlReader(ABC):
     """Reads one file; a subclass says in ``begin`` and ``end`` what elements mean.
 
     Attributes:
@@ -43,13 +44,13 @@ class XmlReader:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
 
+    @abstractmethod
     def begin(self, kind: str, around: str, attributes: dict[str, str]) -> None:
         """An element begins inside another."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, kind: str, around: str, text: str | None) -> None:
         """It ends; ``text`` is None if it is not of those that contain text, or contains elements too."""
-        raise NotImplementedError
 
     @property
     def line(self) -> int:
