@@ -19,9 +19,23 @@ class CapturedStep:
 
     The step must not wait for the host and must update what it keeps in place. Batches are padded to one size; one
     that does not fit is computed the ordinary way.
+
+    Args:
+        graphs: the dataset.
+        batch_size: of every batch.
+        step: what to record.
+        kept: tensors that the step changes, and which rehearsing must leave as they were.
+        beside: a recording that is never replayed at the same time, and whose memory this one may use.
     """
 
-    def __init__(self, graphs: Graphs, batch_size: int, step: Callable[[Graphs], None], kept: Iterable[Tensor]) -> None:
+    def __init__(
+        self,
+        graphs: Graphs,
+        batch_size: int,
+        step: Callable[[Graphs], None],
+        kept: Iterable[Tensor],
+        beside: "CapturedStep | None" = None,
+    ) -> None:
         self.graphs, self.step, self.room = graphs, step, graphs.room_for(batch_size)
         self.index = torch.zeros(batch_size, dtype=torch.long, device=graphs.device)
         self.index.copy_(torch.arange(batch_size))
@@ -31,7 +45,7 @@ class CapturedStep:
         chance = torch.cuda.get_rng_state(graphs.device)
         try:
             self._rehearse()
-            with torch.cuda.graph(self.recorded):
+            with torch.cuda.graph(self.recorded, pool=beside.recorded.pool() if beside else None):
                 step(graphs.take_padded(self.index, self.room))
         finally:  # the rehearsals are forgotten; recording itself computes nothing
             with torch.no_grad():

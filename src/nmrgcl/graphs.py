@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from nmrgcl import kernels
 from nmrgcl.errors import DataError
 
 
@@ -36,6 +37,7 @@ class Graphs:
         edge_keep: ``[E]`` which edges a view keeps, apart from those that go with their nodes.
         added: ``[2, A]`` edges that a view adds, padded to a size that does not depend on chance.
         added_keep: ``[A]`` which entries of ``added`` are edges and not padding.
+        views: 2 where the second half of the graphs are the first half again, to be seen as another view.
     """
 
     x: Tensor
@@ -54,6 +56,7 @@ class Graphs:
     edge_keep: Tensor | None = None
     added: Tensor | None = None
     added_keep: Tensor | None = None
+    views: int = 1
 
     @classmethod
     def build(
@@ -137,6 +140,12 @@ class Graphs:
         return self.row_ptr[self.node_ptr]
 
     @property
+    def split(self) -> Tensor | None:
+        """``[1]`` the first node of the second view, where there are two."""
+        half = self.num_graphs // 2
+        return self.node_ptr[half : half + 1] if self.views == 2 else None
+
+    @property
     def masked(self) -> bool:
         """Whether a view has removed or added anything (or might have)."""
         return self.node_keep is not None or self.edge_keep is not None or self.added is not None
@@ -209,6 +218,8 @@ class Graphs:
         Shapes then do not depend on the batch, and nothing is asked of the host. What is not needed is masked, comes
         last, and lies in no row and no graph. The batch must fit.
         """
+        if kernels.serve(index):
+            return self._gather_padded(index, room)
         nodes, edges = (
             _Ranges(ptr, index, total, padded=True)
             for ptr, total in ((self.node_ptr, room.nodes), (self.edge_ptr, room.edges))
@@ -237,12 +248,43 @@ class Graphs:
             edge_keep=edges.used if self.edge_keep is None else edges.used & self.edge_keep[edges.items],
         )
 
+    def _gather_padded(self, index: Tensor, room: "Room") -> "Graphs":
+        """``take_padded`` by a kernel."""
+        from nmrgcl.kernels.batch import gather_structure
+
+        found = gather_structure(
+            index, self.edge_index, self.row_ptr, self.node_ptr, self.pair, self.node_keep, self.edge_keep,
+            nodes=room.nodes, edges=room.edges,
+        )  # fmt: skip
+        y = _select(self.y, index if self.y_level == "graph" else found.nodes)
+        return Graphs(
+            x=self.x.index_select(0, found.nodes),
+            num_features=self.num_features,
+            edge_index=found.edge_index,
+            row_ptr=found.row_ptr,
+            node_ptr=found.node_ptr,
+            batch=found.batch,
+            pair=found.pair,
+            symmetric=self.symmetric,
+            y=y,
+            y_level=self.y_level,
+            edge_attr=_select(self.edge_attr, found.edges),
+            edge_weight=_select(self.edge_weight, found.edges),
+            node_keep=found.node_keep,
+            edge_keep=found.edge_keep,
+        )
+
+    def twice(self) -> "Graphs":
+        """All graphs, and all of them again as a second view, with masks of their own: both at the cost of one pass."""
+        index = torch.arange(2 * self.num_graphs, device=self.device) % self.num_graphs
+        return replace(self.take_padded(index, Room(2 * self.num_nodes, 2 * self.num_edges)), views=2)
+
     def room_for(self, batch_size: int) -> "Room":
         """Enough for practically every random batch of that size; it depends on the graphs and the size alone."""
         sizes = [ptr.diff().double() for ptr in self._host_ptr]
-        # A sum of so many draws exceeds its mean by eight standard deviations once in 10^15; the largest is never more.
+        # A sum of so many draws exceeds its mean by five standard deviations once in millions; the largest, never.
         bounds = [
-            min(s.mean() * batch_size + 8 * s.std(correction=0) * batch_size**0.5, s.max() * batch_size) for s in sizes
+            min(s.mean() * batch_size + 5 * s.std(correction=0) * batch_size**0.5, s.max() * batch_size) for s in sizes
         ]
         nodes, edges = (int(bound) // 256 * 256 + 256 for bound in bounds)
         return Room(nodes, edges)
@@ -274,6 +316,10 @@ class Graphs:
     def live_edges(self) -> Tensor:
         """``[E]`` which edges are there: kept themselves, and so are both their ends; every layer asks for it."""
         live = self.edge_keep
+        if self.node_keep is not None and kernels.serve(self.node_keep):
+            from nmrgcl.kernels.masks import edges_between
+
+            return edges_between(self.edge_index, self.node_keep, live)
         if self.node_keep is not None:
             ends = self.node_keep[self.edge_index].all(0)
             live = ends if live is None else live & ends

@@ -39,13 +39,19 @@ class GuardedStep:
     def __init__(self, method: Trainable, optimiser: torch.optim.Optimizer, state: TrainingState) -> None:
         self.method, self.optimiser, self.state = method, optimiser, state
         self.parameters = list(method.parameters())
-        self.batch = torch.zeros_like(state.total)
-        self.first_bad = torch.full_like(state.total, -1.0)
+        self.good_batches, self.bad = torch.zeros_like(state.total), torch.zeros_like(state.total)
+        self._one = torch.ones_like(state.total)
+        if state.total.is_cuda:
+            optimiser.found_inf = self.bad  # type: ignore[attr-defined]
 
     def begin_epoch(self) -> None:
         """Count the batches of another epoch, from the one on at which the training stands."""
-        self.batch.fill_(self.state.position)
-        self.first_bad.fill_(-1.0)
+        self.good_batches.fill_(self.state.position)
+        self.bad.zero_()
+
+    def rehearse(self) -> None:
+        """Until the next epoch begins, steps change no weight."""
+        self.bad.fill_(1.0)
 
     def __call__(self, graphs: Graphs) -> None:
         """Train on one batch."""
@@ -53,26 +59,28 @@ class GuardedStep:
             self.optimiser.zero_grad()
             loss.backward()
             values = [loss.detach(), *(p.grad for p in self.parameters if p.grad is not None)]
+            if loss.is_cuda:
+                # What gradient scalers do, in one launch: multiply by one, and set `bad` for good if need be.
+                torch._amp_foreach_non_finite_check_and_unscale_(values, self.bad, self._one)
             # A sum that is finite has finite terms; asking is cheap where the host computes anyway.
-            if loss.is_cuda or not math.isfinite(sum(float(value.sum()) for value in values)):
-                self._decide(values)
+            elif not math.isfinite(sum(float(value.sum()) for value in values)):
+                self._look_closer(values)
             self.optimiser.step()
             self.state.total.add_(loss.detach())
             self.state.losses.add_(1)
-        self.batch.add_(1)
+        self.good_batches.sub_(self.bad).add_(1)
 
-    def _decide(self, values: list[Tensor]) -> None:
-        """Tell the optimiser, on the device, whether to step; once it was told not to, that stays so."""
-        # The largest entry, because a sum of squares overflows for values that are finite.
-        bad = ~torch.isfinite(torch.nn.utils.get_total_norm(values, float("inf")))
-        self.first_bad.copy_(torch.where(bad & (self.first_bad < 0), self.batch, self.first_bad))
-        self.optimiser.found_inf = (self.first_bad >= 0).float()  # type: ignore[attr-defined]
+    def _look_closer(self, values: list[Tensor]) -> None:
+        """A sum of finite values may overflow; their largest does not. Once the optimiser is told, that stays so."""
+        if not math.isfinite(float(torch.nn.utils.get_total_norm(values, float("inf")))):
+            self.bad.fill_(1.0)
+            self.optimiser.found_inf = self.bad  # type: ignore[attr-defined]
 
     def check(self, parts: list[Tensor], options: TrainSettings) -> None:
         """Wait for the device, and raise if one of the batches ``parts`` was bad."""
-        position = int(self.first_bad)
-        if position < 0:
+        if not bool(self.bad):
             return
+        position = int(self.good_batches)
         hint = f"lower train.lr (it is {options.lr})"
         if options.precision == "bf16":
             hint = "use train.precision=float32"

@@ -109,22 +109,25 @@ def _run_epoch(
 
 
 def _computing(step: GuardedStep, graphs: Graphs, options: TrainSettings) -> Callable[[Tensor], None]:
-    """What computes a batch: on a GPU a recording, for batches that are full."""
+    """What computes a batch: on a GPU a recording, one for batches that are full and one for what is left over."""
 
     def ordinary(index: Tensor) -> None:
         step(graphs.take(index))
 
-    if not options.capture or graphs.device.type != "cuda" or graphs.num_graphs < options.batch_size:
+    if not options.capture or graphs.device.type != "cuda":
         return ordinary
-    step.first_bad.fill_(0.0)  # rehearsals change no weight
+    step.rehearse()
     kept = [*step.method.state_dict().values(), *step.state.sums]
+    sizes = {min(options.batch_size, graphs.num_graphs), graphs.num_graphs % options.batch_size} - {0, 1}
+    recorded: dict[int, CapturedStep] = {}
     try:
-        recorded = CapturedStep(graphs, options.batch_size, step, kept)
+        for size in sorted(sizes, reverse=True):  # the largest first: the others find room in its memory
+            recorded[size] = CapturedStep(graphs, size, step, kept, beside=next(iter(recorded.values()), None))
     except RuntimeError as error:  # a method that waits for the host cannot be recorded
         reason = str(error).partition("\n")[0]
         warnings.warn(f"steps are not recorded ({reason}); train.capture=false asks for that", stacklevel=2)
         return ordinary
-    return lambda index: recorded(index) if len(index) == options.batch_size else ordinary(index)
+    return lambda index: recorded[len(index)](index)
 
 
 @contextmanager

@@ -1,44 +1,61 @@
 """The fused norm against the plain one, in Triton's interpreter where there is no GPU."""
 
-import os
-
 import pytest
 import torch
-
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"
-pytest.importorskip("triton", reason="Triton is not installed: it comes with PyTorch's builds for GPUs")
+from torch import Tensor
 
 from nmrgcl.encode.norm import MaskedBatchNorm, _FusedNorm
+from tests.kernels import DEVICE
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+def close(found: Tensor | None, expected: Tensor | None, tolerance: float) -> None:
+    assert found is not None
+    assert expected is not None
+    torch.testing.assert_close(found.detach().double().cpu(), expected.detach(), atol=tolerance, rtol=tolerance)
 
 
-@pytest.mark.parametrize(("rows", "width"), [(1, 3), (7, 8), (130, 32), (300, 20)])
-@pytest.mark.parametrize("share", [1.0, 0.6, 0.0])
-def test_the_fused_norm_equals_the_plain_one_in_float64(rows: int, width: int, share: float) -> None:
+def both_norms(width: int) -> tuple[MaskedBatchNorm, MaskedBatchNorm]:
+    """The same norm in float64 on the CPU, and in float32 where kernels run."""
+    exact, ours = MaskedBatchNorm(width).double(), MaskedBatchNorm(width)
+    torch.nn.init.uniform_(exact.weight)
+    torch.nn.init.uniform_(exact.bias)
+    ours.load_state_dict(exact.state_dict())
+    return exact, ours.to(DEVICE)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("split", [None, 0.4, 0.7])
+@pytest.mark.parametrize(("rows", "width"), [(7, 8), (130, 32), (300, 20), (40, 300)])
+@pytest.mark.parametrize("share", [None, 1.0, 0.6])
+def test_the_fused_norm_equals_the_plain_one_in_float64(
+    rows: int, width: int, share: float | None, split: float | None, relu: bool
+) -> None:
     torch.manual_seed(0)
     h = torch.randn(rows, width) * 3 + 50  # far from zero, where sums of squares would cancel
-    keep, grad = torch.rand(rows) < share, torch.randn(rows, width)
-    norm = MaskedBatchNorm(width).double()
-    torch.nn.init.uniform_(norm.weight)
-    torch.nn.init.uniform_(norm.bias)
+    keep = None if share is None else torch.rand(rows) < share
+    row = None if split is None else torch.tensor([int(split * rows) + 1])
+    # A block of columns of a wider matrix, as the gradient of a concatenation is.
+    grad = torch.randn(rows, 2 * width)[:, width:]
+    norm, ours = both_norms(width)
     exact = h.double().requires_grad_()
-    expected = exact
-    if rows > 1:  # the module treats one row as in evaluation
-        expected = norm(exact, keep)
-        expected.backward(grad.double())
-    ours = h.to(DEVICE).requires_grad_()
-    weight, bias = (p.detach().float().to(DEVICE).requires_grad_() for p in (norm.weight, norm.bias))
-    found, mean, _, count = _FusedNorm.apply(ours, keep.to(DEVICE), weight, bias, norm.eps)
+    expected = norm(exact, keep, row, relu=relu)
+    expected.backward(grad.double())
+    inputs = h.to(DEVICE).requires_grad_()
+    keep, row = (None if t is None else t.to(DEVICE) for t in (keep, row))
+    found = _FusedNorm.apply(inputs, keep, row, ours.weight, ours.bias, ours, relu)
     found.backward(grad.to(DEVICE))
-    assert int(count[0]) == int(keep.sum())
-    if rows == 1 or share == 0.0:
-        assert torch.isfinite(found).all()
-        return
-    torch.testing.assert_close(found.double().cpu(), expected.detach(), atol=2e-4, rtol=2e-4)
-    torch.testing.assert_close(mean.double().cpu(), norm.running_mean * 10, atol=1e-4, rtol=1e-5)
-    for one, two in ((ours, exact), (weight, norm.weight), (bias, norm.bias)):
-        assert one.grad is not None
-        assert two.grad is not None
-        torch.testing.assert_close(one.grad.double().cpu(), two.grad, atol=1e-3, rtol=1e-3)
+    close(found, expected, 2e-4)
+    close(ours.running_mean, norm.running_mean, 1e-4)
+    close(ours.running_var, norm.running_var, 1e-4)
+    close(inputs.grad, exact.grad, 1e-3)
+    close(ours.weight.grad, norm.weight.grad, 1e-3)
+    close(ours.bias.grad, norm.bias.grad, 1e-3)
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_rows_without_any_that_is_kept_come_out_finite(rows: int) -> None:
+    norm = MaskedBatchNorm(3).to(DEVICE)
+    keep = torch.zeros(rows, dtype=torch.bool, device=DEVICE)
+    out = _FusedNorm.apply(torch.randn(rows, 3, device=DEVICE), keep, None, norm.weight, norm.bias, norm, False)
+    assert torch.isfinite(out).all()
+    assert torch.isfinite(norm.running_var).all()

@@ -9,7 +9,7 @@ from torch import Tensor
 from nmrgcl.encode import aggregate
 from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels.rows import row_counts, row_sums
+from nmrgcl.kernels.rows import row_counts, row_sums, spread_rows
 from tests.examples import random_graphs
 from tests.kernels import DEVICE
 
@@ -151,3 +151,17 @@ def test_a_captured_sum_repeats_bit_for_bit_and_sees_new_values() -> None:
         h.normal_()
         graph.replay()
         assert torch.equal(out, row_sums(h, column, row_ptr, self_weight=1.0))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_spreading_copies_the_row_of_the_owner(kept: bool) -> None:
+    h, owner = torch.randn(4, 96, device=DEVICE), torch.tensor([0, 0, 3, 1, 3], device=DEVICE)
+    keep = torch.tensor([True, False, True, True, False], device=DEVICE) if kept else None
+    expected = h[owner] if keep is None else h[owner] * keep[:, None]
+    assert torch.equal(spread_rows(h, owner, keep), expected)
+
+
+def test_ranges_need_no_column() -> None:
+    h, ptr = torch.randn(9, 20, device=DEVICE), torch.tensor([0, 4, 4, 7], device=DEVICE)
+    expected = torch.stack([h[:4].sum(0), torch.zeros(20, device=DEVICE), h[4:7].sum(0)])
+    torch.testing.assert_close(row_sums(h, None, ptr), expected)

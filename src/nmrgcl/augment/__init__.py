@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
-from nmrgcl.augment.choose import Compose, Identity, OneOf
+from nmrgcl.augment.choose import Compose, Identity, OneOf, on_halves
 from nmrgcl.augment.edges import AddEdges, DropEdges
 from nmrgcl.augment.features import DropFeatures, MaskFeatures
 from nmrgcl.augment.nodes import DropNodes, ShuffleNodes
@@ -41,6 +41,7 @@ __all__ = [
     "Subgraph",
     "View",
     "build_view",
+    "on_halves",
 ]
 
 

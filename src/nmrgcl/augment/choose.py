@@ -39,6 +39,14 @@ class OneOf:
         return graphs
 
 
+def on_halves(graphs: Graphs, first: View, second: View) -> Graphs:
+    """``first`` on the first half of the graphs, ``second`` on the others."""
+    if first == second:
+        return first(graphs)
+    is_first = torch.arange(graphs.num_graphs, device=graphs.device) < graphs.num_graphs // 2
+    return second(first(graphs, is_first), ~is_first)
+
+
 @dataclass(frozen=True, init=False)
 class Compose:
     """The views one after the other: the compound augmentation that the paper leaves for later."""

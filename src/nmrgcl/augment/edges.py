@@ -8,6 +8,7 @@ from torch.nn.functional import pad
 
 from nmrgcl.augment.view import check_share, keep_unless_chosen
 from nmrgcl.graphs import Graphs
+from nmrgcl.kernels import serve
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,15 @@ class DropEdges:
 
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Edges that an earlier view added are edges like any other."""
+        draw = torch.rand(graphs.num_edges, device=graphs.device)
+        if serve(draw) and graphs.added is None:
+            from nmrgcl.kernels.masks import keep_drawn_edges
+
+            destination, before = graphs.edge_index[1], graphs.edge_keep
+            kept = keep_drawn_edges(draw, graphs.pair, destination, graphs.batch, before, chosen, self.p)
+            return replace(graphs, edge_keep=kept)
         owner = graphs.batch.index_select(0, graphs.edge_index[1])
-        keep = (torch.rand(graphs.num_edges, device=graphs.device) >= self.p).index_select(0, graphs.pair)
+        keep = (draw >= self.p).index_select(0, graphs.pair)
         keep = keep_unless_chosen(keep, chosen, owner)
         if graphs.added is None:
             return graphs.keep_edges(keep)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from nmrgcl.augment.view import check_share, keep_unless_chosen
 from nmrgcl.graphs import Graphs
+from nmrgcl.kernels import serve
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ class DropFeatures:
 
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """The node itself and its edges stay."""
-        keep = torch.rand(graphs.num_nodes, device=graphs.device) >= self.p
+        draw = torch.rand(graphs.num_nodes, device=graphs.device)
+        if serve(draw):
+            from nmrgcl.kernels.masks import blank_drawn_rows
+
+            blank = -1.0 if graphs.categorical else 0.0
+            return replace(graphs, x=blank_drawn_rows(graphs.x, draw, graphs.batch, chosen, self.p, blank))
+        keep = draw >= self.p
         keep = keep_unless_chosen(keep, chosen, graphs.batch)[:, None]
         return replace(graphs, x=torch.where(keep, graphs.x, -1) if graphs.categorical else graphs.x * keep)

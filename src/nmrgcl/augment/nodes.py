@@ -7,6 +7,7 @@ from torch import Tensor
 
 from nmrgcl.augment.view import check_share, keep_unless_chosen
 from nmrgcl.graphs import Graphs
+from nmrgcl.kernels import serve
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class DropNodes:
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Where chance would remove every node of a graph, one of them, drawn evenly, stays."""
         draw = torch.rand(graphs.num_nodes, device=graphs.device)
+        if serve(draw):
+            from nmrgcl.kernels.masks import keep_drawn_nodes
+
+            kept = keep_drawn_nodes(draw, graphs.node_ptr, graphs.node_keep, chosen, self.p)
+            return replace(graphs, node_keep=kept)
         if graphs.node_keep is not None:
             draw = torch.where(graphs.node_keep, draw, -1.0)
         # The largest draw of a graph is below p only if all of them are.

@@ -4,15 +4,20 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from nmrgcl.contrast.infonce import cosine
+from nmrgcl.contrast.fused import fits_fused_loss, fused_loss
+from nmrgcl.contrast.infonce import pair_cosine
 from nmrgcl.errors import SettingError
 
 
-def graphcl_loss(z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, tau: float = 0.2) -> Tensor:
+def graphcl_loss(
+    z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, delta: float | None = None, tau: float = 0.2
+) -> Tensor:
     """One direction, negatives from the other view only, the positive left out of the denominator."""
     if z1.shape[0] < 2:
         raise SettingError("GraphCL's loss needs at least two graphs in a batch; raise train.batch_size")
-    positive = (cosine(z1, z2) if positive is None else positive) / tau
+    if positive is None and fits_fused_loss(z1, z2):
+        return fused_loss(z1, z2, delta=delta, tau=tau, counted=False)
+    positive = (pair_cosine(z1, z2, delta) if positive is None else positive) / tau
     z1, z2 = (normalize(z if z.dtype == torch.float64 else z.float(), eps=1e-12) for z in (z1, z2))
     similarity = (z1 @ z2.T / tau).fill_diagonal_(-torch.inf)
     return (similarity.logsumexp(1) - positive).mean()

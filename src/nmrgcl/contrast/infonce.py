@@ -1,12 +1,14 @@
 """The contrastive loss of the paper (Eq. 14)."""
 
 import warnings
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize
 
+from nmrgcl.contrast.fused import fits_fused_loss, fused_loss, kernel_precision
+from nmrgcl.contrast.removal import non_maximum
 from nmrgcl.kernels import serve
 
 DENSE_ROWS = 4096
@@ -19,17 +21,27 @@ def cosine(a: Tensor, b: Tensor) -> Tensor:
     return (normalize(a, eps=1e-12) * normalize(b, eps=1e-12)).sum(1)
 
 
-def infonce(z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, tau: float = 0.2) -> Tensor:
+def pair_cosine(z1: Tensor, z2: Tensor, delta: float | None) -> Tensor:
+    """``[B]`` cosine of each pair, with ``delta`` without what is prominent in ``z1``."""
+    return cosine(z1, z2 if delta is None else z2 * non_maximum(z1, delta))
+
+
+def infonce(
+    z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, delta: float | None = None, tau: float = 0.2
+) -> Tensor:
     """Eq. 14: row i of ``z1`` pairs with row i of ``z2`` (``[B, D]`` each).
 
-    Both directions share one positive; each has the other rows of both views as 2(B − 1) negatives. ``positive``
-    (``[B]``) replaces the cosine of each pair, so that a removal mask touches positives only.
+    Both directions share one positive; each has the other rows of both views as 2(B − 1) negatives. With ``delta`` the
+    positive is taken without the dimensions that are prominent in ``z1`` (Eq. 13); ``positive`` (``[B]``) replaces it
+    altogether. Either way a removal touches positives only.
     """
     if z1.shape[0] == 1:
         warnings.warn("a batch of one graph has no negatives: its loss is zero and teaches nothing", stacklevel=2)
         return 0.0 * (z1.sum() + z2.sum())
+    if positive is None and fits_fused_loss(z1, z2):
+        return fused_loss(z1, z2, delta=delta, tau=tau, counted=True)
     z = normalize(torch.cat([_wide(z1), _wide(z2)]), eps=1e-12)
-    positive = cosine(z1, z2) if positive is None else positive
+    positive = pair_cosine(z1, z2, delta) if positive is None else positive
     positive = (positive / tau).repeat(2)
     if z.shape[0] <= DENSE_ROWS:
         negative = _mask_own_pair(z @ z.T / tau, torch.arange(z.shape[0], device=z.device)).logsumexp(1)
@@ -57,7 +69,8 @@ class _StreamedNegatives(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
-        ctx.tau, ctx.precision = tau, _kernel_precision(z)
+        served = serve(z) and z.dtype == torch.float32
+        ctx.tau, ctx.precision = tau, kernel_precision(z.shape[0]) if served else None
         if ctx.precision is not None:
             from nmrgcl.kernels.negatives import negatives_logsumexp
 
@@ -82,10 +95,3 @@ class _StreamedNegatives(torch.autograd.Function):
             out[part] += share @ z
             out += share.T @ z[part]
         return out, None
-
-
-def _kernel_precision(z: Tensor) -> Literal["tf32x3", "tf32"] | None:
-    """How exactly the kernels are to multiply: as PyTorch is told to do; None where they do not serve."""
-    if not serve(z) or z.dtype != torch.float32:
-        return None
-    return "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32"

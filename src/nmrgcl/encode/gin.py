@@ -6,12 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, embedding_bag, pad, relu
 
+from nmrgcl import kernels
 from nmrgcl.encode.aggregate import neighbour_sum
+from nmrgcl.encode.narrow import fits_narrow_layer, narrow_layer
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
-
-FEW_NAMES = 256
-"""Up to this many columns the one-hot form of a batch is small beside its embeddings."""
 
 
 class FeatureMap(nn.Module):
@@ -25,28 +24,31 @@ class FeatureMap(nn.Module):
         """``[N, F]`` dense or ``[N, C]`` categorical to ``[N, units]``."""
         if x.is_floating_point():
             return x.to(self.weight.dtype) @ self.weight
+        if kernels.serve(self.weight) and self.weight.shape[0] <= 256:
+            result: Tensor = _LookUp.apply(self.weight, x)
+            return result
         table = pad(self.weight, (0, 0, 0, 1))  # column -1, "none", becomes the row of zeros at the end
         row = x.remainder(table.shape[0])
-        if x.shape[1] == 1:
-            few = table.is_cuda and table.shape[0] <= FEW_NAMES
-            return _LookUp.apply(table, row.squeeze(1)) if few else embedding(row.squeeze(1), table)
-        return embedding_bag(row, table, mode="sum")
+        return embedding(row.squeeze(1), table) if x.shape[1] == 1 else embedding_bag(row, table, mode="sum")
 
 
 class _LookUp(torch.autograd.Function):
-    """``embedding`` on a GPU: its own backward sorts the rows, where a product with their one-hot form will do."""
+    """Few names on a GPU, where the backward pass of ``embedding`` would sort them."""
 
     @staticmethod
-    def forward(ctx: Any, table: Tensor, row: Tensor) -> Tensor:
-        ctx.save_for_backward(row)
-        ctx.names = table.shape[0]
-        return table.index_select(0, row)
+    def forward(ctx: Any, table: Tensor, names: Tensor) -> Tensor:
+        from nmrgcl.kernels.look_up import look_up
+
+        ctx.save_for_backward(names)
+        ctx.count = table.shape[0]
+        return look_up(table, names)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        (row,) = ctx.saved_tensors
-        names = torch.arange(ctx.names, device=row.device)
-        return (names[:, None] == row).to(grads[0].dtype) @ grads[0], None
+        from nmrgcl.kernels.look_up import look_up_gradient
+
+        (names,) = ctx.saved_tensors
+        return look_up_gradient(grads[0].contiguous(), names, ctx.count), None
 
 
 class GINLayer(nn.Module):
@@ -67,8 +69,14 @@ class GINLayer(nn.Module):
 
     def forward(self, h: Tensor, graphs: Graphs) -> Tensor:
         """``[N, ·]`` to ``[N, units]``."""
-        h = neighbour_sum(self.first(h), graphs, self_weight=1.0) + self.bias
-        return self.norm(relu(self.second(relu(h))), graphs.node_keep)
+        matrix = self.first.weight if isinstance(self.first, nn.Linear) else None
+        given = h if matrix is not None else self.first(h)
+        if self.training and fits_narrow_layer(given, graphs):
+            return narrow_layer(given, graphs, matrix, self.bias, self.second.weight, self.second.bias, self.norm)
+        if matrix is not None:
+            given = self.first(h)
+        h = neighbour_sum(given, graphs, self_weight=1.0) + self.bias
+        return self.norm(relu(self.second(relu(h))), graphs.node_keep, graphs.split)
 
 
 class GIN(nn.Module):

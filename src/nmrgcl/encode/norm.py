@@ -23,8 +23,26 @@ class MaskedBatchNorm(nn.Module):
         self.register_buffer("running_mean", torch.zeros(units))
         self.register_buffer("running_var", torch.ones(units))
 
-    def forward(self, h: Tensor, keep: Tensor | None = None) -> Tensor:
-        """``h``: ``[N, D]``, ``keep``: ``[N]``. Rows that are not kept come out finite but mean nothing."""
+    def forward(
+        self, h: Tensor, keep: Tensor | None = None, split: Tensor | None = None, *, relu: bool = False
+    ) -> Tensor:
+        """``h``: ``[N, D]``, ``keep``: ``[N]``; the ReLU of the result if asked.
+
+        With ``split`` (``[1]``) the rows from there on are normalised apart from those before: they are another view.
+        Rows that are not kept come out finite but mean nothing.
+        """
+        if self.training and kernels.serve(h) and (keep is not None or split is not None) and h.shape[0] > 1:
+            result: Tensor = _FusedNorm.apply(h, keep, split, self.weight, self.bias, self, relu)
+            return result
+        if split is not None and self.training:
+            row = int(split)
+            halves = ((h[:row], _part(keep, slice(row))), (h[row:], _part(keep, slice(row, None))))
+            out = torch.cat([self._normalise(*half) for half in halves])
+        else:
+            out = self._normalise(h, keep)
+        return torch.relu_(out) if relu else out
+
+    def _normalise(self, h: Tensor, keep: Tensor | None) -> Tensor:
         # One row has no variance to normalise by: it is treated as in evaluation.
         if not self.training or h.shape[0] < 2:
             return batch_norm(h, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
@@ -32,10 +50,6 @@ class MaskedBatchNorm(nn.Module):
             return batch_norm(
                 h, self.running_mean, self.running_var, self.weight, self.bias, True, self.momentum, self.eps
             )
-        if kernels.serve(h):
-            out, mean, var, count = _FusedNorm.apply(h, keep, self.weight, self.bias, self.eps)
-            self._remember(mean, var, count)
-            return out
         share = keep.to(h.dtype)[:, None]
         count = share.sum().clamp(min=1)
         mean = (h * share).sum(0) / count
@@ -51,25 +65,37 @@ class MaskedBatchNorm(nn.Module):
 
 
 class _FusedNorm(torch.autograd.Function):
-    """The masked case on a GPU; the statistics that come with it are for remembering, not for gradients."""
+    """Training on a GPU."""
 
     @staticmethod
     def forward(
-        ctx: Any, h: Tensor, keep: Tensor, weight: Tensor, bias: Tensor, eps: float
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        ctx: Any,
+        h: Tensor,
+        keep: Tensor | None,
+        split: Tensor | None,
+        weight: Tensor,
+        bias: Tensor,
+        norm: MaskedBatchNorm,
+        relu: bool,
+    ) -> Tensor:
         from nmrgcl.kernels.norm import masked_statistics, normalise
 
         h = h.contiguous()
-        mean, var, count = masked_statistics(h, keep)
-        rstd = torch.rsqrt(var + eps)
-        ctx.save_for_backward(h, keep, mean, rstd, count, weight)
-        ctx.mark_non_differentiable(mean, var, count)
-        return normalise(h, mean, rstd, weight, bias), mean, var, count
+        statistics = masked_statistics(h, keep, split, (norm.running_mean, norm.running_var, norm.momentum))
+        ctx.save_for_backward(h, keep, split, statistics, weight, bias)
+        ctx.eps, ctx.relu = norm.eps, relu
+        return normalise(h, statistics, weight, bias, norm.eps, split, relu=relu)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, Tensor, Tensor, None]:
-        from nmrgcl.kernels.norm import normalise_backward
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        from nmrgcl.kernels.norm import gradient_sums, pull_back
 
-        h, keep, mean, rstd, count, weight = ctx.saved_tensors
-        out, of_weight, of_bias = normalise_backward(grads[0].contiguous(), h, keep, mean, rstd, count, weight)
-        return out, None, of_weight, of_bias, None
+        h, keep, split, statistics, weight, bias = ctx.saved_tensors
+        grad = grads[0] if grads[0].stride(1) == 1 else grads[0].contiguous()
+        sums = gradient_sums(grad, h, statistics, weight, bias, ctx.eps, split, relu=ctx.relu)
+        out = pull_back(grad, h, keep, statistics, sums, weight, bias, ctx.eps, split, relu=ctx.relu)
+        return out, None, None, sums[-1, 1], sums[-1, 0], None, None
+
+
+def _part(keep: Tensor | None, rows: slice) -> Tensor | None:
+    return None if keep is None else keep[rows]

@@ -50,16 +50,20 @@ class _SegmentSum(torch.autograd.Function):
         ctx.graphs = graphs
         if graphs.num_nodes == 0:
             return h.new_zeros(graphs.num_graphs, h.shape[1])
-        nodes = torch.arange(graphs.num_nodes, device=h.device)
         if kernels.serve(h):
             from nmrgcl.kernels.rows import row_sums
 
-            return row_sums(h, nodes, graphs.node_ptr, graphs.node_keep)
+            return row_sums(h, None, graphs.node_ptr, graphs.node_keep)
+        nodes = torch.arange(graphs.num_nodes, device=h.device)
         keep = None if graphs.node_keep is None else graphs.node_keep.to(h.dtype)
         return embedding_bag(nodes, h, graphs.node_ptr, mode="sum", include_last_offset=True, per_sample_weights=keep)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        spread = grads[0].index_select(0, ctx.graphs.batch)
         keep = ctx.graphs.node_keep
+        if kernels.serve(grads[0]):
+            from nmrgcl.kernels.rows import spread_rows
+
+            return spread_rows(grads[0].contiguous(), ctx.graphs.batch, keep), None
+        spread = grads[0].index_select(0, ctx.graphs.batch)
         return (spread if keep is None else spread * keep[:, None]), None

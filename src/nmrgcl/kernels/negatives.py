@@ -10,32 +10,45 @@ from torch import Tensor
 Precision = Literal["ieee", "tf32", "tf32x3"]
 """Of similarities: float32 as such; rounded to TF32; in three products of TF32, some 22 bits, on the tensor cores."""
 
-TILE, UNITS = 128, 32
-"""Rows and columns of a tile of similarities, and how many units of z are multiplied at a time."""
+UNITS = 32
+"""How many units of z are multiplied at a time."""
+
+MANY = 4096
+"""From here on tiles of similarities are large; before, there would be too few of them to go round."""
 
 PANEL = 512
 """Columns whose weights exist at once in the backward pass."""
 
 
-def negatives_logsumexp(z: Tensor, tau: float, *, precision: Precision = "ieee") -> Tensor:
+def negatives_logsumexp(z: Tensor, tau: float, *, precision: Precision = "ieee", across: bool = False) -> Tensor:
     """``[N]``: log Σ_j exp(z_i · z_j / tau) over the j that are neither i nor the other view of i's graph.
 
     Args:
         z: ``[N, D]`` float32, contiguous; rows i and i + N/2 are the two views of a graph, of which there are several.
         tau: temperature.
         precision: of the similarities.
+        across: the other view's rows only.
     """
     count, width = z.shape
-    blocks = triton.cdiv(count, TILE)
+    tile = _tile(count)
+    blocks = triton.cdiv(count, tile)
     # Where there are few rows, several programs divide the columns of each block among them.
-    share = TILE * triton.cdiv(blocks, min(16, max(1, 1024 // blocks)))
+    share = tile * triton.cdiv(blocks, min(16, max(1, 1024 // blocks)))
     partial = torch.empty(triton.cdiv(count, share), count, device=z.device)
     high, low = _split(z, precision)
-    _sum_negatives[(blocks, partial.shape[0])](partial, high, low, count, width, 1 / tau, share, **_options(precision))
-    return partial.logsumexp(0)
+    _sum_negatives[(blocks, partial.shape[0])](
+        partial, high, low, count, width, 1 / tau, share, **_options(count, precision, across)
+    )
+    if partial.shape[0] == 1:
+        return partial[0]
+    total = torch.empty(count, device=z.device)
+    _merge_shares[(triton.cdiv(count, 256),)](total, partial, count, SHARES=partial.shape[0], BLOCK=256)
+    return total
 
 
-def negatives_gradient(z: Tensor, total: Tensor, grad: Tensor, tau: float, *, precision: Precision = "ieee") -> Tensor:
+def negatives_gradient(
+    z: Tensor, total: Tensor, grad: Tensor, tau: float, *, precision: Precision = "ieee", across: bool = False
+) -> Tensor:
     """``[N, D]``: the gradient of ``negatives_logsumexp``, whose result is ``total``; ``grad`` (``[N]``) is that of it.
 
     dz_i = Σ_j w_ij z_j with w_ij = (P_ij grad_i + P_ji grad_j) / tau and P_ij = exp(z_i · z_j / tau − total_i). The
@@ -45,16 +58,25 @@ def negatives_gradient(z: Tensor, total: Tensor, grad: Tensor, tau: float, *, pr
     """
     count, width = z.shape
     high, low = _split(z, precision)
-    weights, out = torch.empty(count, min(PANEL, count), device=z.device), torch.zeros_like(z)
+    tile = _tile(count)
+    weights = torch.empty(count, min(PANEL, count), device=z.device)
+    out = torch.zeros_like(z) if count > PANEL else torch.empty_like(z)
     for first in range(0, count, PANEL):
         panel = weights[:, : min(PANEL, count - first)]
-        grid = (triton.cdiv(count, TILE), triton.cdiv(panel.shape[1], TILE))
+        grid = (triton.cdiv(count, tile), triton.cdiv(panel.shape[1], tile))
         _weigh_negatives[grid](
             panel, high, low, total, grad.contiguous(), count, width, 1 / tau, first, panel.shape[1], panel.stride(0),
-            **_options(precision),
+            **_options(count, precision, across),
         )  # fmt: skip
-        out.addmm_(panel, z[first : first + PANEL])
+        if count > PANEL:
+            out.addmm_(panel, z[first : first + PANEL])
+        else:
+            torch.mm(panel, z, out=out)
     return out
+
+
+def _tile(count: int) -> int:
+    return 128 if count > MANY else 64
 
 
 def _split(z: Tensor, precision: Precision) -> tuple[Tensor, Tensor]:
@@ -65,13 +87,14 @@ def _split(z: Tensor, precision: Precision) -> tuple[Tensor, Tensor]:
     return high, z - high
 
 
-def _options(precision: Precision) -> dict[str, int | bool | str]:
+def _options(count: int, precision: Precision, across: bool) -> dict[str, int | bool | str]:
     return {
-        "TILE": TILE,
+        "ACROSS": across,
+        "TILE": _tile(count),
         "UNITS": UNITS,
         "SPLIT": precision == "tf32x3",
         "PRECISION": "ieee" if precision == "ieee" else "tf32",
-        "num_warps": 8,
+        "num_warps": 8 if count > MANY else 4,
         "num_stages": 3,
     }
 
@@ -85,6 +108,7 @@ def _similarity(
     count: tl.tensor,
     width: tl.tensor,
     scale: tl.tensor,
+    ACROSS: tl.constexpr,
     TILE: tl.constexpr,
     UNITS: tl.constexpr,
     SPLIT: tl.constexpr,
@@ -107,6 +131,8 @@ def _similarity(
         tile = tl.dot(a, tl.trans(b), tile, input_precision=PRECISION)
     apart = tl.abs(row[:, None] - column[None, :])
     negative = (apart != 0) & (apart * 2 != count) & (column < count)[None, :]
+    if ACROSS:
+        negative = negative & ((row * 2 < count)[:, None] != (column * 2 < count)[None, :])
     return tl.where(negative, tile * scale, float("-inf"))
 
 
@@ -119,6 +145,7 @@ def _sum_negatives(
     width: tl.tensor,
     scale: tl.tensor,
     share: tl.tensor,
+    ACROSS: tl.constexpr,
     TILE: tl.constexpr,
     UNITS: tl.constexpr,
     SPLIT: tl.constexpr,
@@ -131,11 +158,30 @@ def _sum_negatives(
     total = tl.zeros([TILE], tl.float32)
     for start in range(begin, tl.minimum(begin + share, count), TILE):
         column = start + tl.arange(0, TILE)
-        tile = _similarity(high, low, row, column, count, width, scale, TILE, UNITS, SPLIT, PRECISION)
+        tile = _similarity(high, low, row, column, count, width, scale, ACROSS, TILE, UNITS, SPLIT, PRECISION)
         higher = tl.maximum(most, tl.max(tile, 1))
-        total = total * tl.exp(most - higher) + tl.sum(tl.exp(tile - higher[:, None]), 1)
+        # Nothing but minus infinity so far: any finite value will do to take the distance from.
+        base = tl.where(higher == float("-inf"), 0.0, higher)
+        total = total * tl.exp(most - base) + tl.sum(tl.exp(tile - base[:, None]), 1)
         most = higher
-    tl.store(partial + tl.program_id(1).to(tl.int64) * count + row, most + tl.log(total), mask=row < count)
+    found = most + tl.log(tl.where(total > 0, total, 1.0))
+    tl.store(partial + tl.program_id(1).to(tl.int64) * count + row, found, mask=row < count)
+
+
+@triton.jit
+def _merge_shares(
+    total: tl.tensor, partial: tl.tensor, count: tl.tensor, SHARES: tl.constexpr, BLOCK: tl.constexpr
+) -> None:
+    """One program: the logarithm of the sum of all shares, for some rows."""
+    row = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    there = row < count
+    most = tl.full([BLOCK], float("-inf"), tl.float32)
+    for share in tl.static_range(SHARES):
+        most = tl.maximum(most, tl.load(partial + share * count + row, mask=there, other=0.0))
+    found = tl.zeros([BLOCK], tl.float32)
+    for share in tl.static_range(SHARES):
+        found += tl.exp(tl.load(partial + share * count + row, mask=there, other=0.0) - most)
+    tl.store(total + row, most + tl.log(found), mask=there)
 
 
 @triton.jit(do_not_specialize=["first"])
@@ -151,6 +197,7 @@ def _weigh_negatives(
     first: tl.tensor,
     columns: tl.tensor,
     stride: tl.tensor,
+    ACROSS: tl.constexpr,
     TILE: tl.constexpr,
     UNITS: tl.constexpr,
     SPLIT: tl.constexpr,
@@ -163,7 +210,7 @@ def _weigh_negatives(
     row = tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
     place = tl.program_id(1) * TILE + tl.arange(0, TILE)
     column = first.to(tl.int64) + place
-    tile = _similarity(high, low, row, column, count, width, scale, TILE, UNITS, SPLIT, PRECISION)
+    tile = _similarity(high, low, row, column, count, width, scale, ACROSS, TILE, UNITS, SPLIT, PRECISION)
     is_row, is_column = row < count, column < count
     weight = tl.exp(tile - tl.load(total + row, mask=is_row, other=0.0)[:, None])
     weight *= tl.load(grad + row, mask=is_row, other=0.0)[:, None]

@@ -1,188 +1,321 @@
-"""Batch norm over the kept rows in three launches forward and three back, where PyTorch needs some forty."""
+"""Batch norm over the kept rows in three launches forward and three back, where PyTorch needs some forty.
+
+Rows may come in two groups, the two views of a batch, of which each has its own statistics: those before the row that
+``split`` (``[1]``, on the device) names, and the others.
+"""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-
-def _rows(width: int) -> int:
-    """Rows of one program: some thousand values, and few blocks to merge."""
-    return max(16, 8192 // triton.next_power_of_2(width))
+Remembered = tuple[Tensor, Tensor, float]
+"""Running mean and variance, changed in place, and the momentum."""
 
 
-def masked_statistics(h: Tensor, keep: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean, variance ``[D]`` and number of the rows of ``h`` ``[N, D]`` where ``keep`` ``[N]`` is true.
-
-    Sums of blocks are merged by their distance from each other (Chan et al. 1983), so nothing cancels.
-    """
+def masked_statistics(
+    h: Tensor, keep: Tensor | None, split: Tensor | None = None, remember: Remembered | None = None
+) -> Tensor:
+    """``[groups, 3, D]``: mean, variance and number of the rows of ``h`` ``[N, D]`` where ``keep`` ``[N]`` is true."""
     blocks, width = triton.cdiv(h.shape[0], _rows(h.shape[1])), triton.next_power_of_2(h.shape[1])
-    partial = torch.empty(blocks, 3, h.shape[1], device=h.device)
-    _block_statistics[(blocks,)](partial, h, keep, h.shape[0], h.shape[1], ROWS=_rows(h.shape[1]), WIDTH=width)
-    found = torch.empty(3, h.shape[1], device=h.device)
-    _merge_statistics[(triton.cdiv(h.shape[1], 32),)](found, partial, blocks, h.shape[1], WIDTH=32)
-    return found[0], found[1], found[2]
+    groups = 1 if split is None else 2
+    partial = torch.empty(blocks, groups, 3, h.shape[1], device=h.device)
+    _block_statistics[(blocks,)](
+        partial, h, keep, split, h.shape[0], h.shape[1],
+        KEPT=keep is not None, GROUPS=groups, ROWS=_rows(h.shape[1]), WIDTH=width,
+    )  # fmt: skip
+    return merge_statistics(partial, remember)
 
 
-def normalise(h: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """``(h − mean) · rstd · weight + bias`` for all rows, kept or not."""
+def merge_statistics(partial: Tensor, remember: Remembered | None = None) -> Tensor:
+    """``[groups, 3, D]`` from the means, sums of squared distances and numbers of blocks (``[blocks, groups, 3, D]``).
+
+    They are merged by the distances of the means from each other (Chan et al. 1983), so nothing cancels.
+    """
+    blocks, groups, _, width = partial.shape
+    found = torch.empty(groups, 3, width, device=partial.device)
+    mean, var, momentum = remember or (None, None, 0.0)
+    _merge_statistics[(triton.cdiv(width, 16),)](
+        found, partial, mean, var, momentum, blocks, width,
+        REMEMBER=remember is not None, GROUPS=groups, BLOCKS=128, WIDTH=16,
+    )  # fmt: skip
+    return found
+
+
+def normalise(
+    h: Tensor, statistics: Tensor, weight: Tensor, bias: Tensor, eps: float, split: Tensor | None = None,
+    *, relu: bool = False,
+) -> Tensor:  # fmt: skip
+    """``(h − mean) / √(variance + eps) · weight + bias`` for all rows, kept or not; the ReLU of it if asked."""
     out = torch.empty_like(h)
-    width = triton.next_power_of_2(h.shape[1])
-    _normalise[(triton.cdiv(h.shape[0], _rows(h.shape[1])),)](
-        out, h, mean, rstd, weight, bias, h.shape[0], h.shape[1], ROWS=_rows(h.shape[1]), WIDTH=width
-    )
+    rows, width = _rows(h.shape[1]), triton.next_power_of_2(h.shape[1])
+    _normalise[(triton.cdiv(h.shape[0], rows),)](
+        out, h, statistics, weight, bias, split, eps, h.shape[0], h.shape[1],
+        GROUPS=statistics.shape[0], RELU=relu, ROWS=rows, WIDTH=width,
+    )  # fmt: skip
     return out
 
 
-def normalise_backward(
-    grad: Tensor, h: Tensor, keep: Tensor, mean: Tensor, rstd: Tensor, count: Tensor, weight: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of ``h``, ``weight`` and ``bias``, through the statistics as well.
+def gradient_sums(
+    grad: Tensor, h: Tensor, statistics: Tensor, weight: Tensor, bias: Tensor, eps: float, split: Tensor | None = None,
+    *, relu: bool = False,
+) -> Tensor:  # fmt: skip
+    """``[groups + 1, 2, D]``: Σ g and Σ g·x̂ over the rows of each group; last, over all: gradients of bias and weight.
 
-    dh_i = rstd·weight·(g_i − keep_i/count·(Σ g + x̂_i·Σ g·x̂)), the sums over all rows.
+    ``grad`` may be a block of columns of a wider matrix.
     """
-    blocks, width = triton.cdiv(h.shape[0], _rows(h.shape[1])), triton.next_power_of_2(h.shape[1])
-    partial = torch.empty(blocks, 2, h.shape[1], device=h.device)
-    _block_sums[(blocks,)](partial, grad, h, mean, rstd, h.shape[0], h.shape[1], ROWS=_rows(h.shape[1]), WIDTH=width)
-    sums = partial.sum(0)
-    out = torch.empty_like(h)
-    _pull_back[(blocks,)](
-        out, grad, h, keep, mean, rstd, count, weight, sums, h.shape[0], h.shape[1], ROWS=_rows(h.shape[1]), WIDTH=width
+    rows, width = _rows(h.shape[1]), triton.next_power_of_2(h.shape[1])
+    blocks, groups = triton.cdiv(h.shape[0], rows), statistics.shape[0]
+    partial = torch.empty(blocks, groups, 2, h.shape[1], device=h.device)
+    _block_sums[(blocks,)](
+        partial, grad, h, statistics, weight, bias, split, eps, h.shape[0], h.shape[1], grad.stride(0),
+        GROUPS=groups, RELU=relu, ROWS=rows, WIDTH=width,
+    )  # fmt: skip
+    sums = torch.empty(groups + 1, 2, h.shape[1], device=h.device)
+    _merge_sums[(triton.cdiv(2 * h.shape[1], 16),)](
+        sums, partial, blocks, 2 * h.shape[1], GROUPS=groups, BLOCKS=128, WIDTH=16
     )
-    return out, sums[1], sums[0]
+    return sums
+
+
+def pull_back(
+    grad: Tensor, h: Tensor, keep: Tensor | None, statistics: Tensor, sums: Tensor, weight: Tensor, bias: Tensor,
+    eps: float, split: Tensor | None = None, *, relu: bool = False,
+) -> Tensor:  # fmt: skip
+    """The gradient of ``h``, through the statistics as well; ``sums`` comes from ``gradient_sums``.
+
+    dh_i = weight/σ · (g_i − keep_i/count · (Σ g + x̂_i·Σ g·x̂)), the sums over all rows of i's group.
+    """
+    out = torch.empty_like(h)
+    rows, width = _rows(h.shape[1]), triton.next_power_of_2(h.shape[1])
+    _pull_back[(triton.cdiv(h.shape[0], rows),)](
+        out, grad, h, keep, statistics, sums, weight, bias, split, eps, h.shape[0], h.shape[1], grad.stride(0),
+        KEPT=keep is not None, GROUPS=statistics.shape[0], RELU=relu, ROWS=rows, WIDTH=width,
+    )  # fmt: skip
+    return out
+
+
+def _rows(width: int) -> int:
+    """Rows of one program: some thousand values, and few blocks to merge."""
+    return max(16, 4096 // triton.next_power_of_2(width))
 
 
 @triton.jit
-def _tile(rows: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, WIDTH: tl.constexpr) -> tuple[tl.tensor, tl.tensor]:
-    """Where the program's ``ROWS`` rows lie in a matrix, and which of the places exist."""
+def tile_rows(
+    rows: tl.tensor, stride: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, WIDTH: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
+    """The program's ``ROWS`` rows: their numbers, where they lie in a matrix, and which of the places exist."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, WIDTH)
-    return row[:, None] * width + column[None, :], (row < rows)[:, None] & (column < width)[None, :]
+    return row, row[:, None] * stride + column[None, :], (row < rows)[:, None] & (column < width)[None, :]
+
+
+@triton.jit
+def by_group(
+    start: tl.tensor, apart: tl.tensor, row: tl.tensor, split: tl.tensor, column: tl.tensor, inside: tl.tensor,
+    GROUPS: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    """``[ROWS, WIDTH]`` (or ``[1, WIDTH]``): the values of each row's group; those of a group lie ``apart``."""
+    found = tl.load(start + column, mask=inside, other=0.0)[None, :]
+    if GROUPS == 2:
+        second = tl.load(start + apart + column, mask=inside, other=0.0)[None, :]
+        found = tl.where((row < tl.load(split))[:, None], found, second)
+    return found
+
+
+@triton.jit
+def store_statistics(
+    partial: tl.tensor, values: tl.tensor, kept: tl.tensor, row: tl.tensor, split: tl.tensor, width: tl.tensor,
+    GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+) -> None:  # fmt: skip
+    """Mean, sum of squared distances and number of the program's rows with ``kept`` (0 or 1, ``[ROWS]``), by group."""
+    column = tl.arange(0, WIDTH)
+    inside = column < width
+    for group in tl.static_range(GROUPS):
+        mine = kept
+        if GROUPS == 2:
+            mine = tl.where((row < tl.load(split)) == (group == 0), kept, 0.0)
+        count = tl.sum(mine)
+        mean = tl.sum(values * mine[:, None], 0) / tl.maximum(count, 1.0)
+        away = (values - mean[None, :]) * mine[:, None]
+        start = partial + (tl.program_id(0).to(tl.int64) * GROUPS + group) * 3 * width + column
+        tl.store(start, mean, mask=inside)
+        tl.store(start + width, tl.sum(away * away, 0), mask=inside)
+        tl.store(start + 2 * width, count + tl.zeros([WIDTH], tl.float32), mask=inside)
 
 
 @triton.jit
 def _block_statistics(
-    partial: tl.tensor,
-    h: tl.tensor,
-    keep: tl.tensor,
-    rows: tl.tensor,
-    width: tl.tensor,
-    ROWS: tl.constexpr,
-    WIDTH: tl.constexpr,
-) -> None:
-    """One program: count, mean and sum of squared distances of the kept among its rows."""
-    place, exists = _tile(rows, width, ROWS, WIDTH)
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)[:, None]
+    partial: tl.tensor, h: tl.tensor, keep: tl.tensor, split: tl.tensor, rows: tl.tensor, width: tl.tensor,
+    KEPT: tl.constexpr, GROUPS: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program: the statistics of its rows."""
+    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
+    kept = (row < rows).to(tl.float32)
+    if KEPT:
+        kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
     values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
-    count = tl.sum(kept)
-    mean = tl.sum(values * kept, 0) / tl.maximum(count, 1.0)
-    away = (values - mean[None, :]) * kept
-    column = tl.arange(0, WIDTH)
-    start = partial + tl.program_id(0).to(tl.int64) * 3 * width + column
-    tl.store(start, mean, mask=column < width)
-    tl.store(start + width, tl.sum(away * away, 0), mask=column < width)
-    tl.store(start + 2 * width, count + tl.zeros([WIDTH], tl.float32), mask=column < width)
+    store_statistics(partial, values, kept, row, split, width, GROUPS, WIDTH)
 
 
 @triton.jit
 def _merge_statistics(
-    found: tl.tensor, partial: tl.tensor, blocks: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr
-) -> None:
-    """One program merges all blocks for some columns."""
+    found: tl.tensor, partial: tl.tensor, running_mean: tl.tensor, running_var: tl.tensor, momentum: tl.tensor,
+    blocks: tl.tensor, width: tl.tensor,
+    REMEMBER: tl.constexpr, GROUPS: tl.constexpr, BLOCKS: tl.constexpr, WIDTH: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program merges all blocks for some columns, and remembers one group after the other."""
     column = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
     inside = column < width
-    mean = tl.zeros([WIDTH], tl.float32)
-    away = tl.zeros([WIDTH], tl.float32)
-    count = tl.zeros([WIDTH], tl.float32)
-    for block in range(blocks):
-        start = partial + block * 3 * width + column
-        other = tl.load(start + 2 * width, mask=inside, other=0.0)
-        gap = tl.load(start, mask=inside, other=0.0) - mean
-        total = tl.maximum(count + other, 1.0)
-        mean += gap * other / total
-        away += tl.load(start + width, mask=inside, other=0.0) + gap * gap * count * other / total
-        count += other
-    tl.store(found + column, mean, mask=inside)
-    tl.store(found + width + column, away / tl.maximum(count, 1.0), mask=inside)
-    tl.store(found + 2 * width + column, count, mask=inside)
+    for group in tl.static_range(GROUPS):
+        count = tl.zeros([WIDTH], tl.float32)
+        mean = tl.zeros([WIDTH], tl.float32)
+        for first in range(0, blocks, BLOCKS):
+            block = first + tl.arange(0, BLOCKS)
+            start = partial + (block[:, None] * GROUPS + group) * 3 * width + column[None, :]
+            exists = (block < blocks)[:, None] & inside[None, :]
+            number = tl.load(start + 2 * width, mask=exists, other=0.0)
+            count += tl.sum(number, 0)
+            mean += tl.sum(tl.load(start, mask=exists, other=0.0) * number, 0)
+        mean = mean / tl.maximum(count, 1.0)
+        away = tl.zeros([WIDTH], tl.float32)
+        for first in range(0, blocks, BLOCKS):
+            block = first + tl.arange(0, BLOCKS)
+            start = partial + (block[:, None] * GROUPS + group) * 3 * width + column[None, :]
+            exists = (block < blocks)[:, None] & inside[None, :]
+            gap = tl.load(start, mask=exists, other=0.0) - mean[None, :]
+            number = tl.load(start + 2 * width, mask=exists, other=0.0)
+            away += tl.sum(tl.load(start + width, mask=exists, other=0.0) + gap * gap * number, 0)
+        place = found + group * 3 * width + column
+        tl.store(place, mean, mask=inside)
+        tl.store(place + width, away / tl.maximum(count, 1.0), mask=inside)
+        tl.store(place + 2 * width, count, mask=inside)
+        if REMEMBER:
+            before = tl.load(running_mean + column, mask=inside)
+            tl.store(running_mean + column, before + momentum * (mean - before), mask=inside)
+            before = tl.load(running_var + column, mask=inside)
+            unbiased = away / tl.maximum(count - 1, 1.0)
+            tl.store(running_var + column, before + momentum * (unbiased - before), mask=inside)
+
+
+@triton.jit
+def standardise(
+    values: tl.tensor, statistics: tl.tensor, row: tl.tensor, split: tl.tensor, width: tl.tensor, eps: tl.tensor,
+    GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
+    """x̂ of a tile, and 1/σ of its rows' groups."""
+    column = tl.arange(0, WIDTH)
+    inside = column < width
+    mean = by_group(statistics, 3 * width, row, split, column, inside, GROUPS)
+    rstd = tl.rsqrt(by_group(statistics + width, 3 * width, row, split, column, inside, GROUPS) + eps)
+    return (values - mean) * rstd, rstd
+
+
+@triton.jit
+def pulled_back(
+    g: tl.tensor, standard: tl.tensor, rstd: tl.tensor, kept: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
+    weight: tl.tensor, row: tl.tensor, split: tl.tensor, width: tl.tensor, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    """The gradient of a tile of the norm's input."""
+    column = tl.arange(0, WIDTH)
+    inside = column < width
+    count = tl.maximum(by_group(statistics + 2 * width, 3 * width, row, split, column, inside, GROUPS), 1.0)
+    pulled = by_group(sums, 2 * width, row, split, column, inside, GROUPS)
+    pulled += standard * by_group(sums + width, 2 * width, row, split, column, inside, GROUPS)
+    slope = tl.load(weight + column, mask=inside, other=0.0)[None, :] * rstd
+    return slope * (g - kept[:, None] / count * pulled)
 
 
 @triton.jit
 def _normalise(
-    out: tl.tensor,
-    h: tl.tensor,
-    mean: tl.tensor,
-    rstd: tl.tensor,
-    weight: tl.tensor,
-    bias: tl.tensor,
-    rows: tl.tensor,
-    width: tl.tensor,
-    ROWS: tl.constexpr,
-    WIDTH: tl.constexpr,
-) -> None:
+    out: tl.tensor, h: tl.tensor, statistics: tl.tensor, weight: tl.tensor, bias: tl.tensor, split: tl.tensor,
+    eps: tl.tensor, rows: tl.tensor, width: tl.tensor,
+    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+) -> None:  # fmt: skip
     """One program scales and shifts its rows."""
-    place, exists = _tile(rows, width, ROWS, WIDTH)
+    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
+    column = tl.arange(0, WIDTH)
+    values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
+    values, _ = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
+    values = values * tl.load(weight + column, mask=column < width, other=0.0)[None, :]
+    values += tl.load(bias + column, mask=column < width, other=0.0)[None, :]
+    if RELU:
+        values = tl.maximum(values, 0.0)
+    tl.store(out + place, values, mask=exists)
+
+
+@triton.jit
+def _open_gradient(
+    g: tl.tensor, standard: tl.tensor, weight: tl.tensor, bias: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr
+) -> tl.tensor:
+    """The gradient that passes the ReLU after the norm."""
     column = tl.arange(0, WIDTH)
     inside = column < width
-    scale = tl.load(rstd + column, mask=inside, other=0.0) * tl.load(weight + column, mask=inside, other=0.0)
-    centre, shift = tl.load(mean + column, mask=inside, other=0.0), tl.load(bias + column, mask=inside, other=0.0)
-    values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
-    tl.store(out + place, (values - centre[None, :]) * scale[None, :] + shift[None, :], mask=exists)
+    value = standard * tl.load(weight + column, mask=inside, other=0.0)[None, :]
+    return tl.where(value + tl.load(bias + column, mask=inside, other=0.0)[None, :] > 0, g, 0.0)
 
 
 @triton.jit
 def _block_sums(
-    partial: tl.tensor,
-    grad: tl.tensor,
-    h: tl.tensor,
-    mean: tl.tensor,
-    rstd: tl.tensor,
-    rows: tl.tensor,
-    width: tl.tensor,
-    ROWS: tl.constexpr,
-    WIDTH: tl.constexpr,
-) -> None:
-    """One program: Σ g and Σ g·x̂ over its rows."""
-    place, exists = _tile(rows, width, ROWS, WIDTH)
+    partial: tl.tensor, grad: tl.tensor, h: tl.tensor, statistics: tl.tensor, weight: tl.tensor, bias: tl.tensor,
+    split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, stride: tl.tensor,
+    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program: Σ g and Σ g·x̂ over its rows, by group."""
+    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
     column = tl.arange(0, WIDTH)
     inside = column < width
-    g = tl.load(grad + place, mask=exists, other=0.0).to(tl.float32)
+    g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
     values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
-    centre, scale = tl.load(mean + column, mask=inside, other=0.0), tl.load(rstd + column, mask=inside, other=0.0)
-    start = partial + tl.program_id(0).to(tl.int64) * 2 * width + column
-    tl.store(start, tl.sum(g, 0), mask=inside)
-    tl.store(start + width, tl.sum(g * (values - centre[None, :]) * scale[None, :], 0), mask=inside)
+    standard, _ = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
+    if RELU:
+        g = _open_gradient(g, standard, weight, bias, width, WIDTH)
+    for group in tl.static_range(GROUPS):
+        mine = g
+        if GROUPS == 2:
+            mine = tl.where(((row < tl.load(split)) == (group == 0))[:, None], g, 0.0)
+        start = partial + (tl.program_id(0).to(tl.int64) * GROUPS + group) * 2 * width + column
+        tl.store(start, tl.sum(mine, 0), mask=inside)
+        tl.store(start + width, tl.sum(mine * standard, 0), mask=inside)
+
+
+@triton.jit
+def _merge_sums(
+    sums: tl.tensor, partial: tl.tensor, blocks: tl.tensor, width: tl.tensor,
+    GROUPS: tl.constexpr, BLOCKS: tl.constexpr, WIDTH: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program adds all blocks for some columns: each group's, and the groups together."""
+    column = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    inside = column < width
+    everything = tl.zeros([WIDTH], tl.float32)
+    for group in tl.static_range(GROUPS):
+        total = tl.zeros([WIDTH], tl.float32)
+        for first in range(0, blocks, BLOCKS):
+            block = first + tl.arange(0, BLOCKS)
+            start = partial + (block[:, None] * GROUPS + group) * width + column[None, :]
+            total += tl.sum(tl.load(start, mask=(block < blocks)[:, None] & inside[None, :], other=0.0), 0)
+        tl.store(sums + group * width + column, total, mask=inside)
+        everything += total
+    tl.store(sums + GROUPS * width + column, everything, mask=inside)
 
 
 @triton.jit
 def _pull_back(
-    out: tl.tensor,
-    grad: tl.tensor,
-    h: tl.tensor,
-    keep: tl.tensor,
-    mean: tl.tensor,
-    rstd: tl.tensor,
-    count: tl.tensor,
-    weight: tl.tensor,
-    sums: tl.tensor,
-    rows: tl.tensor,
-    width: tl.tensor,
-    ROWS: tl.constexpr,
-    WIDTH: tl.constexpr,
-) -> None:
+    out: tl.tensor, grad: tl.tensor, h: tl.tensor, keep: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
+    weight: tl.tensor, bias: tl.tensor, split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor,
+    stride: tl.tensor,
+    KEPT: tl.constexpr, GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+) -> None:  # fmt: skip
     """One program: the gradient of its rows."""
-    place, exists = _tile(rows, width, ROWS, WIDTH)
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
     column = tl.arange(0, WIDTH)
-    inside = column < width
-    kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)[:, None]
-    centre, scale = tl.load(mean + column, mask=inside, other=0.0), tl.load(rstd + column, mask=inside, other=0.0)
-    slope = tl.load(weight + column, mask=inside, other=0.0) * scale
-    share = kept / tl.maximum(tl.load(count + column, mask=inside, other=1.0), 1.0)[None, :]
+    kept = (row < rows).to(tl.float32)
+    if KEPT:
+        kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
+    g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
     values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
-    standard = (values - centre[None, :]) * scale[None, :]
-    pulled = tl.load(sums + column, mask=inside, other=0.0)[None, :]
-    pulled += standard * tl.load(sums + width + column, mask=inside, other=0.0)[None, :]
-    g = tl.load(grad + place, mask=exists, other=0.0).to(tl.float32)
-    tl.store(out + place, slope[None, :] * (g - share * pulled), mask=exists)
+    standard, rstd = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
+    if RELU:
+        g = _open_gradient(g, standard, weight, bias, width, WIDTH)
+    found = pulled_back(g, standard, rstd, kept, statistics, sums, weight, row, split, width, GROUPS, WIDTH)
+    tl.store(out + place, found, mask=exists)

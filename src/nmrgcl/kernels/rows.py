@@ -8,7 +8,7 @@ from torch import Tensor
 
 def row_sums(
     h: Tensor,
-    column: Tensor,
+    column: Tensor | None,
     row_ptr: Tensor,
     weight: Tensor | None = None,
     *,
@@ -23,7 +23,7 @@ def row_sums(
 
     Args:
         h: ``[N, D]`` float64, float32, bfloat16 or float16.
-        column: ``[E]`` the source of each edge.
+        column: ``[E]`` the source of each edge; None: that of edge e is e.
         row_ptr: ``[R + 1]``; R is N unless ``self_weight`` is 0.
         weight: ``[E]`` floating point or bool; where it is zero, the source is not even read. None means all one.
         self_weight: compiled into the kernel, so it should not change from step to step.
@@ -39,9 +39,21 @@ def row_sums(
     grid = (out.shape[0], triton.cdiv(h.shape[1], units))
     _sum_row[grid](
         out, h, column, row_ptr, weight, edge_attr, edge_table, h.shape[1], h.stride(0),
-        SELF=float(self_weight), WEIGHTED=weight is not None, CATEGORIES=categories, UNITS=units, EDGES=edges,
-        num_warps=1,
+        SELF=float(self_weight), INDEXED=column is not None, WEIGHTED=weight is not None, CATEGORIES=categories,
+        UNITS=units, EDGES=edges, num_warps=1,
     )  # fmt: skip
+    return out
+
+
+def spread_rows(h: Tensor, owner: Tensor, keep: Tensor | None) -> Tensor:
+    """``[N, D]``: row ``owner[i]`` of ``h``, zeros where ``keep`` (``[N]``) is false."""
+    out = torch.empty(owner.shape[0], h.shape[1], dtype=h.dtype, device=h.device)
+    if out.numel():
+        units = min(triton.next_power_of_2(h.shape[1]), 512)
+        rows = max(1, 2048 // units)
+        _spread_rows[(triton.cdiv(out.shape[0], rows), triton.cdiv(h.shape[1], units))](
+            out, h, owner, keep, out.shape[0], h.shape[1], KEPT=keep is not None, ROWS=rows, UNITS=units
+        )
     return out
 
 
@@ -84,6 +96,7 @@ def _sum_row(
     width: tl.tensor,
     stride: tl.tensor,
     SELF: tl.constexpr,
+    INDEXED: tl.constexpr,
     WEIGHTED: tl.constexpr,
     CATEGORIES: tl.constexpr,
     UNITS: tl.constexpr,
@@ -105,7 +118,9 @@ def _sum_row(
     for start in range(first, last, EDGES):
         edge = start + tl.arange(0, EDGES)
         live = edge < last
-        source = tl.load(column + edge, mask=live, other=0).to(tl.int64)
+        source = edge.to(tl.int64)
+        if INDEXED:
+            source = tl.load(column + edge, mask=live, other=0).to(tl.int64)
         if WEIGHTED:
             scale = tl.load(weight + edge, mask=live, other=0).to(wide)
             live = live & (scale != 0)
@@ -149,3 +164,20 @@ def _count_row(
                 found *= tl.load(weight + edge, mask=live, other=0).to(tl.float32)[:, None]
             total += tl.sum(found, 0)
     tl.store(out + row * categories + category, total, mask=category < categories)
+
+
+@triton.jit
+def _spread_rows(
+    out: tl.tensor, h: tl.tensor, owner: tl.tensor, keep: tl.tensor, rows: tl.tensor, width: tl.tensor,
+    KEPT: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program: one block of units of some rows."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    there = row < rows
+    source, live = tl.load(owner + row, mask=there, other=0), there
+    if KEPT:
+        live = live & (tl.load(keep + row, mask=there, other=0) != 0)
+    inside = (unit < width)[None, :]
+    values = tl.load(h + source[:, None] * width + unit[None, :], mask=live[:, None] & inside, other=0.0)
+    tl.store(out + row[:, None] * width + unit[None, :], values, mask=there[:, None] & inside)

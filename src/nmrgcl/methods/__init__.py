@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from nmrgcl.augment import View, on_halves
 from nmrgcl.encode import build_encoder, pool
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.graphs import Graphs
+from nmrgcl.kernels import serve
 from nmrgcl.settings import Settings
 
 
@@ -32,6 +34,12 @@ class Method(nn.Module, ABC):
     @abstractmethod
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
         """Yield the losses of one batch; the optimiser steps after each of them."""
+
+    def embed_views(self, graphs: Graphs, first: View, second: View) -> Tensor:
+        """``[2B, D]``: all graphs as the first view shows them, then as the second one does."""
+        if not serve(graphs.x):
+            return torch.cat([self.embed(view(graphs)) for view in (first, second)])
+        return self.embed(on_halves(graphs.twice(), first, second))
 
     def embed(self, graphs: Graphs) -> Tensor:
         """``[B, D]`` graph embeddings, honouring the masks of a view."""

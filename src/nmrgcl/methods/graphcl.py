@@ -26,7 +26,7 @@ class GraphCL(Method):
 
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
         """The published code's variant of NT-Xent."""
-        z1, z2 = (self.head(self.embed(view(graphs))) for view in self.views)
+        z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
         yield graphcl_loss(z1, z2, tau=self.tau)
 
 

@@ -28,11 +28,16 @@ class NMRGCL(Method):
 
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
         """Eq. 14; the mask touches positives only."""
-        r1, r2 = (self.embed(view(graphs)) for view in self.views)
-        z1, z2 = self.head(r1), self.head(r2)
-        yield self.contrast(z1, z2, positive=self.positive(r1, r2, z1, z2), tau=self.tau)
+        r = self.embed_views(graphs, *self.views)
+        z1, z2 = self.head(r).chunk(2)
+        kind, delta, where = self.removal.kind, self.removal.delta, self.removal.where
+        if kind == "none" or (kind == "non_maximum" and where == "projection"):
+            yield self.contrast(z1, z2, delta=None if kind == "none" else delta, tau=self.tau)
+        else:
+            r1, r2 = r.chunk(2)
+            yield self.contrast(z1, z2, positive=self._positive(r1, r2, z1, z2), tau=self.tau)
 
-    def positive(self, r1: Tensor, r2: Tensor, z1: Tensor, z2: Tensor) -> Tensor:
+    def _positive(self, r1: Tensor, r2: Tensor, z1: Tensor, z2: Tensor) -> Tensor:
         """``[B]`` cosine of a graph's two views after removal: on the projection (text) or before it (Alg. 1)."""
         kind, delta = self.removal.kind, self.removal.delta
         if self.removal.where == "projection":

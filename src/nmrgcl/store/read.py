@@ -103,7 +103,7 @@ class Store:
         pair = torch.empty(edges.total, dtype=torch.long)
         self._shift("pair", edges, edges, pair)
         given = [name for name in OPTIONAL if name in self.arrays and name != "y"]
-        optional = {name: self._gather(name, edges) for name in given}
+        optional: dict[str, Any] = {name: self._gather(name, edges) for name in given}
         if "y" in self.arrays:
             optional["y"] = self._gather("y", nodes) if self.y_level == "node" else self._convert("y", graph)
         return Graphs(
