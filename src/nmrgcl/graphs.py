@@ -251,14 +251,15 @@ class Graphs:
     def _gather_padded(self, index: Tensor, room: "Room") -> "Graphs":
         """``take_padded`` by a kernel."""
         from nmrgcl.kernels.batch import gather_structure
+        from nmrgcl.kernels.rows import take_rows
 
         found = gather_structure(
             index, self.edge_index, self.row_ptr, self.node_ptr, self.pair, self.node_keep, self.edge_keep,
             nodes=room.nodes, edges=room.edges,
         )  # fmt: skip
-        y = _select(self.y, index if self.y_level == "graph" else found.nodes)
+        y = None if self.y is None else take_rows(self.y, index if self.y_level == "graph" else found.nodes)
         return Graphs(
-            x=self.x.index_select(0, found.nodes),
+            x=take_rows(self.x, found.nodes),
             num_features=self.num_features,
             edge_index=found.edge_index,
             row_ptr=found.row_ptr,

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from nmrgcl.encode.gin import GINLayer
+from nmrgcl.encode.heads import Head, _Projection
 from nmrgcl.encode.narrow import narrow_layer
 from tests.examples import random_graphs
 from tests.kernels import DEVICE
@@ -51,3 +52,24 @@ def test_a_narrow_layer_equals_the_plain_one_in_float64(units: int, maps: int, m
         close(one.grad, two.grad, 5e-3)
     for kept_here, kept_there in zip(ours.buffers(), exact.buffers(), strict=True):
         close(kept_here, kept_there, 1e-4)
+
+
+@pytest.mark.parametrize(("rows", "width"), [(1, 16), (37, 96), (70, 128), (40, 20)])
+def test_a_narrow_head_equals_the_plain_one_in_float64(rows: int, width: int) -> None:
+    torch.manual_seed(width)
+    exact = Head(width)
+    for module in (exact[0], exact[2]):
+        nn.init.normal_(module.bias)
+    ours, exact = deepcopy(exact).to(DEVICE), exact.double()
+    r = torch.randn(rows, width, dtype=torch.float64, requires_grad=True)
+    grad = torch.randn(rows, width, dtype=torch.float64)
+    expected = exact(r)
+    expected.backward(grad)
+    given = r.detach().float().to(DEVICE).requires_grad_()
+    weights = (ours[0].weight, ours[0].bias, ours[2].weight, ours[2].bias)
+    found = _Projection.apply(given, *weights)
+    found.backward(grad.float().to(DEVICE))
+    close(found, expected, 1e-4)
+    close(given.grad, r.grad, 1e-4)
+    for one, two in zip(ours.parameters(), exact.parameters(), strict=True):
+        close(one.grad, two.grad, 1e-3)

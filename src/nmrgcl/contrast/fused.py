@@ -7,9 +7,6 @@ from torch import Tensor
 
 from nmrgcl.kernels import serve
 
-FEW_ROWS = 4096
-"""Up to this many, products in plain float32 are as fast as three of TF32."""
-
 
 def fits_fused_loss(z1: Tensor, z2: Tensor) -> bool:
     """Whether ``fused_loss`` takes them."""
@@ -36,7 +33,7 @@ class _FusedLoss(torch.autograd.Function):
 
         z1, z2 = (z if z.stride(1) == 1 else z.contiguous() for z in (z1, z2))
         unit, positive = unit_pairs(z1, z2, delta)
-        precision = kernel_precision(unit.shape[0])
+        precision = kernel_precision()
         total = negatives_logsumexp(unit, tau, precision=precision, across=not counted)
         loss, pull = pair_loss(positive, total, tau, counted=counted)
         if any(ctx.needs_input_grad[:2]):
@@ -52,8 +49,6 @@ class _FusedLoss(torch.autograd.Function):
         return g1.to(ctx.dtypes[0]), g2.to(ctx.dtypes[1]), None, None, None
 
 
-def kernel_precision(rows: int) -> Literal["ieee", "tf32x3", "tf32"]:
+def kernel_precision() -> Literal["tf32x3", "tf32"]:
     """How exactly the kernels are to multiply: as PyTorch is told to do."""
-    if torch.get_float32_matmul_precision() != "highest":
-        return "tf32"
-    return "ieee" if rows <= FEW_ROWS else "tf32x3"
+    return "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32"

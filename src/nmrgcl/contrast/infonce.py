@@ -70,7 +70,7 @@ class _StreamedNegatives(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
         served = serve(z) and z.dtype == torch.float32
-        ctx.tau, ctx.precision = tau, kernel_precision(z.shape[0]) if served else None
+        ctx.tau, ctx.precision = tau, kernel_precision() if served else None
         if ctx.precision is not None:
             from nmrgcl.kernels.negatives import negatives_logsumexp
 

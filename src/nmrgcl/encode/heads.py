@@ -1,6 +1,11 @@
 """Projection heads: used while pre-training, thrown away after."""
 
-from torch import nn
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nmrgcl import kernels
 
 
 class Head(nn.Sequential):
@@ -13,3 +18,39 @@ class Head(nn.Sequential):
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
+
+    def forward(self, r: Tensor) -> Tensor:
+        """``[B, width]`` to ``[B, units]``."""
+        first, _, second = self
+        if _fits_projection(r, first.weight):
+            result: Tensor = _Projection.apply(r, first.weight, first.bias, second.weight, second.bias)
+            return result
+        out: Tensor = super().forward(r)
+        return out
+
+
+def _fits_projection(r: Tensor, weight: Tensor) -> bool:
+    """Few units, as many as there are inputs, on a GPU, where each product, bias and ReLU would be launched alone."""
+    if not kernels.serve(r) or r.dtype != torch.float32 or weight.shape[0] != weight.shape[1] or r.stride(1) != 1:
+        return False
+    from nmrgcl.kernels.perceptron import NARROWEST, WIDEST_HEAD
+
+    return NARROWEST <= weight.shape[0] <= WIDEST_HEAD
+
+
+class _Projection(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, r: Tensor, first: Tensor, first_bias: Tensor, second: Tensor, second_bias: Tensor) -> Tensor:
+        from nmrgcl.kernels.perceptron import Weights, project
+
+        ctx.save_for_backward(r, first, first_bias, second, second_bias)
+        return project(r, Weights(first, first_bias, second, second_bias))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        from nmrgcl.kernels.perceptron import Weights, project_back
+
+        r, *weights = ctx.saved_tensors
+        grad = grads[0] if grads[0].stride(1) == 1 else grads[0].contiguous()
+        out, of = project_back(grad, r, Weights(*weights))
+        return out, of.first, of.first_bias, of.second, of.second_bias

@@ -51,7 +51,9 @@ def gather_structure(
         flags(nodes), flags(edges),
     )  # fmt: skip
     edge_ptr = whole(graphs + 1)
-    _place_graphs[(1,)](found.node_ptr, edge_ptr, index, node_ptr, row_ptr, graphs, BLOCK=1024)
+    _place_graphs[(1,)](
+        found.node_ptr, edge_ptr, index, node_ptr, row_ptr, graphs, BLOCK=min(1024, triton.next_power_of_2(graphs))
+    )
     _copy_graphs[(graphs + 1, 2)](
         *found, edge_ptr, index, edge_index, row_ptr, node_ptr, pair, node_keep, edge_keep, graphs, nodes, edges,
         edge_index.stride(0), NODES_KEPT=node_keep is not None, EDGES_KEPT=edge_keep is not None, BLOCK=BLOCK,

@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from nmrgcl.kernels.rows import column_sums
+
 MOST_NAMES = 256
 """Up to this many rows a program can hold what the gradient of a block of the table's columns is."""
 
@@ -36,7 +38,7 @@ def look_up_gradient(grad: Tensor, names: Tensor, count: int) -> Tensor:
         partial, grad, names, rows, width, grad.stride(0), names.stride(0), names.stride(1), count, share,
         NAMES=names.shape[1], COUNT=max(16, triton.next_power_of_2(count)), ROWS=ROWS, UNITS=units,
     )  # fmt: skip
-    return partial.sum(0)
+    return column_sums(partial.view(partial.shape[0], -1)).view(count, width)
 
 
 @triton.jit

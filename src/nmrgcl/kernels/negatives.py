@@ -76,12 +76,12 @@ def negatives_gradient(
 
 
 def _tile(count: int) -> int:
-    return 128 if count > MANY else 64
+    return 128 if count > MANY else 64 if count > 1024 else 32
 
 
 def _split(z: Tensor, precision: Precision) -> tuple[Tensor, Tensor]:
     """``z`` and nothing, or what TF32 keeps of ``z`` and the rest of it."""
-    if precision != "tf32x3":
+    if precision != "tf32x3" or z.shape[0] <= MANY:
         return z, z
     high = (z.view(torch.int32) & -(1 << 13)).view(torch.float32)
     return high, z - high
@@ -92,8 +92,9 @@ def _options(count: int, precision: Precision, across: bool) -> dict[str, int | 
         "ACROSS": across,
         "TILE": _tile(count),
         "UNITS": UNITS,
-        "SPLIT": precision == "tf32x3",
-        "PRECISION": "ieee" if precision == "ieee" else "tf32",
+        # Few rows are divided in two by the compiler, in the kernel; of many that would take longer than the products.
+        "SPLIT": precision == "tf32x3" and count > MANY,
+        "PRECISION": "tf32" if precision == "tf32x3" and count > MANY else precision,
         "num_warps": 8 if count > MANY else 4,
         "num_stages": 3,
     }

@@ -30,14 +30,14 @@ def masked_statistics(
 def merge_statistics(partial: Tensor, remember: Remembered | None = None) -> Tensor:
     """``[groups, 3, D]`` from the means, sums of squared distances and numbers of blocks (``[blocks, groups, 3, D]``).
 
-    They are merged by the distances of the means from each other (Chan et al. 1983), so nothing cancels.
+    They are merged by the distances of the means from each other (Chan et al. 1983), so that nothing cancels.
     """
     blocks, groups, _, width = partial.shape
     found = torch.empty(groups, 3, width, device=partial.device)
     mean, var, momentum = remember or (None, None, 0.0)
-    _merge_statistics[(triton.cdiv(width, 16),)](
+    _merge_statistics[(triton.cdiv(width, 8),)](
         found, partial, mean, var, momentum, blocks, width,
-        REMEMBER=remember is not None, GROUPS=groups, BLOCKS=128, WIDTH=16,
+        REMEMBER=remember is not None, GROUPS=groups, BLOCKS=min(256, triton.next_power_of_2(blocks)), WIDTH=8,
     )  # fmt: skip
     return found
 
@@ -129,19 +129,37 @@ def store_statistics(
     GROUPS: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
     """Mean, sum of squared distances and number of the program's rows with ``kept`` (0 or 1, ``[ROWS]``), by group."""
+    start = partial + tl.program_id(0).to(tl.int64) * GROUPS * 3 * width
+    if GROUPS == 1:
+        _store_group(start, values, kept, width, WIDTH)
+    else:
+        is_first = row < tl.load(split)
+        # Nearly all tiles lie within one group: the other's number is zero, and that is all it needs.
+        among = tl.sum(is_first.to(tl.int32), 0)
+        _store_nothing(start + tl.where(among == 0, 0, 3 * width), width, WIDTH)
+        if among > 0:
+            _store_group(start, values, tl.where(is_first, kept, 0.0), width, WIDTH)
+        if among < is_first.shape[0]:
+            _store_group(start + 3 * width, values, tl.where(is_first, 0.0, kept), width, WIDTH)
+
+
+@triton.jit
+def _store_group(start: tl.tensor, values: tl.tensor, kept: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr) -> None:
     column = tl.arange(0, WIDTH)
     inside = column < width
-    for group in tl.static_range(GROUPS):
-        mine = kept
-        if GROUPS == 2:
-            mine = tl.where((row < tl.load(split)) == (group == 0), kept, 0.0)
-        count = tl.sum(mine)
-        mean = tl.sum(values * mine[:, None], 0) / tl.maximum(count, 1.0)
-        away = (values - mean[None, :]) * mine[:, None]
-        start = partial + (tl.program_id(0).to(tl.int64) * GROUPS + group) * 3 * width + column
-        tl.store(start, mean, mask=inside)
-        tl.store(start + width, tl.sum(away * away, 0), mask=inside)
-        tl.store(start + 2 * width, count + tl.zeros([WIDTH], tl.float32), mask=inside)
+    count = tl.sum(kept, 0)
+    mean = tl.sum(values * kept[:, None], 0) / tl.maximum(count, 1.0)
+    away = (values - mean[None, :]) * kept[:, None]
+    tl.store(start + column, mean, mask=inside)
+    tl.store(start + width + column, tl.sum(away * away, 0), mask=inside)
+    tl.store(start + 2 * width + column, count + tl.zeros([WIDTH], tl.float32), mask=inside)
+
+
+@triton.jit
+def _store_nothing(start: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr) -> None:
+    column = tl.arange(0, WIDTH)
+    for value in tl.static_range(3):
+        tl.store(start + value * width + column, tl.zeros([WIDTH], tl.float32), mask=column < width)
 
 
 @triton.jit
@@ -164,37 +182,43 @@ def _merge_statistics(
     blocks: tl.tensor, width: tl.tensor,
     REMEMBER: tl.constexpr, GROUPS: tl.constexpr, BLOCKS: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program merges all blocks for some columns, and remembers one group after the other."""
-    column = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
-    inside = column < width
-    for group in tl.static_range(GROUPS):
-        count = tl.zeros([WIDTH], tl.float32)
-        mean = tl.zeros([WIDTH], tl.float32)
-        for first in range(0, blocks, BLOCKS):
-            block = first + tl.arange(0, BLOCKS)
-            start = partial + (block[:, None] * GROUPS + group) * 3 * width + column[None, :]
-            exists = (block < blocks)[:, None] & inside[None, :]
-            number = tl.load(start + 2 * width, mask=exists, other=0.0)
-            count += tl.sum(number, 0)
-            mean += tl.sum(tl.load(start, mask=exists, other=0.0) * number, 0)
-        mean = mean / tl.maximum(count, 1.0)
-        away = tl.zeros([WIDTH], tl.float32)
-        for first in range(0, blocks, BLOCKS):
-            block = first + tl.arange(0, BLOCKS)
-            start = partial + (block[:, None] * GROUPS + group) * 3 * width + column[None, :]
-            exists = (block < blocks)[:, None] & inside[None, :]
-            gap = tl.load(start, mask=exists, other=0.0) - mean[None, :]
-            number = tl.load(start + 2 * width, mask=exists, other=0.0)
-            away += tl.sum(tl.load(start + width, mask=exists, other=0.0) + gap * gap * number, 0)
-        place = found + group * 3 * width + column
-        tl.store(place, mean, mask=inside)
-        tl.store(place + width, away / tl.maximum(count, 1.0), mask=inside)
-        tl.store(place + 2 * width, count, mask=inside)
-        if REMEMBER:
-            before = tl.load(running_mean + column, mask=inside)
+    """One program merges all blocks for some columns, and remembers one group after the other.
+
+    Means are summed by their distance from that of one block, which most likely has rows of the group: the first half
+    are the first group's, and where there is padding, it comes last.
+    """
+    group, column = tl.arange(0, GROUPS), tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    inside = (column < width)[None, :]
+    place = group[:, None] * 3 * width + column[None, :]
+    likely = blocks * (1 + 4 * group[:, None]) // 8
+    middle = tl.load(partial + likely * GROUPS * 3 * width + place, mask=inside, other=0.0)
+    count = tl.zeros([GROUPS, WIDTH], tl.float32)
+    gaps = tl.zeros([GROUPS, WIDTH], tl.float32)
+    away = tl.zeros([GROUPS, WIDTH], tl.float32)
+    for first in range(0, blocks, BLOCKS):
+        block = first + tl.arange(0, BLOCKS)
+        start = partial + block[:, None, None] * GROUPS * 3 * width + place[None, :, :]
+        exists = (block < blocks)[:, None, None] & inside[None, :, :]
+        number = tl.load(start + 2 * width, mask=exists, other=0.0)
+        gap = tl.load(start, mask=exists, other=0.0) - middle[None, :, :]
+        inner = tl.load(start + width, mask=exists, other=0.0)
+        count += tl.sum(number, 0)
+        gaps += tl.sum(gap * number, 0)
+        away += tl.sum(inner + gap * gap * number, 0)
+    shift = gaps / tl.maximum(count, 1.0)
+    away = tl.maximum(away - gaps * shift, 0.0)
+    tl.store(found + place, middle + shift, mask=inside)
+    tl.store(found + width + place, away / tl.maximum(count, 1.0), mask=inside)
+    tl.store(found + 2 * width + place, count, mask=inside)
+    if REMEMBER:
+        inside = column < width
+        for number in tl.static_range(GROUPS):
+            mine = (group == number)[:, None]
+            before = tl.load(running_mean + column, mask=inside, other=0.0)
+            mean = tl.sum(tl.where(mine, middle + shift, 0.0), 0)
             tl.store(running_mean + column, before + momentum * (mean - before), mask=inside)
-            before = tl.load(running_var + column, mask=inside)
-            unbiased = away / tl.maximum(count - 1, 1.0)
+            before = tl.load(running_var + column, mask=inside, other=0.0)
+            unbiased = tl.sum(tl.where(mine, away / tl.maximum(count - 1, 1.0), 0.0), 0)
             tl.store(running_var + column, before + momentum * (unbiased - before), mask=inside)
 
 

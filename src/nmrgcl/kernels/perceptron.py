@@ -1,8 +1,9 @@
-"""The perceptron of a narrow GIN layer, whole, in one launch forward and one back.
+"""The perceptron of a narrow GIN layer, or of a head, whole, in one launch forward and one back.
 
-``y = ReLU(ReLU(s W1ᵀ + b1) W2ᵀ + b2)`` with the statistics that the batch norm after it needs; backwards the pull of
-that norm comes first. As products, biases and ReLUs of their own these are some thirty launches a layer, which for a
-few thousand rows of 32 units cost far more than what they compute.
+In a layer it is ``y = ReLU(ReLU(s W1ᵀ + b1) W2ᵀ + b2)`` with the statistics that the batch norm after it needs;
+backwards the pull of that norm comes first. A head has neither the second ReLU nor a norm. As products, biases and
+ReLUs of their own these are some thirty launches a layer, which for a few thousand rows of 32 units cost far more than
+what they compute.
 """
 
 from dataclasses import dataclass
@@ -13,15 +14,16 @@ import triton.language as tl
 from torch import Tensor
 
 from nmrgcl.kernels.norm import pulled_back, standardise, store_statistics, tile_rows
+from nmrgcl.kernels.rows import column_sums
 
 NARROWEST, WIDEST = 16, 64
 """Units for which a program can hold the weights and a tile of rows."""
 
-ROWS = 64
-"""Rows of a tile."""
+WIDEST_HEAD = 128
+"""A head has few rows, so its programs may be slower."""
 
-PROGRAMS = 264
-"""Programs that divide the tiles of the backward pass among them (two for each multiprocessor of an H200): each has
+PROGRAMS = 528
+"""Programs that divide the tiles of the backward pass among them (four for each multiprocessor of an H200): each has
 its own sums for the weights' gradients.
 """
 
@@ -35,26 +37,27 @@ class Weights:
     second: Tensor
     second_bias: Tensor
 
-    @property
-    def options(self) -> dict[str, int | bool | str]:
-        """What the kernels are compiled for."""
+    def options(self, *, backward: bool) -> dict[str, int | bool | str]:
+        """What the kernels are compiled for; tiles as measured on an H200 with 9,000 rows of 32."""
+        width = triton.next_power_of_2(self.second.shape[0])
         return {
             "FIRST": self.first is not None,
-            "WIDTH": triton.next_power_of_2(self.second.shape[0]),
-            "ROWS": ROWS,
-            "PRECISION": "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32",
-            "num_warps": 4,
+            "WIDTH": width,
+            "ROWS": 16 if width > WIDEST else 32 if backward else 64,
+            # In full precision: three products of TF32 on the tensor cores, twice as fast as one without them.
+            "PRECISION": "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32",
+            "num_warps": 8 if width > WIDEST else 2 if backward else 4,
         }
 
 
 def perceive(s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None) -> tuple[Tensor, Tensor]:
-    """``y`` and the blocks that ``nmrgcl.kernels.norm.merge_statistics`` takes."""
+    """``y`` of a layer, and the blocks that ``nmrgcl.kernels.norm.merge_statistics`` takes."""
     rows, width = s.shape
-    groups = 1 if split is None else 2
-    y, partial = torch.empty_like(s), torch.empty(triton.cdiv(rows, ROWS), groups, 3, width, device=s.device)
+    groups, options = 1 if split is None else 2, weights.options(backward=False)
+    y, partial = torch.empty_like(s), torch.empty(triton.cdiv(rows, options["ROWS"]), groups, 3, width, device=s.device)
     _perceive[(partial.shape[0],)](
-        y, partial, s, keep, split, weights.first, weights.first_bias, weights.second, weights.second_bias, rows, width,
-        KEPT=keep is not None, GROUPS=groups, **weights.options,
+        y, partial, s, keep, split, weights.first, weights.first_bias, weights.second, weights.second_bias,
+        rows, width, s.stride(0), NORM=True, KEPT=keep is not None, GROUPS=groups, **options,
     )  # fmt: skip
     return y, partial
 
@@ -67,19 +70,42 @@ def perceive_back(
 
     ``grad`` may be a block of columns of a wider matrix; ``sums`` comes from ``nmrgcl.kernels.norm.gradient_sums``.
     """
+    return _back(grad, y, s, weights, keep, split, statistics, sums, scale, eps)
+
+
+def project(s: Tensor, weights: Weights) -> Tensor:
+    """``ReLU(s W1ᵀ + b1) W2ᵀ + b2``."""
+    options, out = weights.options(backward=False), torch.empty(s.shape, device=s.device)
+    _perceive[(triton.cdiv(s.shape[0], options["ROWS"]),)](
+        out, None, s, None, None, weights.first, weights.first_bias, weights.second, weights.second_bias,
+        *s.shape, s.stride(0), NORM=False, KEPT=False, GROUPS=1, **options,
+    )  # fmt: skip
+    return out
+
+
+def project_back(grad: Tensor, s: Tensor, weights: Weights) -> tuple[Tensor, Weights]:
+    """The gradients of ``s`` and of the weights of ``project``, from that of its result."""
+    return _back(grad, None, s, weights, None, None, None, None, None, 0.0)
+
+
+def _back(
+    grad: Tensor, y: Tensor | None, s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None,
+    statistics: Tensor | None, sums: Tensor | None, scale: Tensor | None, eps: float,
+) -> tuple[Tensor, Weights]:  # fmt: skip
     rows, width = s.shape
-    tiles = triton.cdiv(rows, ROWS)
+    options = weights.options(backward=True)
+    tiles = triton.cdiv(rows, options["ROWS"])
     share = triton.cdiv(tiles, PROGRAMS)
-    sizes = [width * width if weights.first is not None else 0, width, width * width, width]
-    out, partial = torch.empty_like(s), torch.empty(triton.cdiv(tiles, share), sum(sizes), device=s.device)
+    has_first, square = weights.first is not None, (width, width)
+    sizes = [width * width if has_first else 0, width, width * width, width]
+    out = torch.empty(s.shape, device=s.device)
+    partial = torch.empty(triton.cdiv(tiles, share), sum(sizes), device=s.device)
     _perceive_back[(partial.shape[0],)](
         out, partial, grad, y, s, keep, split, weights.first, weights.first_bias, weights.second, statistics, sums,
-        scale, eps, rows, width, grad.stride(0), partial.stride(0), share,
-        KEPT=keep is not None, GROUPS=statistics.shape[0], **weights.options,
+        scale, eps, rows, width, s.stride(0), grad.stride(0), partial.stride(0), share,
+        NORM=y is not None, KEPT=keep is not None, GROUPS=1 if split is None else 2, **options,
     )  # fmt: skip
-    first, first_bias, second, second_bias = partial.sum(0).split(sizes)
-    square = (width, width)
-    has_first = weights.first is not None
+    first, first_bias, second, second_bias = column_sums(partial).split(sizes)
     return out, Weights(first.view(square) if has_first else None, first_bias, second.view(square), second_bias)
 
 
@@ -101,33 +127,35 @@ def _vector(start: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr) -> tl.tenso
 def _perceive(
     y: tl.tensor, partial: tl.tensor, s: tl.tensor, keep: tl.tensor, split: tl.tensor,
     first: tl.tensor, first_bias: tl.tensor, second: tl.tensor, second_bias: tl.tensor,
-    rows: tl.tensor, width: tl.tensor,
-    KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-    PRECISION: tl.constexpr,
+    rows: tl.tensor, width: tl.tensor, s_stride: tl.tensor,
+    NORM: tl.constexpr, KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr,
+    ROWS: tl.constexpr, PRECISION: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one tile of rows."""
     row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
-    kept = (row < rows).to(tl.float32)
-    if KEPT:
-        kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
-    values = tl.load(s + place, mask=exists, other=0.0)
+    values = tl.load(s + row[:, None] * s_stride + tl.arange(0, WIDTH)[None, :], mask=exists, other=0.0)
     if FIRST:
         values = tl.dot(values, tl.trans(_matrix(first, width, WIDTH)), input_precision=PRECISION)
     values = tl.maximum(values + _vector(first_bias, width, WIDTH)[None, :], 0.0)
     values = tl.dot(values, tl.trans(_matrix(second, width, WIDTH)), input_precision=PRECISION)
-    values = tl.maximum(values + _vector(second_bias, width, WIDTH)[None, :], 0.0)
+    values = values + _vector(second_bias, width, WIDTH)[None, :]
+    if NORM:
+        values = tl.maximum(values, 0.0)
+        kept = (row < rows).to(tl.float32)
+        if KEPT:
+            kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
+        store_statistics(partial, values, kept, row, split, width, GROUPS, WIDTH)
     tl.store(y + place, values, mask=exists)
-    store_statistics(partial, values, kept, row, split, width, GROUPS, WIDTH)
 
 
 @triton.jit
 def _perceive_back(
     out: tl.tensor, partial: tl.tensor, grad: tl.tensor, y: tl.tensor, s: tl.tensor, keep: tl.tensor, split: tl.tensor,
     first: tl.tensor, first_bias: tl.tensor, second: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
-    scale: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, stride: tl.tensor, room: tl.tensor,
-    share: tl.tensor,
-    KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-    PRECISION: tl.constexpr,
+    scale: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, s_stride: tl.tensor, stride: tl.tensor,
+    room: tl.tensor, share: tl.tensor,
+    NORM: tl.constexpr, KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr,
+    ROWS: tl.constexpr, PRECISION: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: ``share`` tiles of rows, and their sums for the gradients of the weights."""
     unit = tl.arange(0, WIDTH)
@@ -139,15 +167,16 @@ def _perceive_back(
         row = (tl.program_id(0).to(tl.int64) * share + tile) * ROWS + tl.arange(0, ROWS)
         place = row[:, None] * width + unit[None, :]
         exists = (row < rows)[:, None] & inside[None, :]
-        kept = (row < rows).to(tl.float32)
-        if KEPT:
-            kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
         g = tl.load(grad + row[:, None] * stride + unit[None, :], mask=exists, other=0.0)
-        values = tl.load(y + place, mask=exists, other=0.0)
-        standard, rstd = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
-        g = pulled_back(g, standard, rstd, kept, statistics, sums, scale, row, split, width, GROUPS, WIDTH)
-        g = tl.where((values > 0) & exists, g, 0.0)
-        before = tl.load(s + place, mask=exists, other=0.0)
+        if NORM:
+            kept = (row < rows).to(tl.float32)
+            if KEPT:
+                kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
+            values = tl.load(y + place, mask=exists, other=0.0)
+            standard, rstd = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
+            g = pulled_back(g, standard, rstd, kept, statistics, sums, scale, row, split, width, GROUPS, WIDTH)
+            g = tl.where((values > 0) & exists, g, 0.0)
+        before = tl.load(s + row[:, None] * s_stride + unit[None, :], mask=exists, other=0.0)
         hidden = before
         if FIRST:
             hidden = tl.dot(before, tl.trans(_matrix(first, width, WIDTH)), input_precision=PRECISION)

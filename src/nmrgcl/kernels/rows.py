@@ -35,13 +35,22 @@ def row_sums(
     if out.numel() == 0:
         return out
     categories = 0 if edge_attr is None or edge_table is None else edge_attr.shape[1]
-    units, edges = _tile(h.shape[1])
-    grid = (out.shape[0], triton.cdiv(h.shape[1], units))
-    _sum_row[grid](
-        out, h, column, row_ptr, weight, edge_attr, edge_table, h.shape[1], h.stride(0),
-        SELF=float(self_weight), INDEXED=column is not None, WEIGHTED=weight is not None, CATEGORIES=categories,
-        UNITS=units, EDGES=edges, num_warps=1,
+    tile = _range_tile(h.shape[1]) if column is None else _tile(h.shape[1], column.shape[0] / out.shape[0])
+    grid = (triton.cdiv(out.shape[0], tile["ROWS"]), triton.cdiv(h.shape[1], tile["UNITS"]))
+    _sum_rows[grid](
+        out, h, column, row_ptr, weight, edge_attr, edge_table, out.shape[0], h.shape[1], h.stride(0),
+        SELF=float(self_weight), INDEXED=column is not None, WEIGHTED=weight is not None, CATEGORIES=categories, **tile,
     )  # fmt: skip
+    return out
+
+
+def column_sums(partial: Tensor) -> Tensor:
+    """``[K]``: the sum of the rows of ``partial`` ``[P, K]``, always in the same order."""
+    rows, width = partial.shape
+    out = torch.empty(width, device=partial.device)
+    _column_sums[(triton.cdiv(width, 16),)](
+        out, partial, rows, width, ROWS=min(256, triton.next_power_of_2(rows)), UNITS=16
+    )
     return out
 
 
@@ -54,6 +63,20 @@ def spread_rows(h: Tensor, owner: Tensor, keep: Tensor | None) -> Tensor:
         _spread_rows[(triton.cdiv(out.shape[0], rows), triton.cdiv(h.shape[1], units))](
             out, h, owner, keep, out.shape[0], h.shape[1], KEPT=keep is not None, ROWS=rows, UNITS=units
         )
+    return out
+
+
+def take_rows(values: Tensor, index: Tensor) -> Tensor:
+    """``values[index]``, of one or two dimensions: PyTorch's kernels for that are slow where rows are short."""
+    out = torch.empty(index.shape[0], *values.shape[1:], dtype=values.dtype, device=values.device)
+    if out.numel() == 0 or values.dim() > 2:
+        return values.index_select(0, index)
+    width = values.shape[1] if values.dim() == 2 else 1
+    units = min(triton.next_power_of_2(width), 512)
+    rows = max(1, 1024 // units)
+    _take_rows[(triton.cdiv(out.shape[0], rows), triton.cdiv(width, units))](
+        out, values, index, out.shape[0], width, values.stride(0), ROWS=rows, UNITS=units
+    )
     return out
 
 
@@ -74,18 +97,26 @@ def row_counts(edge_attr: Tensor, row_ptr: Tensor, weight: Tensor | None, catego
     return out
 
 
-def _tile(width: int) -> tuple[int, int]:
-    """Units and edges of one step of one program, which is one warp.
+def _tile(width: int, mean: float) -> dict[str, int]:
+    """Rows, units and edges of one step of one program, and its warps, for rows of ``mean`` edges.
 
-    Whole rows up to 512 units are best: finding a row's edges takes longer than reading them (27,000 rows of 300 on an
-    H200: 25 µs; in blocks of 128 units 51).
+    Finding a row's edges takes longer than reading what they point at: whole rows up to 512 units are best (27,000
+    rows of 300 on an H200: 25 µs; in blocks of 128 units 51), and of narrow rows several at a time.
     """
     units = min(triton.next_power_of_2(width), 512)
-    return units, max(2, 512 // units)
+    edges = min(triton.next_power_of_2(max(2, round(mean))), 16, max(2, 2048 // units))
+    rows = max(1, 512 // (units * edges))
+    return {"ROWS": rows, "UNITS": units, "EDGES": edges, "num_warps": max(1, rows * units * edges // 512)}
+
+
+def _range_tile(width: int) -> dict[str, int]:
+    """The same for rows whose edges are neighbours in memory: graphs of some dozens of nodes, few of them at a time."""
+    units = min(triton.next_power_of_2(width), 32)
+    return {"ROWS": 1, "UNITS": units, "EDGES": 64, "num_warps": 4}
 
 
 @triton.jit
-def _sum_row(
+def _sum_rows(
     out: tl.tensor,
     h: tl.tensor,
     column: tl.tensor,
@@ -93,31 +124,35 @@ def _sum_row(
     weight: tl.tensor,
     edge_attr: tl.tensor,
     edge_table: tl.tensor,
+    rows: tl.tensor,
     width: tl.tensor,
     stride: tl.tensor,
     SELF: tl.constexpr,
     INDEXED: tl.constexpr,
     WEIGHTED: tl.constexpr,
     CATEGORIES: tl.constexpr,
+    ROWS: tl.constexpr,
     UNITS: tl.constexpr,
     EDGES: tl.constexpr,
 ) -> None:
-    """One program sums one block of units of one destination row.
+    """One program sums one block of units of some destination rows.
 
-    No two programs write to the same place, so there are no atomics. The sources of ``EDGES`` edges are gathered at
-    once: most rows of molecules need one such step, and a long row keeps many loads under way.
+    No two programs write to the same place, so there are no atomics. The sources of ``EDGES`` edges of each row are
+    gathered at once: most rows of molecules need one such step, and a long row keeps many loads under way.
     """
     wide: tl.constexpr = tl.float64 if h.dtype.element_ty == tl.float64 else tl.float32
-    row = tl.program_id(0).to(tl.int64)
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
-    inside = unit < width
-    first, last = tl.load(row_ptr + row), tl.load(row_ptr + row + 1)
-    total = tl.zeros([UNITS], wide)
+    there, inside = row < rows, unit < width
+    first = tl.load(row_ptr + row, mask=there, other=0)
+    last = tl.load(row_ptr + row + 1, mask=there, other=0)
+    total = tl.zeros([ROWS, UNITS], wide)
+    exists = there[:, None] & inside[None, :]
     if SELF != 0:
-        total += SELF * tl.load(h + row * stride + unit, mask=inside, other=0).to(wide)
-    for start in range(first, last, EDGES):
-        edge = start + tl.arange(0, EDGES)
-        live = edge < last
+        total += SELF * tl.load(h + row[:, None] * stride + unit[None, :], mask=exists, other=0).to(wide)
+    for start in range(0, tl.max(last - first, 0), EDGES):
+        edge = first[:, None] + start + tl.arange(0, EDGES)[None, :]
+        live = edge < last[:, None]
         source = edge.to(tl.int64)
         if INDEXED:
             source = tl.load(column + edge, mask=live, other=0).to(tl.int64)
@@ -125,16 +160,19 @@ def _sum_row(
             scale = tl.load(weight + edge, mask=live, other=0).to(wide)
             live = live & (scale != 0)
         message = tl.load(
-            h + source[:, None] * stride + unit[None, :], mask=live[:, None] & inside[None, :], other=0
+            h + source[:, :, None] * stride + unit[None, None, :],
+            mask=live[:, :, None] & inside[None, None, :],
+            other=0,
         ).to(wide)
         for c in tl.static_range(CATEGORIES):
             name = tl.load(edge_attr + edge * CATEGORIES + c, mask=live, other=-1)
-            known = (name >= 0)[:, None] & inside[None, :]
-            message += tl.load(edge_table + name[:, None] * width + unit[None, :], mask=known, other=0).to(wide)
+            known = (name >= 0)[:, :, None] & inside[None, None, :]
+            table = edge_table + name[:, :, None] * width + unit[None, None, :]
+            message += tl.load(table, mask=known, other=0).to(wide)
         if WEIGHTED:
-            message *= scale[:, None]
-        total += tl.sum(message, 0)
-    tl.store(out + row * width + unit, total.to(out.dtype.element_ty), mask=inside)
+            message *= scale[:, :, None]
+        total += tl.sum(message, 1)
+    tl.store(out + row[:, None] * width + unit[None, :], total.to(out.dtype.element_ty), mask=exists)
 
 
 @triton.jit
@@ -181,3 +219,31 @@ def _spread_rows(
     inside = (unit < width)[None, :]
     values = tl.load(h + source[:, None] * width + unit[None, :], mask=live[:, None] & inside, other=0.0)
     tl.store(out + row[:, None] * width + unit[None, :], values, mask=there[:, None] & inside)
+
+
+@triton.jit
+def _take_rows(
+    out: tl.tensor, values: tl.tensor, index: tl.tensor, rows: tl.tensor, width: tl.tensor, stride: tl.tensor,
+    ROWS: tl.constexpr, UNITS: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program: one block of units of some rows."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    source = tl.load(index + row, mask=row < rows, other=0)
+    there = (row < rows)[:, None] & (unit < width)[None, :]
+    found = tl.load(values + source[:, None] * stride + unit[None, :], mask=there, other=0)
+    tl.store(out + row[:, None] * width + unit[None, :], found, mask=there)
+
+
+@triton.jit
+def _column_sums(
+    out: tl.tensor, partial: tl.tensor, rows: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, UNITS: tl.constexpr
+) -> None:
+    """One program: some columns."""
+    unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
+    total = tl.zeros([ROWS, UNITS], tl.float32)
+    for start in range(0, rows, ROWS):
+        row = start + tl.arange(0, ROWS)
+        there = (row < rows)[:, None] & (unit < width)[None, :]
+        total += tl.load(partial + row[:, None] * width + unit[None, :], mask=there, other=0.0)
+    tl.store(out + unit, tl.sum(total, 0), mask=unit < width)
