@@ -58,16 +58,15 @@ def test_a_narrow_layer_equals_the_plain_one_in_float64(units: int, maps: int, m
 def test_a_narrow_head_equals_the_plain_one_in_float64(rows: int, width: int) -> None:
     torch.manual_seed(width)
     exact = Head(width)
-    for module in (exact[0], exact[2]):
-        nn.init.normal_(module.bias)
+    for weights in exact.parameters():
+        nn.init.normal_(weights, std=0.3)
     ours, exact = deepcopy(exact).to(DEVICE), exact.double()
     r = torch.randn(rows, width, dtype=torch.float64, requires_grad=True)
     grad = torch.randn(rows, width, dtype=torch.float64)
     expected = exact(r)
     expected.backward(grad)
     given = r.detach().float().to(DEVICE).requires_grad_()
-    weights = (ours[0].weight, ours[0].bias, ours[2].weight, ours[2].bias)
-    found = _Projection.apply(given, *weights)
+    found = _Projection.apply(given, *ours.parameters())
     found.backward(grad.float().to(DEVICE))
     close(found, expected, 1e-4)
     close(given.grad, r.grad, 1e-4)

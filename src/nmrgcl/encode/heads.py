@@ -21,9 +21,9 @@ class Head(nn.Sequential):
 
     def forward(self, r: Tensor) -> Tensor:
         """``[B, width]`` to ``[B, units]``."""
-        first, _, second = self
-        if _fits_projection(r, first.weight):
-            result: Tensor = _Projection.apply(r, first.weight, first.bias, second.weight, second.bias)
+        weights = list(self.parameters())
+        if _fits_projection(r, weights[0]):
+            result: Tensor = _Projection.apply(r, *weights)
             return result
         out: Tensor = super().forward(r)
         return out
