@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 from torch.profiler import ProfilerActivity, profile
+
+from nmrgcl.feed.choose import available_bytes
+
+__all__ = ["available_bytes", "peak_bytes"]
 
 
 def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
@@ -27,14 +30,3 @@ def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
         held += change
         peak = max(peak, held)
     return peak
-
-
-def available_bytes(device: torch.device) -> int:
-    """Memory that can be had now; where the system does not say, 4 GB."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return 4 * 10**9

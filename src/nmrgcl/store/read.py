@@ -63,6 +63,15 @@ class Store:
         """Graphs, nodes and directed edges."""
         return len(self), len(self.arrays["degree"]), len(self.arrays["source"])
 
+    def sizes(self) -> tuple[Tensor, Tensor]:
+        """``[B]`` nodes and directed edges of each graph."""
+        nodes, edges = (
+            torch.from_numpy(self.arrays[name].astype(np.int64)).diff() for name in ("node_ptr", "edge_ptr")
+        )
+        for sizes, name in ((nodes, "node_ptr"), (edges, "edge_ptr")):
+            self._check(not len(self) or int(sizes.min()) >= 0, name)
+        return nodes, edges
+
     def check_bytes(self, *, extra_only: bool = False) -> "Store":
         """This store, once its files (or only those of the ``extra`` arrays) are what the manifest recorded."""
         for name, digest in self.digests.items():
