@@ -43,7 +43,7 @@ def plot_scale(points: Sequence[Point], path: Path) -> None:
     for axes, label in ((times, "seconds an epoch"), (bytes_held, "GB at the peak")):
         axes.set(xscale="log", yscale="log", xlabel="graphs", ylabel=label)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter("{x:,g}")  # no mathematics, which the page's style leaves as it is written
+            axis.set_major_formatter("{x:,.9g}")  # no mathematics, which the page's style leaves as it is written
             axis.set_minor_formatter(NullFormatter())
         axes.legend(fontsize=7)
     figure.savefig(path, dpi=150, facecolor="white")
