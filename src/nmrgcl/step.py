@@ -57,6 +57,7 @@ class GuardedStep:
             if loss.is_cuda or not math.isfinite(sum(float(value.sum()) for value in values)):
                 self._decide(values)
             self.optimiser.step()
+            torch.clear_autocast_cache()  # autocast keeps the bfloat16 copies of weights, which have changed now
             self.state.total.add_(loss.detach())
             self.state.losses.add_(1)
         self.batch.add_(1)
