@@ -1,5 +1,6 @@
 """The molecular GIN: equal to its definition, to PyG's message passing, and to the compacted graph."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,8 @@ from torch import Tensor, nn
 
 from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, OneOf, Subgraph
 from nmrgcl.encode import MoleculeGIN, build_encoder, pool
-from nmrgcl.encode.bonds import bond_counts, bond_sum
+from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
+from nmrgcl.encode.bonds import BondNames
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
@@ -34,17 +36,28 @@ def tables(units: int = 3, dtype: torch.dtype = torch.float64) -> list[Tensor]:
     return [torch.randn(rows, units, dtype=dtype, requires_grad=True) for rows in (4, 2, 1)]
 
 
+def bond_counts(graphs: Graphs) -> Tensor:
+    """How often the edges into each node name each of 4 types and 2 directions."""
+    counts = edge_counts(BondNames([4, 2])(graphs), 6)
+    assert not counts[:, 6:].any()
+    return counts[:, :6]
+
+
+def bond_sum(h: Tensor, graphs: Graphs, tables: Sequence[Tensor], *, counted: bool = True) -> Tensor:
+    """Messages with the embeddings of bonds, and of the loop that every node has to itself."""
+    *own, loop = tables
+    named = BondNames([len(table) for table in own])(graphs)
+    counts = edge_counts(named, sum(map(len, own))) if counted else None
+    return neighbour_sum(h, named, self_weight=1.0, edge_table=torch.cat(own), edge_counts=counts) + loop
+
+
 def test_a_path_of_three_atoms_by_hand() -> None:
     path = one_graph(3, (0, 1), (1, 2))  # rows (1, 1), (2, 4), (3, 9)
     attr = torch.tensor([[2, 0], [2, 0], [1, 2], [1, 2]])  # a double bond, then a single one that points down
     path = replace(path, edge_attr=attr)
     types = torch.tensor([[10.0, 0], [20, 0], [30, 0], [40, 0]])
     directions, loop = torch.tensor([[100.0, 0], [200, 0]]), torch.tensor([[0.0, 1000]])
-    assert bond_counts(path, [4, 2]).tolist() == [
-        [0, 1, 0, 0, 0, 0, 1],
-        [1, 1, 0, 0, 0, 1, 1],
-        [1, 0, 0, 0, 0, 1, 1],
-    ]
+    assert bond_counts(path).tolist() == [[0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 1]]
     summed = bond_sum(path.x, path, [types, directions, loop])
     assert summed.tolist() == [[1 + 2 + 20, 1005], [1 + 2 + 3 + 230, 1014], [2 + 3 + 210, 1013]]
 
@@ -70,7 +83,9 @@ def test_bond_sum_is_its_definition_edge_by_edge(view: Compose | None, weighted:
         share = 1 if merged.edge_weight is None else merged.edge_weight[e]
         expected = expected.index_add(0, torch.tensor([v]), message[None] * share)
     kept = torch.ones(len(h), dtype=torch.bool) if graphs.node_keep is None else graphs.node_keep
-    torch.testing.assert_close(bond_sum(h, graphs, [types, directions, loop])[kept], expected[kept])
+    for counted in (True, False):
+        found = bond_sum(h, graphs, [types, directions, loop], counted=counted)
+        torch.testing.assert_close(found[kept], expected[kept])
 
 
 def test_added_edges_carry_messages_but_name_no_bond() -> None:
@@ -78,7 +93,7 @@ def test_added_edges_carry_messages_but_name_no_bond() -> None:
     graphs = molecules()
     more = AddEdges(0.5)(graphs)
     assert int(more.added_keep.sum()) > 0  # type: ignore[union-attr]
-    assert torch.equal(bond_counts(more, [4, 2]), bond_counts(graphs, [4, 2]))
+    assert torch.equal(bond_counts(more), bond_counts(graphs))
     h, own = torch.randn(graphs.num_nodes, 3, dtype=torch.float64), tables()
     assert not torch.allclose(bond_sum(h, more, own), bond_sum(h, graphs, own))
 
@@ -94,7 +109,8 @@ def test_gradients_of_rows_and_tables_equal_differences(view: DropNodes | Compos
         graphs = Graphs.build(graphs.edge_index[:, edges], graphs.node_ptr, edge_attr=graphs.edge_attr[edges])
     graphs = graphs if view is None else view(graphs)
     h = torch.randn(graphs.num_nodes, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda t, *own: bond_sum(t, graphs, own), (h, *tables()))
+    for counted in (True, False):
+        assert torch.autograd.gradcheck(lambda t, *own, c=counted: bond_sum(t, graphs, own, counted=c), (h, *tables()))
 
 
 def reference(ours: MoleculeGIN) -> nn.Module:

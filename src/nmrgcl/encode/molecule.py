@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch.nn.functional import linear, relu
 
-from nmrgcl.encode.bonds import bond_counts, bond_sum
+from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
+from nmrgcl.encode.bonds import BondNames
 from nmrgcl.encode.gin import FeatureMap
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
@@ -28,14 +29,17 @@ class MoleculeLayer(nn.Module):
         self.first = nn.Linear(units, 2 * units)
         self.second = nn.Linear(2 * units, units)
         self.norm = MaskedBatchNorm(units)
-        for linear in (self.first, self.second):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        for part in (self.first, self.second):
+            nn.init.xavier_uniform_(part.weight)
+            nn.init.zeros_(part.bias)
 
     def forward(self, h: Tensor, graphs: Graphs, counts: Tensor) -> Tensor:
-        """``[N, units]`` to ``[N, units]``."""
-        h = bond_sum(h, graphs, list(self.tables), counts)
-        return self.norm(self.second(relu(self.first(h))), graphs.node_keep)
+        """``[N, units]`` to ``[N, units]``; ``graphs`` name their bonds, so often as ``counts`` (``[N, K]``) says."""
+        *tables, loop = self.tables
+        h = neighbour_sum(h, graphs, self_weight=1.0, edge_table=torch.cat(tables), edge_counts=counts)
+        # Every node has one loop to itself: its embedding is a part of the bias.
+        bias = self.first.bias + self.first.weight @ loop.squeeze(0)
+        return self.norm(self.second(relu(linear(h, self.first.weight, bias))), graphs.node_keep)
 
 
 class MoleculeGIN(nn.Module):
@@ -47,15 +51,17 @@ class MoleculeGIN(nn.Module):
 
     def __init__(self, num_features: int, *, layers: int = 5, units: int = 300, bonds: Sequence[int] = BONDS) -> None:
         super().__init__()
-        self.units, self.bonds = units, tuple(bonds)
-        self.atoms = FeatureMap(num_features, units)
-        self.layers = nn.ModuleList(MoleculeLayer(units, self.bonds) for _ in range(layers))
+        self.units = units
+        self.atoms, self.bonds = FeatureMap(num_features, units), BondNames(bonds)
+        self.layers = nn.ModuleList(MoleculeLayer(units, bonds) for _ in range(layers))
 
     def forward(self, graphs: Graphs) -> Tensor:
         """``[N, units]``."""
-        graphs = graphs.merge_added()
-        counts = bond_counts(graphs, self.bonds)
+        graphs = self.bonds(graphs)
         h = self.atoms(graphs.x)
+        if torch.is_autocast_enabled(h.device.type):  # the first sum, too, reads and writes half as much then
+            h = h.to(torch.get_autocast_dtype(h.device.type))
+        counts = edge_counts(graphs, self.bonds.rows).to(h.dtype)
         for number, layer in enumerate(self.layers):
             h = layer(relu(h) if number else h, graphs, counts)
         return h
