@@ -173,9 +173,7 @@ def test_training_by_chunks_on_the_gpu_is_training_in_that_order(
     found = [epoch.loss for epoch in pretrain(method, store, settings.train, device=torch.device("cuda"))]
 
     def all_in_memory(source: Graphs, device: torch.device, batch_size: int, chunk: int) -> Resident:
-        feed = Resident(source, device)
-        feed.chunk = chunk
-        return feed
+        return Resident(source, device, chunk)
 
     with monkeypatch.context() as patch:
         patch.setattr("nmrgcl.train.open_feed", all_in_memory)

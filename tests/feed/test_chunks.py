@@ -92,9 +92,7 @@ def test_training_by_chunks_is_training_in_that_order(store: Store, monkeypatch:
     epochs, weights = train(store)
 
     def all_in_memory(source: Any, device: Any, batch_size: int, chunk: int) -> Feed:
-        feed = Resident(source, device)
-        feed.chunk = 16  # 15 in whole batches
-        return feed
+        return Resident(source, device, 16)  # 15 in whole batches
 
     monkeypatch.setattr("nmrgcl.train.open_feed", all_in_memory)
     expected, same = train(GRAPHS)

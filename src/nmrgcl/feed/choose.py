@@ -52,7 +52,10 @@ def open_feed(source: Source, device: torch.device, batch_size: int, chunk: int 
     if chunk is None:
         chunk = 0 if fit(source, device) else usual_chunk(source)
     chunk = -(-chunk // batch_size) * batch_size
-    return Chunks(source, device, chunk, batch_size) if 0 < chunk < len(source) else Resident(source, device)
+    if not 0 < chunk < len(source):
+        return Resident(source, device)
+    there = isinstance(source, Graphs) and source.device.type == device.type
+    return Resident(source, device, chunk) if there else Chunks(source, device, chunk, batch_size)
 
 
 def fit(source: Source, device: torch.device) -> bool:

@@ -12,11 +12,10 @@ AT_A_TIME = 65_536
 
 
 class Resident:
-    """A batch is a gather on the device."""
+    """A batch is a gather on the device; with a ``chunk`` only the order of batches is that of chunks."""
 
-    chunk = 0
-
-    def __init__(self, source: Source, device: torch.device) -> None:
+    def __init__(self, source: Source, device: torch.device, chunk: int = 0) -> None:
+        self.chunk = chunk
         self.graphs = source.to(device) if isinstance(source, Graphs) else moved(source, device)
         self.device, self.num_graphs = self.graphs.device, self.graphs.num_graphs
         self.parts: list[Tensor] = []

@@ -128,6 +128,11 @@ class Store:
             **optional,
         )
 
+    def nodes_of(self, index: Tensor) -> np.ndarray:
+        """The numbers, among all nodes, of those that ``take(index)`` has."""
+        graph = index.cpu().numpy().astype(np.int64, copy=False)
+        return self._ranges("node_ptr", graph, len(self.arrays["degree"])).items
+
     def _ranges(self, name: str, index: np.ndarray, limit: int) -> "Ranges":
         pointers = self.arrays[name]
         start, end = pointers[index].astype(np.int64), pointers[index + 1].astype(np.int64)
