@@ -32,7 +32,7 @@ def test_what_is_put_is_what_lies_there_whatever_lay_there_before(graphs: Graphs
 def test_a_source_moved_in_parts_is_whole(
     tmp_path: Path, graphs: Graphs, at_a_time: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmrgcl.feed.resident.AT_A_TIME", at_a_time)
+    monkeypatch.setattr("nmrgcl.feed.buffers.AT_A_TIME", at_a_time)
     write_store(tmp_path / "store", graphs)
     assert_equal(moved(open_store(tmp_path / "store"), CPU), graphs)
 

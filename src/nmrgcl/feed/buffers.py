@@ -6,7 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs
+
+AT_A_TIME = 4096
+"""Graphs that are on their way."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,15 @@ class Buffers:
     def nbytes(self) -> int:
         """Of all tensors."""
         return sum(value.nbytes for value in _tensors(self.whole).values())
+
+    def fill(self, source: Source, index: Tensor) -> Graphs:
+        """Put the graphs that ``index`` names there, and return them in place; a few at a time, which caches hold."""
+        done = Extent()
+        for few in index.split(AT_A_TIME):
+            part = source.take(few)
+            self.put(part, done)
+            done += Extent.of(part)
+        return self.part(done)
 
     def put(self, graphs: Graphs, start: Extent | None = None) -> None:
         """Copy ``graphs`` behind those of ``start``; nobody waits for a copy from pinned memory."""

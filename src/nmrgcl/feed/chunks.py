@@ -5,6 +5,7 @@ was recorded on one serves all of them.
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -21,7 +22,9 @@ class Chunks:
     def __init__(self, source: Source, device: torch.device, chunk: int, batch_size: int) -> None:
         self.source, self.device, self.chunk = source, device, chunk
         self.num_graphs, self.batches = len(source), chunk // batch_size
-        self.lane = _lane(source, device, chunk) if device.type == "cuda" else None
+        nodes, edges = (largest_chunk(sizes, chunk) for sizes in source.sizes())
+        like, extent = source.take(torch.arange(0)), Extent(chunk, nodes, edges)
+        self.lane = (_GPULane if device.type == "cuda" else _HostLane)(like, extent, device)
         self.reader = ThreadPoolExecutor(1, thread_name_prefix="chunks")
         self.parts: list[Tensor] = []
         self.number = -1
@@ -37,9 +40,8 @@ class Chunks:
         """Graphs on the device and, on the host, the numbers among them of those that make up the batch."""
         number = position // self.batches
         if number != self.number:
-            self.ids, graphs = self._ask(number).result() if self.coming is None else self.coming.result()
-            self.graphs = self.lane.receive(graphs) if self.lane else graphs
-            self.number = number
+            self.ids, sent = (self.coming or self._ask(number)).result()
+            self.graphs, self.number = self.lane.receive(sent), number
             self.coming = self._ask(number + 1) if (number + 1) * self.batches < len(self.parts) else None
         return self.graphs, torch.searchsorted(self.ids, self.parts[position])
 
@@ -47,7 +49,7 @@ class Chunks:
         """Graphs whose tensors stay where they are for as long as the feed is open; no copy is under way."""
         if self.coming is not None:
             self.coming.result()
-        return self.lane.place.whole.sized_like(self.graphs) if self.lane else self.graphs
+        return self.lane.place.whole.sized_like(self.graphs)
 
     def room(self, batch_size: int) -> Room:
         """For a padded batch of any graphs of the source."""
@@ -63,13 +65,26 @@ class Chunks:
     def _read(self, parts: list[Tensor]) -> tuple[Tensor, Graphs]:
         """The graphs of some batches, in the order of the source, and their numbers there."""
         ids = torch.cat(parts).sort().values
-        graphs = self.source.take(ids)
-        if self.lane:
-            self.lane.send(graphs)
-        return ids, graphs
+        return ids, self.lane.send(self.source, ids)
 
 
-class _Lane:
+class _HostLane:
+    """Two places in the host's memory: one is filled while the other is trained on."""
+
+    def __init__(self, like: Graphs, extent: Extent, device: torch.device) -> None:
+        self.next, self.place = (Buffers(like, extent, device) for _ in range(2))
+
+    def send(self, source: Source, index: Tensor) -> Graphs:
+        """Read graphs; in the reader's thread."""
+        return self.next.fill(source, index)
+
+    def receive(self, sent: Graphs) -> Graphs:
+        """The graphs that were sent last; in the training's thread."""
+        self.next, self.place = self.place, self.next
+        return sent
+
+
+class _GPULane:
     """The way to a GPU beside the training: pinned memory, a stream of its own, a place to land and one to train."""
 
     def __init__(self, like: Graphs, extent: Extent, device: torch.device) -> None:
@@ -79,24 +94,20 @@ class _Lane:
         self.sent, self.received = torch.cuda.Event(), torch.cuda.Event()
         self.received.record()
 
-    def send(self, graphs: Graphs) -> None:
-        """Copy to where they land; in the reader's thread."""
+    def send(self, source: Source, index: Tensor) -> Graphs:
+        """Read graphs and copy them to where they land; in the reader's thread."""
         self.sent.synchronize()  # pinned memory is free again
-        self.pinned.put(graphs)
+        graphs = self.pinned.fill(source, index)
         with torch.cuda.stream(self.stream):
             self.stream.wait_event(self.received)  # so is the place to land
-            self.landed.put(self.pinned.part(Extent.of(graphs)))
+            self.landed.put(graphs)
             self.sent.record()
+        sized = replace(graphs, node_ptr=graphs.node_ptr.clone())  # the host looks at them while pinned memory changes
+        return self.landed.part(Extent.of(graphs)).sized_like(sized)
 
-    def receive(self, graphs: Graphs) -> Graphs:
+    def receive(self, sent: Graphs) -> Graphs:
         """Put what has landed in place of the chunk before; in the training's thread, which does not wait."""
-        extent = Extent.of(graphs)
         torch.cuda.current_stream().wait_event(self.sent)
-        self.place.put(self.landed.part(extent))
+        self.place.put(sent)
         self.received.record()
-        return self.place.part(extent).sized_like(graphs)
-
-
-def _lane(source: Source, device: torch.device, chunk: int) -> _Lane:
-    nodes, edges = (largest_chunk(sizes, chunk) for sizes in source.sizes())
-    return _Lane(source.take(torch.arange(0)), Extent(chunk, nodes, edges), device)
+        return self.place.part(Extent.of(sent)).sized_like(sent)

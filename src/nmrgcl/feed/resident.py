@@ -7,9 +7,6 @@ from nmrgcl.feed.buffers import Buffers, Extent
 from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs, Room
 
-AT_A_TIME = 65_536
-"""Graphs that are in the host's memory on their way to the device."""
-
 
 class Resident:
     """A batch is a gather on the device; with a ``chunk`` only the order of batches is that of chunks."""
@@ -44,9 +41,4 @@ def moved(source: Source, device: torch.device) -> Graphs:
     """All graphs of ``source`` on ``device``; the host never holds more than some of them."""
     nodes, edges = source.sizes()
     extent = Extent(len(source), int(nodes.sum()), int(edges.sum()))
-    buffers, done = Buffers(source.take(torch.arange(0)), extent, device), Extent()
-    for index in torch.arange(len(source)).split(AT_A_TIME):
-        part = source.take(index)
-        buffers.put(part, done)
-        done += Extent.of(part)
-    return buffers.whole
+    return Buffers(source.take(torch.arange(0)), extent, device).fill(source, torch.arange(len(source)))
