@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from nmrgcl.augment import VIEWS, DropNodes, OneOf
+from nmrgcl.bench.molecules import bonded_molecules
 from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
-from nmrgcl.encode import GIN, pool
+from nmrgcl.encode import GIN, MoleculeGIN, pool
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.feed import batches
 from nmrgcl.feed.chunks import Chunks
@@ -156,6 +157,31 @@ def test_recorded_steps_train_as_ordinary_ones_do() -> None:
     assert recorded == pytest.approx(ordinary, rel=1e-4)
     for key in one:
         torch.testing.assert_close(one[key], two[key], atol=2e-3, rtol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_molecular_encoder_is_the_same_on_either_device(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    view = OneOf(*(v() for v in VIEWS.values()))(bonded_molecules(64))
+    encoder = MoleculeGIN(view.num_features, layers=3, units=40).train()
+    results = []
+    for place in ("cpu", "cuda"):
+        encoder.zero_grad()
+        for name, buffer in encoder.named_buffers():
+            if "running" in name:
+                buffer.fill_(float("var" in name))
+        graphs, there = view.to(place), encoder.to(place)
+        with torch.autocast(place, torch.bfloat16, enabled=dtype == torch.bfloat16):
+            z = pool(there(graphs), graphs, "mean").float()
+        (z * torch.arange(z.numel(), device=place).reshape(z.shape).sin()).sum().backward()
+        grads = {name: p.grad.cpu() for name, p in encoder.named_parameters() if p.grad is not None}
+        results.append((z.detach().cpu(), grads))
+    (expected, one), (found, two) = results
+    tolerance = 1e-3 if dtype == torch.float32 else 0.2
+    torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
+    for name, grad in one.items():  # those of a bias before a norm are nothing but rounding
+        if "second.bias" not in name:
+            assert float((two[name] - grad).norm() / (grad.norm() + 1e-6)) < tolerance, name
 
 
 CHUNKED = ["chunk_graphs=16", "batch_size=4", "epochs=4"]

@@ -11,6 +11,7 @@ from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, OneOf
 from nmrgcl.encode import MoleculeGIN, build_encoder, pool
 from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
 from nmrgcl.encode.bonds import BondNames
+from nmrgcl.encode.molecule import AtomMap, multi_hot
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
@@ -237,6 +238,19 @@ def test_the_setting_trains_with_every_view_and_depends_on_bonds() -> None:
     other = replace(graphs, edge_attr=graphs.edge_attr.clamp(max=1))
     with torch.no_grad():
         assert not torch.allclose(method.eval().embed(graphs), method.embed(other))
+
+
+def test_atoms_looked_up_are_atoms_multiplied() -> None:
+    torch.manual_seed(0)
+    x = torch.tensor([[0, 6], [5, -1], [-1, -1], [2, 2]])  # the last names one row twice
+    atoms = AtomMap(9, 4).double()
+    assert multi_hot(x, 16, torch.float64)[:, :9].tolist() == [
+        [1, 0, 0, 0, 0, 0, 1, 0, 0],
+        [0, 0, 0, 0, 0, 1, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 2, 0, 0, 0, 0, 0, 0],
+    ]
+    torch.testing.assert_close(multi_hot(x, 9, torch.float64) @ atoms.weight, atoms(x))
 
 
 def test_five_layers_of_300_units_unless_asked_otherwise() -> None:

@@ -4,16 +4,35 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, relu
+from torch.nn.functional import linear, pad, relu
 
 from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
 from nmrgcl.encode.bonds import BondNames
-from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.encode.gin import FEW_NAMES, FeatureMap
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
 
 BONDS = (4, 2)
 """Values of the columns of ``edge_attr``: types (single, double, triple, aromatic) and directions (up, down)."""
+
+
+class AtomMap(FeatureMap):
+    """``FeatureMap`` for several categories a node: on a GPU a product, whose gradient needs no sorting."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``[N, C]`` categorical to ``[N, units]``."""
+        names = self.weight.shape[0]
+        if not x.is_cuda or x.is_floating_point() or names > FEW_NAMES:
+            return super().forward(x)
+        width = -(-names // 8) * 8  # rows that begin at multiples of 16 bytes, without which products are slow
+        table = pad(self.weight, (0, 0, 0, width - names))
+        kind = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else table.dtype
+        return multi_hot(x, width, kind) @ table
+
+
+def multi_hot(x: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+    """``[N, width]`` how often each row of ``x`` (``[N, C]``) names each column; -1 is none."""
+    return (x[:, :, None] == torch.arange(width, device=x.device)).sum(1, dtype=dtype)
 
 
 class MoleculeLayer(nn.Module):
@@ -52,7 +71,7 @@ class MoleculeGIN(nn.Module):
     def __init__(self, num_features: int, *, layers: int = 5, units: int = 300, bonds: Sequence[int] = BONDS) -> None:
         super().__init__()
         self.units = units
-        self.atoms, self.bonds = FeatureMap(num_features, units), BondNames(bonds)
+        self.atoms, self.bonds = AtomMap(num_features, units), BondNames(bonds)
         self.layers = nn.ModuleList(MoleculeLayer(units, bonds) for _ in range(layers))
 
     def forward(self, graphs: Graphs) -> Tensor:
