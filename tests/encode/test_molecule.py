@@ -10,8 +10,10 @@ from torch import Tensor, nn
 from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, OneOf, Subgraph
 from nmrgcl.encode import MoleculeGIN, build_encoder, pool
 from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
+from nmrgcl.encode.aligned import LinearReLU
 from nmrgcl.encode.bonds import BondNames
 from nmrgcl.encode.molecule import AtomMap, multi_hot
+from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
@@ -205,7 +207,8 @@ def test_a_masked_molecule_gives_what_the_compacted_one_gives(view: Compose | On
     torch.testing.assert_close(*results, atol=1e-11, rtol=1e-11)
     torch.testing.assert_close(*statistics, atol=1e-11, rtol=1e-11)
     torch.testing.assert_close(*grads, atol=1e-9, rtol=1e-9)
-    assert len(grads[0]) == len(list(encoder.parameters()))
+    without = [p for name, p in encoder.named_parameters() if name.endswith("second.bias")]  # the norm takes it out
+    assert len(grads[0]) == len(list(encoder.parameters())) - len(without)
 
 
 def test_embeddings_depend_neither_on_atom_order_nor_on_the_rest_of_the_batch() -> None:
@@ -251,6 +254,44 @@ def test_atoms_looked_up_are_atoms_multiplied() -> None:
         [0, 0, 2, 0, 0, 0, 0, 0, 0],
     ]
     torch.testing.assert_close(multi_hot(x, 9, torch.float64) @ atoms.weight, atoms(x))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_spare_columns_change_nothing(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    seen = Compose(AddEdges(0.4), DropNodes(0.3))(molecules())
+    encoder = MoleculeGIN(ATOMS + CHIRALITIES, layers=3, units=5).double()
+    start = {name: value.clone() for name, value in encoder.state_dict().items()}
+    results = []
+    for spare in (0, 3):
+        monkeypatch.setattr("nmrgcl.encode.molecule.spare_columns", lambda units, device, spare=spare: spare)
+        encoder.load_state_dict(start)
+        encoder.train(training)
+        encoder.zero_grad()
+        h = encoder(seen)
+        assert h.shape == (seen.num_nodes, 5)
+        (h.sin() * seen.node_keep[:, None]).sum().backward()  # type: ignore[index]
+        grads = {name: p.grad.clone() for name, p in encoder.named_parameters() if p.grad is not None}
+        results.append((h.detach()[seen.node_keep], grads, {name: b.clone() for name, b in encoder.named_buffers()}))
+    torch.testing.assert_close(results[0], results[1], atol=1e-11, rtol=1e-11)
+
+
+def test_a_linear_map_with_relu_and_its_gradients() -> None:
+    torch.manual_seed(0)
+    h, weight, bias = (torch.randn(*s, dtype=torch.float64, requires_grad=True) for s in ((7, 3), (4, 3), (4,)))
+    torch.testing.assert_close(LinearReLU.apply(h, weight, bias), torch.relu(h @ weight.T + bias))
+    assert torch.autograd.gradcheck(LinearReLU.apply, (h, weight, bias))
+
+
+def test_a_bias_before_the_norm_has_no_gradient_to_speak_of() -> None:
+    """What the encoder relies on: with one, the gradient would be rounding and nothing else."""
+    torch.manual_seed(0)
+    h, shift = torch.randn(9, 4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64, requires_grad=True)
+    keep = torch.arange(9) % 3 > 0
+    out = MaskedBatchNorm(4).double()(h + shift, keep)
+    (out.sin() * keep[:, None]).sum().backward()
+    assert shift.grad is not None
+    assert float(shift.grad.abs().max()) < 1e-14
 
 
 def test_five_layers_of_300_units_unless_asked_otherwise() -> None:

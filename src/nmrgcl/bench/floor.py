@@ -9,6 +9,7 @@ from functools import partial
 import torch
 
 from nmrgcl.bench.timing import now
+from nmrgcl.encode.aligned import spare_columns
 
 COPIED = 1 << 28
 """Bytes, more than any cache holds."""
@@ -23,7 +24,11 @@ their own time; ReLU and bonds cost nothing.
 
 
 def floor_seconds(nodes: int, *, layers: int, units: int, dtype: torch.dtype, device: torch.device) -> float:
-    """Of one step: two views of ``nodes`` nodes in all layers, forward and back."""
+    """Of one step: two views of ``nodes`` nodes in all layers, forward and back.
+
+    Where the width is a bad one for products, the next better one counts.
+    """
+    units += spare_columns(units, device)
     of_layer = _products(nodes, units, dtype, device)
     traffic = READS_AND_WRITES * nodes * units * torch.empty((), dtype=dtype).element_size()
     return 2 * layers * (of_layer + traffic / copy_speed(device))

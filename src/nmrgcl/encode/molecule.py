@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, pad, relu
 
 from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
+from nmrgcl.encode.aligned import linear_relu, normalised, spare_columns, widened
 from nmrgcl.encode.bonds import BondNames
 from nmrgcl.encode.gin import FEW_NAMES, FeatureMap
 from nmrgcl.encode.norm import MaskedBatchNorm
@@ -19,13 +20,13 @@ BONDS = (4, 2)
 class AtomMap(FeatureMap):
     """``FeatureMap`` for several categories a node: on a GPU a product, whose gradient needs no sorting."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        """``[N, C]`` categorical to ``[N, units]``."""
+    def forward(self, x: Tensor, spare: int = 0) -> Tensor:
+        """``[N, C]`` categorical to ``[N, units + spare]``."""
         names = self.weight.shape[0]
         if not x.is_cuda or x.is_floating_point() or names > FEW_NAMES:
-            return super().forward(x)
-        width = -(-names // 8) * 8  # rows that begin at multiples of 16 bytes, without which products are slow
-        table = pad(self.weight, (0, 0, 0, width - names))
+            return pad(super().forward(x), (0, spare))
+        width = names + spare_columns(names, x.device)
+        table = pad(self.weight, (0, spare, 0, width - names))
         kind = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else table.dtype
         return multi_hot(x, width, kind) @ table
 
@@ -53,12 +54,18 @@ class MoleculeLayer(nn.Module):
             nn.init.zeros_(part.bias)
 
     def forward(self, h: Tensor, graphs: Graphs, counts: Tensor) -> Tensor:
-        """``[N, units]`` to ``[N, units]``; ``graphs`` name their bonds, so often as ``counts`` (``[N, K]``) says."""
+        """``[N, units + spare]`` to the same; ``graphs`` name bonds, so often as ``counts`` (``[N, K]``) says."""
         *tables, loop = self.tables
-        h = neighbour_sum(h, graphs, self_weight=1.0, edge_table=torch.cat(tables), edge_counts=counts)
+        spare = h.shape[1] - loop.shape[1]
+        table = pad(torch.cat(tables), (0, spare))
+        h = neighbour_sum(h, graphs, self_weight=1.0, edge_table=table, edge_counts=counts)
+        weight, bias = widened(self.first, inputs=spare)
         # Every node has one loop to itself: its embedding is a part of the bias.
-        bias = self.first.bias + self.first.weight @ loop.squeeze(0)
-        return self.norm(self.second(relu(linear(h, self.first.weight, bias))), graphs.node_keep)
+        h = linear_relu(h, weight, bias + self.first.weight @ loop.squeeze(0))
+        weight, bias = widened(self.second, outputs=spare)
+        # The norm takes out what is the same for all nodes, so that this bias has no gradient while it learns.
+        h = linear(h, weight, bias.detach() if self.training else bias)
+        return normalised(self.norm, h, graphs.node_keep)
 
 
 class MoleculeGIN(nn.Module):
@@ -77,10 +84,10 @@ class MoleculeGIN(nn.Module):
     def forward(self, graphs: Graphs) -> Tensor:
         """``[N, units]``."""
         graphs = self.bonds(graphs)
-        h = self.atoms(graphs.x)
+        h = self.atoms(graphs.x, spare_columns(self.units, graphs.device))
         if torch.is_autocast_enabled(h.device.type):  # the first sum, too, reads and writes half as much then
             h = h.to(torch.get_autocast_dtype(h.device.type))
         counts = edge_counts(graphs, self.bonds.rows).to(h.dtype)
         for number, layer in enumerate(self.layers):
             h = layer(relu(h) if number else h, graphs, counts)
-        return h
+        return h[:, : self.units]
