@@ -11,11 +11,10 @@ import torch
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.featured import featured_store
-from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
+from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.errors import DataError, NonFiniteError, SettingError
-from nmrgcl.feed import Source, fit
+from nmrgcl.feed import Source
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, save_model, weights_digest
 from nmrgcl.run.device import suitable_threads
@@ -26,6 +25,7 @@ from nmrgcl.run.lock import locked
 from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.out_of_memory import explained
 from nmrgcl.run.record import RunRecord, digest_of, read_record, settings_of_run, write_record
+from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, pretrain
 
@@ -87,7 +87,7 @@ def pretrain_seeds(
     with explained(settings):
         options = settings.data
         features = start.features if start else choose_features(dataset, options.features, options.max_degree)
-        graphs = _source(dataset, features, settings, device)
+        graphs = training_source(dataset, features, settings, device)
     if len(graphs) < 2:
         has = "one, whose nodes are labelled" if dataset.level == "node" else len(graphs)
         raise DataError(f"{dataset.name}: contrast needs at least two graphs, this dataset has {has}")
@@ -110,16 +110,6 @@ def pretrain_seeds(
                 yield from _pretrain_one(model, graphs, device, target, track_every, cadence or Cadence(), signals)
             shutil.rmtree(_partial(target), ignore_errors=True)
             signals.obey()
-
-
-def _source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:
-    """Graphs on the device or, where they would not fit there or in the host's memory, what to read them from."""
-    stored = featured_store(dataset, features)
-    fits = stored is None or all(fit(stored, place) for place in (device, torch.device("cpu")))
-    if stored is not None and (settings.train.chunk_graphs or not fits):
-        return stored
-    graphs = apply_features(dataset, features)
-    return graphs.to(device) if fit(graphs, device) and not settings.train.chunk_graphs else graphs
 
 
 def check_folder(out: Path, *, overwrite: bool, resume: Resume) -> None:
