@@ -177,11 +177,11 @@ def test_the_molecular_encoder_is_the_same_on_either_device(dtype: torch.dtype) 
         grads = {name: p.grad.cpu() for name, p in encoder.named_parameters() if p.grad is not None}
         results.append((z.detach().cpu(), grads))
     (expected, one), (found, two) = results
-    tolerance = 1e-3 if dtype == torch.float32 else 0.2
+    tolerance = 1e-3 if dtype == torch.float32 else 0.1
     torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
     for name, grad in one.items():  # those of a bias before a norm are nothing but rounding
         if "second.bias" not in name:
-            assert float((two[name] - grad).norm() / (grad.norm() + 1e-6)) < tolerance, name
+            assert float((two[name] - grad).norm() / (grad.norm() + 1e-6)) < 5 * tolerance, name
 
 
 CHUNKED = ["chunk_graphs=16", "batch_size=4", "epochs=4"]

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 
 from nmrgcl.bench.timing import now
-from nmrgcl.encode.aligned import spare_columns
+from nmrgcl.encode.aligned import aligned
 
 COPIED = 1 << 28
 """Bytes, more than any cache holds."""
@@ -28,7 +28,7 @@ def floor_seconds(nodes: int, *, layers: int, units: int, dtype: torch.dtype, de
 
     Where the width is a bad one for products, the next better one counts.
     """
-    units += spare_columns(units, device)
+    units = aligned(units)
     of_layer = _products(nodes, units, dtype, device)
     traffic = READS_AND_WRITES * nodes * units * torch.empty((), dtype=dtype).element_size()
     return 2 * layers * (of_layer + traffic / copy_speed(device))

@@ -4,6 +4,7 @@ The graphs lie in a store on disk and are drawn from a sample of different ones.
 GIN of 5 × 300 in batches of 1,024 and bfloat16; on a CPU a small one, so that it comes to an end.
 """
 
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ def _step_rows(sample: Graphs, settings: Settings, device: torch.device, repeats
     """A step on graphs that are on the device already, beside what it cannot do without."""
     size = settings.train.batch_size
     graphs = sample.take(torch.arange(STEPS * size) % len(sample))
-    seconds, _ = _epochs(graphs, settings, device, 1 + repeats)
+    seconds, _ = _epochs(graphs, settings, device, 1 + repeats, long=math.inf)
     costs = [value / STEPS for value in seconds[1:]]
     encoder = settings.encoder
     dtype = torch.bfloat16 if settings.train.precision == "bf16" else torch.float32
@@ -119,13 +120,15 @@ def _points(store: Source, settings: Settings, device: torch.device, repeats: in
     return found
 
 
-def _epochs(graphs: Source, settings: Settings, device: torch.device, count: int) -> tuple[list[float], int]:
-    """Seconds of ``count`` epochs one after another, or of a first one that is long; and the device's peak bytes."""
+def _epochs(
+    graphs: Source, settings: Settings, device: torch.device, count: int, *, long: float = LONG
+) -> tuple[list[float], int]:
+    """Seconds of ``count`` epochs one after another, or of a first one that is ``long``; the device's peak bytes."""
     before = _device_bytes(device)
     method = build_method(settings, graphs.num_features).to(device)
     epochs = pretrain(method, graphs, settings.train, device=device)
     seconds: list[float] = []
-    while len(seconds) < count and not (seconds and seconds[0] > LONG):
+    while len(seconds) < count and not (seconds and seconds[0] > long):
         began = now(device)
         next(epochs)
         seconds.append(now(device) - began)
