@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import torch
 from nmrgcl.bench import geometric
 from nmrgcl.bench.loss import loss_rows, plain_infonce
 from nmrgcl.bench.memory import peak_bytes
-from nmrgcl.bench.molecules import molecules
+from nmrgcl.bench.molecules import bonded_molecules, drawn, molecules
+from nmrgcl.bench.scale import Point, exponent, sizes_up_to
 from nmrgcl.bench.step import step_rows
 from nmrgcl.bench.table import Row, to_text
 from nmrgcl.bench.timing import in_turn, row
@@ -26,9 +28,28 @@ COMMANDS = {
     "views": ["--data", "MUTAG", "--device", "cpu"],
     "loss": ["--pairs", "8", "--pairs", "100", "--units", "4", "--device", "cpu"],
     "store": ["--graphs", "2000"],
+    "scale": ["--graphs", "1000", "--device", "cpu"],
     "svm": ["--rows", "120"],
 }
 WITHOUT_PEER = {"MUTAG: floor", "2,000 graphs: open", "2,000 graphs: on disk"}
+SCALE_ROWS = """\
+2 × 32 molecular GIN, batch 128, float32: step, to floor
+2 × 32 molecular GIN, batch 128, float32: a molecule
+1,000 graphs, resident: epoch
+1,000 graphs, resident: a graph
+1,000 graphs, resident: memory of the host
+1,000 graphs, chunks: epoch, to resident
+1,000 graphs, chunks: a graph
+1,000 graphs, chunks: memory of the host
+1,500 graphs, resident: epoch
+1,500 graphs, resident: a graph
+1,500 graphs, resident: memory of the host
+1,500 graphs, chunks: epoch, to resident
+1,500 graphs, chunks: a graph
+1,500 graphs, chunks: memory of the host
+resident: time grows with this power of the graphs
+chunks: time grows with this power of the graphs
+""".splitlines()
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
@@ -55,9 +76,9 @@ def test_every_row_has_a_positive_value_and_the_ratio_of_its_peer(
         assert set(entry) == {"name", "value", "unit", "peer", "ratio", "spread"}
         assert entry["value"] > 0
         assert entry["spread"] == 0  # of one measurement
-        if entry["name"] in WITHOUT_PEER or entry["peer"] is None:
-            assert (entry["peer"], entry["ratio"]) == (None, None)
-            assert entry["name"] in WITHOUT_PEER
+        if entry["peer"] is None:
+            assert entry["ratio"] is None
+            assert entry["name"] in WITHOUT_PEER or ", to " not in entry["name"]
         else:
             assert entry["ratio"] == pytest.approx(entry["peer"] / entry["value"])
     assert err == ""
@@ -153,6 +174,49 @@ def test_made_up_molecules_are_simple_undirected_graphs() -> None:
     assert len(edge_set(graphs)) == graphs.num_edges
     assert not bool((graphs.edge_index[0] == graphs.edge_index[1]).any())
     assert torch.equal(from_pyg(to_pyg(graphs).to_data_list()).edge_index, graphs.edge_index)
+
+
+def test_bonded_molecules_have_what_the_molecular_encoder_reads() -> None:
+    graphs = bonded_molecules(50)
+    assert graphs.edge_attr is not None
+    assert torch.equal(graphs.edge_attr[graphs.pair], graphs.edge_attr)  # both directions alike
+    assert [column.unique().tolist() for column in graphs.edge_attr.T] == [[1, 2, 3, 4], [0, 1, 2]]
+    assert graphs.x.amin(0).tolist() >= [0, 120]
+    assert graphs.x.amax(0).tolist() <= [119, 122]
+    assert [len(part) for part in drawn(graphs, 100, 64)] == [64, 36]
+
+
+def test_the_exponent_of_known_growth() -> None:
+    def points(*pairs: tuple[int, float]) -> list[Point]:
+        return [Point("resident", graphs, [seconds], 0, 0) for graphs, seconds in pairs]
+
+    assert exponent(points((1000, 1), (10_000, 10), (100_000, 100)), 100) == pytest.approx(1)
+    assert exponent(points((1000, 1), (10_000, 100)), 100) == pytest.approx(2)
+    # What is less than four batches is left out.
+    assert exponent(points((399, 1000), (1000, 1), (10_000, 10)), 100) == pytest.approx(1)
+    assert exponent(points((399, 1), (1000, 1)), 100) is None
+    assert sizes_up_to(1000) == [1000]
+    assert sizes_up_to(2_000_000) == [1000, 10_000, 100_000, 1_000_000, 2_000_000]
+
+
+def test_scale_draws_what_it_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot = tmp_path / "scale.svg"
+    out, _ = run(
+        capsys, "scale", "--graphs", "1500", "--device", "cpu", "--repeats", "1", "--json", "--plot", str(plot)
+    )
+    names = [entry["name"] for entry in json.loads(out)["rows"]]
+    assert names == SCALE_ROWS
+    assert "seconds an epoch" in plot.read_text()
+
+
+@pytest.mark.parametrize("place", ["scale.gif", "no/folder/scale.svg"])
+def test_a_plot_that_cannot_be_written_is_refused_at_once(
+    tmp_path: Path, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = run(capsys, "scale", "--plot", str(tmp_path / place), code=2)
+    assert out == ""
+    assert err.startswith(f"nmrgcl: {tmp_path / place}: ")
+    assert err.count("\n") == 1
 
 
 def test_svm_scores_that_differ_are_refused(

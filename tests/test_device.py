@@ -10,14 +10,19 @@ import pytest
 import torch
 
 from nmrgcl.augment import VIEWS, DropNodes, OneOf
+from nmrgcl.bench.molecules import bonded_molecules
 from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
-from nmrgcl.encode import GIN, pool
+from nmrgcl.encode import GIN, MoleculeGIN, pool
 from nmrgcl.errors import NonFiniteError
+from nmrgcl.feed import batches
+from nmrgcl.feed.chunks import Chunks
+from nmrgcl.feed.resident import Resident
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_method
 from nmrgcl.settings import resolve
 from nmrgcl.step import GuardedStep
+from nmrgcl.store import open_store, write_store
 from nmrgcl.train import pretrain
 from nmrgcl.training_state import TrainingState
 from tests.examples import random_graphs
@@ -152,6 +157,101 @@ def test_recorded_steps_train_as_ordinary_ones_do() -> None:
     assert recorded == pytest.approx(ordinary, rel=1e-4)
     for key in one:
         torch.testing.assert_close(one[key], two[key], atol=2e-3, rtol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_molecular_encoder_is_the_same_on_either_device(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    view = OneOf(*(v() for v in VIEWS.values()))(bonded_molecules(64))
+    encoder = MoleculeGIN(view.num_features, layers=3, units=36).train()
+    results = []
+    for place in ("cpu", "cuda"):
+        encoder.zero_grad()
+        for name, buffer in encoder.named_buffers():
+            if "running" in name:
+                buffer.fill_(float("var" in name))
+        graphs, there = view.to(place), encoder.to(place)
+        with torch.autocast(place, torch.bfloat16, enabled=dtype == torch.bfloat16):
+            z = pool(there(graphs), graphs, "mean").float()
+        (z * torch.arange(z.numel(), device=place).reshape(z.shape).sin()).sum().backward()
+        grads = {name: p.grad.cpu() for name, p in encoder.named_parameters() if p.grad is not None}
+        results.append((z.detach().cpu(), grads))
+    (expected, one), (found, two) = results
+    tolerance = 1e-3 if dtype == torch.float32 else 0.1
+    torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
+    for name, grad in one.items():  # those of a bias before a norm are nothing but rounding
+        if "second.bias" not in name:
+            assert float((two[name] - grad).norm() / (grad.norm() + 1e-6)) < 5 * tolerance, name
+
+
+CHUNKED = ["chunk_graphs=16", "batch_size=4", "epochs=4"]
+
+
+@pytest.mark.parametrize("capture", ["true", "false"])
+def test_training_by_chunks_on_the_gpu_is_training_in_that_order(
+    capture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [*CHUNKED, f"capture={capture}", "deterministic=true"]
+    write_store(tmp_path / "store", GRAPHS)
+    settings = resolve("graphcl", assignments=options)
+    method = build_method(settings, GRAPHS.num_features).to("cuda")
+    store = open_store(tmp_path / "store")
+    found = [epoch.loss for epoch in pretrain(method, store, settings.train, device=torch.device("cuda"))]
+
+    def all_in_memory(source: Graphs, device: torch.device, batch_size: int, chunk: int) -> Resident:
+        return Resident(source, device, chunk)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nmrgcl.train.open_feed", all_in_memory)
+        expected, weights = losses(options)
+    assert found == pytest.approx(expected, rel=1e-5)
+    for key, value in method.state_dict().items():
+        torch.testing.assert_close(value, weights[key], atol=1e-5, rtol=1e-5)
+
+
+def test_one_recording_serves_every_chunk_and_a_chunk_is_awaited_by_the_device_alone() -> None:
+    source, recordings = GRAPHS, []
+    feed = Chunks(source, torch.device("cuda"), 16, 4)
+    nodes, edges = (torch.zeros((), device="cuda") for _ in range(2))
+
+    def step(batch: Graphs) -> None:
+        nodes.copy_(batch.node_counts().sum())
+        edges.copy_(batch.live_edges.sum())
+
+    parts = batches(len(source), 4, 16)
+    feed.begin(parts, 0)
+    recorded = CapturedStep(feed.lasting(), 4, step, [nodes, edges], feed.room(4))
+    sizes = source.sizes()
+    for position, part in enumerate(parts):
+        graphs, index = feed.batch(position)
+        with no_waiting():
+            recorded(index, graphs)
+        recordings.append((int(nodes), int(edges)))
+        assert recordings[-1] == (int(sizes[0][part].sum()), int(sizes[1][part].sum()))
+        torch.testing.assert_close(graphs.take(index).x.cpu(), source.take(part).x)
+    feed.close()
+    assert len(parts) == 8
+
+
+@pytest.mark.parametrize("at", [1, 4, 9])
+def test_a_training_by_chunks_is_resumed_on_the_gpu_bit_for_bit(tmp_path: Path, at: int) -> None:
+    settings = resolve("graphcl", assignments=[*CHUNKED, "deterministic=true"])
+    states = []
+    for memory in (None, Stops(tmp_path, at)):
+        for _ in range(2 if memory else 1):
+            method = build_method(settings, GRAPHS.num_features).to("cuda")
+            with suppress(KeyboardInterrupt):
+                list(pretrain(method, GRAPHS, settings.train, device=torch.device("cuda"), memory=memory))
+        states.append(method.state_dict())
+    assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
+
+
+def test_recorded_bf16_steps_see_the_weights_that_the_ones_before_left() -> None:
+    plain = ["precision=bf16", "lr=1e-2", 'views.first=[{name="Identity"}]', 'views.second=[{name="Identity"}]']
+    ordinary, _ = losses([*plain, "capture=false"])
+    recorded, _ = losses(plain)
+    assert recorded == pytest.approx(ordinary, rel=0.2)
+    assert recorded[-1] < recorded[0]
 
 
 def test_every_replay_draws_new_views() -> None:

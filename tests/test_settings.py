@@ -21,7 +21,7 @@ def test_the_keys_are_those_that_are_documented() -> None:
         *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool", "head.units"),
         *("removal.kind", "removal.delta", "removal.where", "loss.name", "loss.tau"),
         *("train.epochs", "train.batch_size", "train.lr", "train.patience"),
-        *("train.precision", "train.deterministic", "train.capture"),
+        *("train.precision", "train.deterministic", "train.capture", "train.chunk_graphs"),
         *("svm.c", "svm.inner", "svm.standardise", "svm.folds"),
     ]
 

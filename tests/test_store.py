@@ -71,6 +71,29 @@ def test_what_is_written_is_read(tmp_path: Path, graphs: Graphs, verify: bool) -
     assert [p.name for p in tmp_path.iterdir()] == ["store"]
 
 
+@pytest.mark.parametrize(
+    "graphs", [e for e in EXAMPLES.values() if len(e)], ids=[k for k in EXAMPLES if len(EXAMPLES[k])]
+)
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_parts_one_after_another_make_the_same_files(tmp_path: Path, graphs: Graphs, size: int) -> None:
+    write_store(tmp_path / "whole", graphs, meta={"a": 1})
+    parts = (graphs.take(index) for index in (torch.arange(0), *torch.arange(len(graphs)).split(size)))
+    write_store(tmp_path / "parts", parts, meta={"a": 1})
+    one, two = ({p.name: p.read_bytes() for p in (tmp_path / n).iterdir()} for n in ("whole", "parts"))
+    assert sorted(one) == sorted(two)
+    assert [name for name in one if one[name] != two[name]] == []
+
+
+def test_parts_must_be_alike(tmp_path: Path) -> None:
+    graphs = full()
+    for other in (full(y=None), full(edge_weight=None), replace(graphs, num_features=9), full(x=graphs.x[:, :2])):
+        with pytest.raises(DataError, match="make all"):
+            write_store(tmp_path / "store", iter([graphs, other]))
+    with pytest.raises(DataError, match="not a single part"):
+        write_store(tmp_path / "store", [])
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("graphs", [full(), full(y=None), EXAMPLES["categorical"]])
 @pytest.mark.parametrize("index", [[], [6], [1, 5], [3, 0, 3, 6, 1, 7], list(range(8))])
 def test_a_batch_is_the_one_that_graphs_take(tmp_path: Path, graphs: Graphs, index: list[int]) -> None:

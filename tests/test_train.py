@@ -10,6 +10,7 @@ from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train import batches, pretrain
+from nmrgcl.training_state import own_chance
 from tests.examples import random_graphs
 
 GRAPHS = random_graphs([3] * 10)
@@ -57,6 +58,42 @@ def test_batches_hold_every_graph_once_but_never_one_alone() -> None:
     parts = list(batches(11, 5))
     assert [len(p) for p in parts] == [5, 5]
     assert sorted(torch.cat(list(batches(12, 5))).tolist()) == list(range(12))
+
+
+class Regression(nn.Module):
+    """A linear map whose loss depends on its weights, twice a batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(4, 3)
+
+    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+        for _ in range(2):
+            yield (self.linear(graphs.x).float() - 1).square().mean()
+
+
+def test_every_bf16_step_sees_the_weights_that_the_one_before_left() -> None:
+    options = TrainSettings(epochs=2, batch_size=2, lr=0.1, precision="bf16")
+    method = Regression()
+    found = [epoch.loss for epoch in pretrain(method, GRAPHS, options, seed=3)]
+    slow, expected = Regression(), []
+    optimiser = torch.optim.Adam(slow.parameters(), lr=0.1, fused=True)
+    for epoch in (1, 2):
+        with own_chance(3, epoch, GRAPHS.device):
+            parts = batches(len(GRAPHS), 2)
+        losses = []
+        for part in parts:
+            for _ in range(2):
+                with torch.autocast("cpu", torch.bfloat16):  # a context a step, as the manual says
+                    loss = next(slow.losses(GRAPHS.take(part)))
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+                losses.append(loss.detach())
+        expected.append(float(torch.stack(losses).sum() / len(losses)))
+    assert found == pytest.approx(expected, rel=1e-6)
+    torch.testing.assert_close(method.state_dict(), slow.state_dict())
 
 
 def test_training_leaves_the_callers_generator_alone() -> None:

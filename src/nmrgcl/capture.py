@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from nmrgcl.graphs import Graphs
+from nmrgcl.graphs import Graphs, Room
 
 _REHEARSALS = 3
 """Steps before the recording: libraries choose their algorithms and allocate in the first ones."""
@@ -17,14 +17,15 @@ _REHEARSALS = 3
 class CapturedStep:
     """``step(batch)`` for batches of ``batch_size`` graphs, whatever their sizes.
 
-    The step must not wait for the host and must update what it keeps in place. Batches are padded to one size; one
-    that does not fit is computed the ordinary way.
+    The step must not wait for the host and must update what it keeps in place. Batches are padded to one size, the
+    ``room``; one that does not fit is computed the ordinary way.
 
     Args:
-        graphs: the dataset.
+        graphs: the dataset, or a part of it in a place where others will lie.
         batch_size: of every batch.
         step: what to record.
         kept: tensors that the step changes, and which rehearsing must leave as they were.
+        room: for a batch; None: as much as ``graphs`` need.
         beside: a recording that is never replayed at the same time, and whose memory this one may use.
     """
 
@@ -34,11 +35,12 @@ class CapturedStep:
         batch_size: int,
         step: Callable[[Graphs], None],
         kept: Iterable[Tensor],
+        room: Room | None = None,
         beside: "CapturedStep | None" = None,
     ) -> None:
-        self.graphs, self.step, self.room = graphs, step, graphs.room_for(batch_size)
+        self.graphs, self.step, self.room = graphs, step, room or graphs.room_for(batch_size)
         self.index = torch.zeros(batch_size, dtype=torch.long, device=graphs.device)
-        self.index.copy_(torch.arange(batch_size))
+        self.index.copy_(self._typical(batch_size))
         self.recorded = torch.cuda.CUDAGraph()
         kept_tensors = list(kept)
         before = [tensor.detach().clone() for tensor in kept_tensors]
@@ -53,13 +55,20 @@ class CapturedStep:
                     tensor.copy_(value)
             torch.cuda.set_rng_state(chance, graphs.device)
 
-    def __call__(self, index: Tensor) -> None:
-        """The batch of the graphs that ``index`` (on the host) names."""
-        if self.graphs.fits(index, self.room):
+    def __call__(self, index: Tensor, graphs: Graphs | None = None) -> None:
+        """The batch that ``index`` (on the host) names among ``graphs``, which lie where those recorded lay."""
+        graphs = graphs or self.graphs
+        if graphs.fits(index, self.room):
             self.index.copy_(index, non_blocking=True)
             self.recorded.replay()
         else:
-            self.step(self.graphs.take(index))
+            self.step(graphs.take(index))
+
+    def _typical(self, batch_size: int) -> Tensor:
+        """A batch to rehearse with, which must fit: graphs from end to end, lest only the largest come first."""
+        nodes, edges = self.graphs.sizes()
+        index = torch.linspace(0, len(nodes) - 1, batch_size).long()
+        return index if self.graphs.fits(index, self.room) else (nodes + edges).argmin().expand(batch_size)
 
     def _rehearse(self) -> None:
         stream = torch.cuda.Stream()

@@ -164,7 +164,8 @@ class Graphs:
         """The same graphs on another device."""
         values = ((f.name, getattr(self, f.name)) for f in fields(self))
         moved: dict[str, Any] = {name: value.to(device) for name, value in values if isinstance(value, Tensor)}
-        return replace(self, **moved)
+        there = replace(self, **moved)
+        return there.sized_like(self) if self.device.type == "cpu" else there
 
     def dense_x(self) -> Tensor:
         """``[N, F]`` features as floating point, whichever way they are stored."""
@@ -181,6 +182,21 @@ class Graphs:
         """Pointers on the host: sizes of a batch are known there without asking the device."""
         return self.node_ptr.cpu(), self.edge_ptr.cpu()
 
+    def sizes(self) -> tuple[Tensor, Tensor]:
+        """``[B]`` nodes and directed edges of each graph, on the host."""
+        node_ptr, edge_ptr = self._host_ptr
+        return node_ptr.diff(), edge_ptr.diff()
+
+    def sized_like(self, other: "Graphs") -> "Graphs":
+        """These graphs, whose sizes are those of ``other``: the host need not ask the device for them."""
+        vars(self)["_host_ptr"] = other._host_ptr
+        return self
+
+    def _bounds(self, index: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Where the nodes and the edges of the graphs named by ``index`` begin and end; others may be millions."""
+        nodes = self.node_ptr.index_select(0, index), self.node_ptr.index_select(0, index + 1)
+        return nodes, (self.row_ptr.index_select(0, nodes[0]), self.row_ptr.index_select(0, nodes[1]))
+
     def take(self, index: Tensor) -> "Graphs":
         """The graphs named by ``index`` (on the host), in that order: gathers on the device, no waiting for it."""
         if self.added is not None:
@@ -189,8 +205,8 @@ class Graphs:
         num_nodes = int((host_nodes[index + 1] - host_nodes[index]).sum())
         num_edges = int((host_edges[index + 1] - host_edges[index]).sum())
         index = index.to(self.device, non_blocking=True)
-        nodes = _Ranges(self.node_ptr, index, num_nodes)
-        edges = _Ranges(self.edge_ptr, index, num_edges)
+        of_nodes, of_edges = self._bounds(index)
+        nodes, edges = _Ranges(*of_nodes, num_nodes), _Ranges(*of_edges, num_edges)
         row_ptr = self.row_ptr.index_select(0, nodes.items) - edges.shift.index_select(0, nodes.owner)
         y = self.y
         if y is not None:
@@ -220,10 +236,9 @@ class Graphs:
         """
         if kernels.serve(index):
             return self._gather_padded(index, room)
-        nodes, edges = (
-            _Ranges(ptr, index, total, padded=True)
-            for ptr, total in ((self.node_ptr, room.nodes), (self.edge_ptr, room.edges))
-        )
+        of_nodes, of_edges = self._bounds(index)
+        nodes = _Ranges(*of_nodes, room.nodes, padded=True)
+        edges = _Ranges(*of_edges, room.edges, padded=True)
         row_ptr = self.row_ptr.index_select(0, nodes.items) - edges.shift.index_select(0, nodes.owner)
         row_ptr = torch.where(nodes.used, row_ptr, edges.ptr[-1])
         edge_index = self.edge_index.index_select(1, edges.items) - nodes.shift.index_select(0, edges.owner)
@@ -282,13 +297,7 @@ class Graphs:
 
     def room_for(self, batch_size: int) -> "Room":
         """Enough for practically every random batch of that size; it depends on the graphs and the size alone."""
-        sizes = [ptr.diff().double() for ptr in self._host_ptr]
-        # A sum of so many draws exceeds its mean by five standard deviations once in millions; the largest, never.
-        bounds = [
-            min(s.mean() * batch_size + 5 * s.std(correction=0) * batch_size**0.5, s.max() * batch_size) for s in sizes
-        ]
-        nodes, edges = (int(bound) // 256 * 256 + 256 for bound in bounds)
-        return Room(nodes, edges)
+        return Room.for_batches(*self.sizes(), batch_size)
 
     def fits(self, index: Tensor, room: "Room") -> bool:
         """Whether the batch named by ``index`` (on the host) has room."""
@@ -402,22 +411,31 @@ class Room:
     nodes: int
     edges: int
 
+    @classmethod
+    def for_batches(cls, nodes: Tensor, edges: Tensor, batch_size: int) -> "Room":
+        """Enough for practically every random batch of graphs of which each has so many."""
+        sizes = [nodes.double(), edges.double()]
+        # A sum of so many draws exceeds its mean by five standard deviations once in millions; the largest, never.
+        bounds = [
+            min(s.mean() * batch_size + 5 * s.std(correction=0) * batch_size**0.5, s.max() * batch_size) for s in sizes
+        ]
+        return cls(*(int(bound) // 256 * 256 + 256 for bound in bounds))
+
 
 class _Ranges:
-    """The items of the ranges ``ptr[i]:ptr[i + 1]`` for each ``i`` of ``index``, one after another.
+    """The items of the ranges ``start[i]:end[i]``, one range after another.
 
     There are ``total`` of them, or fewer, and then the rest of the places is not ``used``.
     """
 
-    def __init__(self, ptr: Tensor, index: Tensor, total: int, *, padded: bool = False) -> None:
-        start = ptr.index_select(0, index)
-        count = ptr.index_select(0, index + 1) - start
+    def __init__(self, start: Tensor, end: Tensor, total: int, *, padded: bool = False) -> None:
+        count = end - start
         self.ptr = pad(count.cumsum(0), (1, 0))
         self.shift = start - self.ptr[:-1]  # old position minus new position
-        place = torch.arange(total, device=ptr.device)
+        place = torch.arange(total, device=start.device)
         if padded:
             self.used = place < self.ptr[-1]
-            self.owner = torch.searchsorted(self.ptr[1:], place, right=True).clamp_(max=index.shape[0] - 1)
+            self.owner = torch.searchsorted(self.ptr[1:], place, right=True).clamp_(max=start.shape[0] - 1)
             self.items = torch.where(self.used, place + self.shift.index_select(0, self.owner), 0)
         else:
             self.owner = torch.repeat_interleave(count, output_size=total)

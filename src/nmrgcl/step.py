@@ -66,6 +66,7 @@ class GuardedStep:
             elif not math.isfinite(sum(float(value.sum()) for value in values)):
                 self._look_closer(values)
             self.optimiser.step()
+            torch.clear_autocast_cache()  # autocast keeps the bfloat16 copies of weights, which have changed now
             self.state.total.add_(loss.detach())
             self.state.losses.add_(1)
         self.good_batches.sub_(self.bad).add_(1)

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.errors import DataError
+from nmrgcl.feed import Feed, Source, batches, open_feed
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.step import GuardedStep, Trainable
@@ -46,88 +47,101 @@ class Epoch:
 
 
 def pretrain(
-    method: Trainable, graphs: Graphs, options: TrainSettings, *, seed: int = 0, memory: Memory | None = None
+    method: Trainable,
+    graphs: Graphs | Source,
+    options: TrainSettings,
+    *,
+    device: torch.device | None = None,
+    seed: int = 0,
+    memory: Memory | None = None,
 ) -> Iterator[Epoch]:
     """Train ``method`` in place, yielding after each epoch; stop reading to stop training.
 
     Chance depends on ``seed`` and the epoch's number alone: what the caller does with random generators between epochs
     changes nothing here, and is not changed. With a ``memory`` that recalls a checkpoint the training goes on from
     there, in the middle of an epoch if need be, as if it had never stopped.
+
+    ``device`` is where the method is; without it, where the graphs are. Those that do not fit there pass through it in
+    chunks, as ``options.chunk_graphs`` says.
     """
     if options.epochs == 0:
         return
-    if graphs.num_graphs < 2:
-        raise DataError(f"contrast needs at least two graphs; the dataset has {graphs.num_graphs}")
-    on_gpu = graphs.device.type == "cuda"
-    optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True, capturable=on_gpu)
+    if len(graphs) < 2:
+        raise DataError(f"contrast needs at least two graphs; the dataset has {len(graphs)}")
+    device = device or (graphs.device if isinstance(graphs, Graphs) else torch.device("cpu"))
+    optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True, capturable=device.type == "cuda")
     kept = memory.recall() if memory else None
-    state = (restore(kept, method, optimiser) if kept else TrainingState()).to(graphs.device)
+    state = (restore(kept, method, optimiser) if kept else TrainingState()).to(device)
     step = GuardedStep(method, optimiser, state)
-    compute: Callable[[Tensor], None] | None = None
+    # The order of batches depends on the chunks, so that a training that goes on keeps to those it began with.
+    chunk = state.chunk if kept else options.chunk_graphs or None
+    with closing(open_feed(graphs, device, options.batch_size, chunk)) as feed:
+        state.chunk = feed.chunk
+        for epoch in _epochs(step, feed, options, seed, memory):
+            yield epoch
+            if memory and memory.due(epoch_ended=True):
+                memory.keep(state.step, snapshot(state, method, optimiser, device))
+
+
+def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None) -> Iterator[Epoch]:
+    """One after another, until there are enough or the loss no longer falls."""
+    state, compute = step.state, None
     while state.epoch < options.epochs and not (options.patience and state.idle_epochs >= options.patience):
         began = time.perf_counter()
-        method.train()
-        with own_chance(seed, state.epoch + 1, graphs.device), _numerics(options, graphs.device):
-            parts = list(batches(graphs.num_graphs, options.batch_size))
-            compute = compute or _computing(step, graphs, options)
-            state.recall_chance(graphs.device)
-            loss = _run_epoch(step, compute, parts, options, memory)
-        method.train(False)
+        step.method.train()
+        with own_chance(seed, state.epoch + 1, feed.device), _numerics(options, feed.device):
+            feed.begin(batches(feed.num_graphs, options.batch_size, feed.chunk), state.position)
+            compute = compute or _computing(step, feed, options)
+            state.recall_chance(feed.device)
+            loss = _run_epoch(step, compute, feed, options, memory)
+        step.method.train(False)
         state.end_epoch(loss)
         seconds = time.perf_counter() - began
-        yield Epoch(state.epoch, loss, seconds, graphs.num_graphs / seconds)
-        if memory and memory.due(epoch_ended=True):
-            memory.keep(state.step, snapshot(state, method, optimiser, graphs.device))
-
-
-def batches(num_graphs: int, batch_size: int) -> Iterator[Tensor]:
-    """Random batches of graph numbers, on the host; a last batch of one graph, which has no negatives, is left out."""
-    for part in torch.randperm(num_graphs).split(batch_size):
-        if part.shape[0] > 1:
-            yield part
+        yield Epoch(state.epoch, loss, seconds, feed.num_graphs / seconds)
 
 
 def _run_epoch(
     step: GuardedStep,
-    compute: Callable[[Tensor], None],
-    parts: list[Tensor],
+    compute: Callable[[Graphs, Tensor], None],
+    feed: Feed,
     options: TrainSettings,
     memory: Memory | None,
 ) -> float:
-    """Mean loss of the batches ``parts``, from the one on at which the training stands."""
-    state = step.state
+    """Mean loss of the batches of ``feed``, from the one on at which the training stands."""
+    state, count = step.state, len(feed.parts)
     step.begin_epoch()
-    for position in range(state.position, len(parts)):
-        compute(parts[position])
+    for position in range(state.position, count):
+        compute(*feed.batch(position))
         state.position, state.step = position + 1, state.step + 1
         due = memory is not None and memory.due(epoch_ended=False)
-        if due or state.total.device.type == "cpu" or position + 1 == len(parts):
-            step.check(parts, options)
+        if due or feed.device.type == "cpu" or position + 1 == count:
+            step.check(feed.parts, options)
         if memory is not None and due:
-            memory.keep(state.step, snapshot(state, step.method, step.optimiser, state.total.device))
+            memory.keep(state.step, snapshot(state, step.method, step.optimiser, feed.device))
     return state.mean_loss
 
 
-def _computing(step: GuardedStep, graphs: Graphs, options: TrainSettings) -> Callable[[Tensor], None]:
+def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
     """What computes a batch: on a GPU a recording, one for batches that are full and one for what is left over."""
 
-    def ordinary(index: Tensor) -> None:
+    def ordinary(graphs: Graphs, index: Tensor) -> None:
         step(graphs.take(index))
 
-    if not options.capture or graphs.device.type != "cuda":
+    if not options.capture or feed.device.type != "cuda":
         return ordinary
     step.rehearse()
     kept = [*step.method.state_dict().values(), *step.state.sums]
-    sizes = {min(options.batch_size, graphs.num_graphs), graphs.num_graphs % options.batch_size} - {0, 1}
+    sizes = {min(options.batch_size, feed.num_graphs), feed.num_graphs % options.batch_size} - {0, 1}
     recorded: dict[int, CapturedStep] = {}
     try:
         for size in sorted(sizes, reverse=True):  # the largest first: the others find room in its memory
-            recorded[size] = CapturedStep(graphs, size, step, kept, beside=next(iter(recorded.values()), None))
+            beside = next(iter(recorded.values()), None)
+            recorded[size] = CapturedStep(feed.lasting(), size, step, kept, feed.room(size), beside)
     except RuntimeError as error:  # a method that waits for the host cannot be recorded
         reason = str(error).partition("\n")[0]
         warnings.warn(f"steps are not recorded ({reason}); train.capture=false asks for that", stacklevel=2)
         return ordinary
-    return lambda index: recorded[len(index)](index)
+    return lambda graphs, index: recorded[len(index)](index, graphs)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from nmrgcl.errors import ModelError
 
 _NUMPY_WORDS = 624
 """The size of its Mersenne twister."""
-_COUNTS = ("epoch", "position", "step", "best_epoch")
+_COUNTS = ("epoch", "position", "step", "best_epoch", "chunk")
 
 
 class Stateful(Protocol):
@@ -39,6 +39,7 @@ class TrainingState:
         epoch: how many are complete.
         position: batches that are done in the epoch after them.
         step: batches that are done in all.
+        chunk: graphs that make up their batches among themselves, which decides the order of batches; 0: all of them.
         best: the lowest loss of an epoch so far, which ``best_epoch`` had.
         total: sum of the losses of the running epoch, on the device; there are ``losses`` of them.
         random: states of generators to go on from, in the middle of an epoch.
@@ -47,6 +48,7 @@ class TrainingState:
     epoch: int = 0
     position: int = 0
     step: int = 0
+    chunk: int = 0
     best: float = math.inf
     best_epoch: int = 0
     total: Tensor = field(default_factory=lambda: torch.zeros(()))
@@ -113,7 +115,7 @@ def restore(kept: Checkpoint, method: Stateful, optimiser: Stateful) -> Training
             index, _, rest = name.partition(".")
             entries.setdefault(int(index), {})[rest] = tensor
         optimiser.load_state_dict({"state": entries, "param_groups": optimiser.state_dict()["param_groups"]})
-        values = dict(kept.values)
+        values = {"chunk": 0} | dict(kept.values)  # earlier versions knew no chunks
         values["best"] = math.inf if values["best"] is None else float(values["best"])
         counts: dict[str, Any] = {name: int(values[name]) for name in _COUNTS}
         return TrainingState(**counts | groups["sum"], best=values["best"], random=groups["random"])

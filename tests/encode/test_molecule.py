@@ -1,5 +1,6 @@
 """The molecular GIN: equal to its definition, to PyG's message passing, and to the compacted graph."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,11 @@ from torch import Tensor, nn
 
 from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, OneOf, Subgraph
 from nmrgcl.encode import MoleculeGIN, build_encoder, pool
-from nmrgcl.encode.bonds import bond_counts, bond_sum
+from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
+from nmrgcl.encode.aligned import LinearReLU
+from nmrgcl.encode.bonds import BondNames
+from nmrgcl.encode.molecule import AtomMap, multi_hot
+from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
@@ -34,17 +39,28 @@ def tables(units: int = 3, dtype: torch.dtype = torch.float64) -> list[Tensor]:
     return [torch.randn(rows, units, dtype=dtype, requires_grad=True) for rows in (4, 2, 1)]
 
 
+def bond_counts(graphs: Graphs) -> Tensor:
+    """How often the edges into each node name each of 4 types and 2 directions."""
+    counts = edge_counts(BondNames([4, 2])(graphs), 6)
+    assert not counts[:, 6:].any()
+    return counts[:, :6]
+
+
+def bond_sum(h: Tensor, graphs: Graphs, tables: Sequence[Tensor], *, counted: bool = True) -> Tensor:
+    """Messages with the embeddings of bonds, and of the loop that every node has to itself."""
+    *own, loop = tables
+    named = BondNames([len(table) for table in own])(graphs)
+    counts = edge_counts(named, sum(map(len, own))) if counted else None
+    return neighbour_sum(h, named, self_weight=1.0, edge_table=torch.cat(own), edge_counts=counts) + loop
+
+
 def test_a_path_of_three_atoms_by_hand() -> None:
     path = one_graph(3, (0, 1), (1, 2))  # rows (1, 1), (2, 4), (3, 9)
     attr = torch.tensor([[2, 0], [2, 0], [1, 2], [1, 2]])  # a double bond, then a single one that points down
     path = replace(path, edge_attr=attr)
     types = torch.tensor([[10.0, 0], [20, 0], [30, 0], [40, 0]])
     directions, loop = torch.tensor([[100.0, 0], [200, 0]]), torch.tensor([[0.0, 1000]])
-    assert bond_counts(path, [4, 2]).tolist() == [
-        [0, 1, 0, 0, 0, 0, 1],
-        [1, 1, 0, 0, 0, 1, 1],
-        [1, 0, 0, 0, 0, 1, 1],
-    ]
+    assert bond_counts(path).tolist() == [[0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 1]]
     summed = bond_sum(path.x, path, [types, directions, loop])
     assert summed.tolist() == [[1 + 2 + 20, 1005], [1 + 2 + 3 + 230, 1014], [2 + 3 + 210, 1013]]
 
@@ -70,7 +86,9 @@ def test_bond_sum_is_its_definition_edge_by_edge(view: Compose | None, weighted:
         share = 1 if merged.edge_weight is None else merged.edge_weight[e]
         expected = expected.index_add(0, torch.tensor([v]), message[None] * share)
     kept = torch.ones(len(h), dtype=torch.bool) if graphs.node_keep is None else graphs.node_keep
-    torch.testing.assert_close(bond_sum(h, graphs, [types, directions, loop])[kept], expected[kept])
+    for counted in (True, False):
+        found = bond_sum(h, graphs, [types, directions, loop], counted=counted)
+        torch.testing.assert_close(found[kept], expected[kept])
 
 
 def test_added_edges_carry_messages_but_name_no_bond() -> None:
@@ -78,7 +96,7 @@ def test_added_edges_carry_messages_but_name_no_bond() -> None:
     graphs = molecules()
     more = AddEdges(0.5)(graphs)
     assert int(more.added_keep.sum()) > 0  # type: ignore[union-attr]
-    assert torch.equal(bond_counts(more, [4, 2]), bond_counts(graphs, [4, 2]))
+    assert torch.equal(bond_counts(more), bond_counts(graphs))
     h, own = torch.randn(graphs.num_nodes, 3, dtype=torch.float64), tables()
     assert not torch.allclose(bond_sum(h, more, own), bond_sum(h, graphs, own))
 
@@ -94,7 +112,8 @@ def test_gradients_of_rows_and_tables_equal_differences(view: DropNodes | Compos
         graphs = Graphs.build(graphs.edge_index[:, edges], graphs.node_ptr, edge_attr=graphs.edge_attr[edges])
     graphs = graphs if view is None else view(graphs)
     h = torch.randn(graphs.num_nodes, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda t, *own: bond_sum(t, graphs, own), (h, *tables()))
+    for counted in (True, False):
+        assert torch.autograd.gradcheck(lambda t, *own, c=counted: bond_sum(t, graphs, own, counted=c), (h, *tables()))
 
 
 def reference(ours: MoleculeGIN) -> nn.Module:
@@ -128,7 +147,10 @@ def reference(ours: MoleculeGIN) -> nn.Module:
             self.atoms = nn.Embedding.from_pretrained(ours.atoms.weight.detach()[:ATOMS], freeze=False)
             self.chirality = nn.Embedding.from_pretrained(ours.atoms.weight.detach()[ATOMS:], freeze=False)
             self.convs = nn.ModuleList(Convolution(layer) for layer in ours.layers)
-            self.norms = nn.ModuleList(nn.BatchNorm1d(ours.units).to(ours.atoms.weight.dtype) for _ in ours.layers)
+            width, dtype = ours.atoms.weight.shape[1], ours.atoms.weight.dtype
+            self.norms = nn.ModuleList(nn.BatchNorm1d(width).to(dtype) for _ in ours.layers)
+            for norm, layer in zip(self.norms, ours.layers, strict=True):
+                norm.load_state_dict(layer.norm.state_dict(), strict=False)  # type: ignore[union-attr]
 
         def forward(self, graphs: Graphs) -> Tensor:
             h = self.atoms(graphs.x[:, 0]) + self.chirality(graphs.x[:, 1] - ATOMS)
@@ -143,12 +165,13 @@ def reference(ours: MoleculeGIN) -> nn.Module:
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
 @pytest.mark.parametrize("training", [True, False])
-def test_the_encoder_equals_pyg(dtype: torch.dtype, tolerance: float, training: bool) -> None:
+@pytest.mark.parametrize("units", [8, 5])
+def test_the_encoder_equals_pyg(dtype: torch.dtype, tolerance: float, training: bool, units: int) -> None:
     torch.manual_seed(0)
     graphs = molecules()
-    ours = MoleculeGIN(ATOMS + CHIRALITIES, layers=3, units=8).to(dtype).train(training)
+    ours = MoleculeGIN(ATOMS + CHIRALITIES, layers=3, units=units).to(dtype).train(training)
     theirs = reference(ours).train(training)
-    a, b = ours(graphs), theirs(graphs)
+    a, b = ours(graphs), theirs(graphs)[:, :units]
     torch.testing.assert_close(a, b, atol=10 * tolerance, rtol=10 * tolerance)
     weight = torch.randn_like(a)
     (a * weight).sum().backward()
@@ -188,7 +211,8 @@ def test_a_masked_molecule_gives_what_the_compacted_one_gives(view: Compose | On
     torch.testing.assert_close(*results, atol=1e-11, rtol=1e-11)
     torch.testing.assert_close(*statistics, atol=1e-11, rtol=1e-11)
     torch.testing.assert_close(*grads, atol=1e-9, rtol=1e-9)
-    assert len(grads[0]) == len(list(encoder.parameters()))
+    without = [p for name, p in encoder.named_parameters() if name.endswith("second.bias")]  # the norm takes it out
+    assert len(grads[0]) == len(list(encoder.parameters())) - len(without)
 
 
 def test_embeddings_depend_neither_on_atom_order_nor_on_the_rest_of_the_batch() -> None:
@@ -223,12 +247,62 @@ def test_the_setting_trains_with_every_view_and_depends_on_bonds() -> None:
         assert not torch.allclose(method.eval().embed(graphs), method.embed(other))
 
 
+def test_atoms_looked_up_are_atoms_multiplied() -> None:
+    torch.manual_seed(0)
+    x = torch.tensor([[0, 6], [5, -1], [-1, -1], [2, 2]])  # the last names one row twice
+    atoms = AtomMap(9, 4).double()
+    assert multi_hot(x, 16, torch.float64)[:, :9].tolist() == [
+        [1, 0, 0, 0, 0, 0, 1, 0, 0],
+        [0, 0, 0, 0, 0, 1, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 2, 0, 0, 0, 0, 0, 0],
+    ]
+    torch.testing.assert_close(multi_hot(x, 9, torch.float64) @ atoms.weight, atoms(x))
+
+
+def test_spare_columns_stay_zero_and_change_nothing() -> None:
+    graphs = molecules([6, 3, 9, 4, 7, 5])
+    small = ["encoder.name=molecule", "layers=2", "encoder.units=5", "pool=mean", "batch_size=3", "epochs=3", "lr=0.1"]
+    settings = resolve("graphcl", assignments=small)
+    method = build_method(settings, graphs.num_features)
+    assert isinstance(method.encoder, MoleculeGIN)
+    list(pretrain(method, graphs, settings.train))
+    for name, parameter in method.encoder.named_parameters():
+        wide = parameter.detach().T if name.endswith("second.weight") else parameter.detach()
+        if "first.bias" not in name:
+            assert wide.shape[-1] == 8, name
+            assert bool((wide[..., 5:] == float("norm.weight" in name)).all()), name
+            assert bool((wide[..., :5] != float("norm.weight" in name)).any()) or "second.bias" in name, name
+    with torch.no_grad():
+        h = method.encoder.eval()(graphs)
+        assert h.shape == (graphs.num_nodes, 5)
+        torch.testing.assert_close(reference(method.encoder).eval()(graphs)[:, :5], h, atol=1e-4, rtol=1e-4)
+
+
+def test_a_linear_map_with_relu_and_its_gradients() -> None:
+    torch.manual_seed(0)
+    h, weight, bias = (torch.randn(*s, dtype=torch.float64, requires_grad=True) for s in ((7, 3), (4, 3), (4,)))
+    torch.testing.assert_close(LinearReLU.apply(h, weight, bias), torch.relu(h @ weight.T + bias))
+    assert torch.autograd.gradcheck(LinearReLU.apply, (h, weight, bias))
+
+
+def test_a_bias_before_the_norm_has_no_gradient_to_speak_of() -> None:
+    """What the encoder relies on: with one, the gradient would be rounding and nothing else."""
+    torch.manual_seed(0)
+    h, shift = torch.randn(9, 4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64, requires_grad=True)
+    keep = torch.arange(9) % 3 > 0
+    out = MaskedBatchNorm(4).double()(h + shift, keep)
+    (out.sin() * keep[:, None]).sum().backward()
+    assert shift.grad is not None
+    assert float(shift.grad.abs().max()) < 1e-14
+
+
 def test_five_layers_of_300_units_unless_asked_otherwise() -> None:
     encoder = MoleculeGIN(123)
     shapes = {name: tuple(p.shape) for name, p in encoder.named_parameters() if "layers.4" in name or "atoms" in name}
-    assert shapes["atoms.weight"] == (123, 300)
-    assert shapes["layers.4.first.weight"] == (600, 300)
-    assert shapes["layers.4.second.weight"] == (300, 600)
+    assert shapes["atoms.weight"] == (123, 304)
+    assert shapes["layers.4.first.weight"] == (600, 304)
+    assert shapes["layers.4.second.weight"] == (304, 600)
     assert encoder.units == 300
     assert len(encoder.layers) == 5
     assert isinstance(build_encoder("molecule", 9, layers=1, units=4), MoleculeGIN)

@@ -1,11 +1,17 @@
 """How much memory a piece of work needs at its peak."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 
 import torch
 from torch.profiler import ProfilerActivity, profile
+
+from nmrgcl.feed.choose import available_bytes
+
+__all__ = ["available_bytes", "own_bytes", "peak_bytes", "watched"]
 
 
 def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
@@ -29,12 +35,36 @@ def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
     return peak
 
 
-def available_bytes(device: torch.device) -> int:
-    """Memory that can be had now; where the system does not say, 4 GB."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+def own_bytes() -> int:
+    """Memory of the process without mapped files, whose pages the system can drop at any time; 0 if it does not say."""
     try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return 4 * 10**9
+        resident, shared = (int(n) for n in Path("/proc/self/statm").read_text(encoding="ascii").split()[1:3])
+    except OSError:  # only Linux tells
+        return 0
+    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Watch:
+    """The largest ``own_bytes`` so far, asked for every few milliseconds, on top of what was there before."""
+
+    def __init__(self, seconds: float = 0.005) -> None:
+        self.start = own_bytes()
+        self.peak, self.seconds, self.enough = 0, seconds, Event()
+
+    def look(self) -> None:
+        """Until it is enough."""
+        while not self.enough.wait(self.seconds):
+            self.peak = max(self.peak, own_bytes() - self.start)
+
+
+@contextmanager
+def watched() -> Iterator[Watch]:
+    """Watch the memory of what is done inside."""
+    watch = Watch()
+    thread = Thread(target=watch.look, daemon=True)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        watch.enough.set()
+        thread.join()

@@ -1,15 +1,23 @@
 """Graphs the size of molecules, made up: as many as wanted, the same every time."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import torch
 from torch.nn.functional import pad
 
 from nmrgcl.graphs import Graphs
 
+ATOMS, CHIRALITIES = 120, 3
+"""Kinds of each that Hu et al. 2020 tell apart."""
+SAMPLE = 20_000
+"""Different graphs; more are drawn from among them."""
 
-def molecules(count: int) -> Graphs:
+
+def molecules(count: int, *, smallest: int = 14, largest: int = 34) -> Graphs:
     """Random trees with a few rings, 24 nodes and 50 directed edges on average, with a categorical feature."""
     generator = torch.Generator().manual_seed(0)
-    sizes = torch.randint(14, 35, (count,), generator=generator)
+    sizes = torch.randint(smallest, largest + 1, (count,), generator=generator)
     node_ptr = pad(sizes.cumsum(0), (1, 0))
     graph = torch.repeat_interleave(sizes)
     local = torch.arange(len(graph)) - node_ptr[graph]
@@ -21,3 +29,25 @@ def molecules(count: int) -> Graphs:
     x = torch.randint(0, 30, (len(graph), 1), generator=generator)
     y = torch.randint(0, 2, (count,), generator=generator)
     return Graphs.build(torch.cat([pairs, pairs.flip(0)], 1), node_ptr, x=x, num_features=30, y=y)
+
+
+def bonded_molecules(count: int) -> Graphs:
+    """26.5 atoms and 56 directed bonds on average, with two categories each, as Hu et al. 2020 have them."""
+    graphs = molecules(count, smallest=16, largest=37)
+    generator = torch.Generator().manual_seed(1)
+    kind = torch.randint(0, ATOMS, (graphs.num_nodes, 1), generator=generator)
+    chirality = torch.randint(0, CHIRALITIES, (graphs.num_nodes, 1), generator=generator) + ATOMS
+    bonds = torch.rand(graphs.num_edges, 2, generator=generator) * torch.tensor([4, 3]) + torch.tensor([1, 0])
+    return replace(
+        graphs,
+        x=torch.cat([kind, chirality], 1),
+        num_features=ATOMS + CHIRALITIES,
+        edge_attr=bonds.long()[graphs.pair],  # both directions alike
+    )
+
+
+def drawn(sample: Graphs, count: int, at_a_time: int = 65_536) -> Iterator[Graphs]:
+    """``count`` graphs, each any of the ``sample``, in parts."""
+    numbers = torch.randint(0, len(sample), (count,), generator=torch.Generator().manual_seed(1))
+    for part in numbers.split(at_a_time):
+        yield sample.take(part)

@@ -18,14 +18,13 @@ from typing import Any
 import torch
 
 from nmrgcl.bench import geometric
-from nmrgcl.bench.molecules import molecules
+from nmrgcl.bench.molecules import SAMPLE, drawn, molecules
 from nmrgcl.bench.table import Row
 from nmrgcl.bench.timing import row
 from nmrgcl.errors import DataError
 from nmrgcl.store import open_store, write_store
 
 BATCH = 1024
-SAMPLE = 20_000
 
 
 def store_rows(graphs: int = 200_000, *, repeats: int = 7, folder: Path | None = None) -> list[Row]:
@@ -114,6 +113,4 @@ def resident() -> tuple[int, int]:
 
 def _write(folder: Path, graphs: int) -> None:
     torch.set_num_threads(1)
-    sample = min(graphs, SAMPLE)
-    drawn = torch.randint(0, sample, (graphs,), generator=torch.Generator().manual_seed(1))
-    write_store(folder, molecules(sample).take(drawn))
+    write_store(folder, drawn(molecules(min(graphs, SAMPLE)), graphs))

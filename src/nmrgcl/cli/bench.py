@@ -106,6 +106,46 @@ def store(
 
 
 @app.command()
+def scale(
+    graphs: Annotated[
+        int | None,
+        typer.Option(min=1000, help="The most graphs.", show_default="2,000,000 on a GPU, else 20,000"),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw time and memory there: .svg, .png or .pdf.", dir_okay=False)
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to write stores.", show_default="a temporary folder", file_okay=False)
+    ] = None,
+    device: Device = "auto",
+    repeats: Repeats = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Measure an epoch over ever more molecule-sized graphs: on the device, and passing through it in chunks.
+
+    Examples:
+
+      nmrgcl bench scale --graphs 100000 --plot scale.svg
+    """
+    from nmrgcl.bench.scale import Point, scale_rows
+    from nmrgcl.bench.scale_plot import check_plot, plot_scale
+
+    if plot:
+        check_plot(plot)
+    drawn: list[Point] = []
+
+    def measure(where: "torch.device") -> "list[Row]":
+        most = graphs or (2_000_000 if where.type == "cuda" else 20_000)
+        rows, points = scale_rows(most, device=where, repeats=repeats, folder=folder)
+        drawn.extend(points)
+        return rows
+
+    _measure(measure, device, as_json)
+    if plot:
+        plot_scale(drawn, plot)
+
+
+@app.command()
 def svm(
     data: Names = None,
     rows: Annotated[int, typer.Option(min=100, help="Made-up embeddings, without --data.")] = 1500,

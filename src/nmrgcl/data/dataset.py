@@ -10,6 +10,7 @@ import torch
 from scipy.sparse import csr_array
 
 from nmrgcl.graphs import Graphs
+from nmrgcl.store import Store
 
 Level = Literal["graph", "node"]
 Label = int | str
@@ -45,6 +46,7 @@ class Dataset:
         source: where it was read from.
         level: what is told apart: the graphs, or the nodes of one graph.
         sizes: graphs, nodes and directed edges, for those who do not want to read the graphs for it.
+        store: where the graphs lie, for those who do not want all of them in memory.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Dataset:
     source: str = ""
     level: Level = "graph"
     sizes: tuple[int, int, int] | None = None
+    store: Store | None = None
 
     @cached_property
     def graphs(self) -> Graphs:

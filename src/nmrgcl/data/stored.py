@@ -57,7 +57,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         classes = tuple(store.meta["classes"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{folder}: its notes are not those of a dataset ({error}); write it again") from None
-    return Dataset(held=graphs, classes=classes, **notes, **arrays, source=str(folder), sizes=store.counts)
+    return Dataset(held=graphs, classes=classes, **notes, **arrays, source=str(folder), sizes=store.counts, store=store)
 
 
 def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:

@@ -10,20 +10,45 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 
 
-def neighbour_sum(h: Tensor, graphs: Graphs, *, self_weight: float = 0.0, edge_table: Tensor | None = None) -> Tensor:
+def neighbour_sum(
+    h: Tensor,
+    graphs: Graphs,
+    *,
+    self_weight: float = 0.0,
+    edge_table: Tensor | None = None,
+    edge_counts: Tensor | None = None,
+) -> Tensor:
     """``[N, D]``: for each node the sum of ``h`` over its in-neighbours plus ``self_weight`` times its own row.
 
     Gather and sum are one operation per destination row, so no ``[E, D]`` messages exist and the order of
     summation is fixed. On a symmetric graph the same operation is its own backward pass. With ``edge_table``
     (``[K, D]``) each message also carries the table's rows that ``graphs.edge_attr`` (``[E, C]``, integers) names,
-    -1 naming none (Hu et al. 2020).
+    -1 naming none (Hu et al. 2020). Layers that share their ``edge_counts`` need not find them anew.
     """
     graphs = graphs.merge_added()
-    weight = graphs.live_edges if graphs.masked else None
-    if graphs.edge_weight is not None:
-        weight = graphs.edge_weight if weight is None else weight * graphs.edge_weight
-    result: Tensor = _NeighbourSum.apply(h, edge_table, graphs, weight, self_weight)
+    weight = _weights(graphs)
+    result: Tensor = _NeighbourSum.apply(h, edge_table, graphs, weight, self_weight, edge_counts)
     return result
+
+
+def edge_counts(graphs: Graphs, rows: int) -> Tensor:
+    """``[N, ≥ rows]``: how often, by weight, the live edges into each node name each row of an edge table.
+
+    A table's share in ``neighbour_sum`` is their product with it. There are columns of zeros at the end, because only
+    products of matrices whose rows begin at multiples of 16 bytes are fast on a GPU.
+    """
+    graphs = graphs.merge_added()
+    assert graphs.edge_attr is not None
+    dtype = torch.get_default_dtype() if graphs.edge_weight is None else graphs.edge_weight.dtype
+    return _named_rows(graphs.edge_attr, graphs.row_ptr, _weights(graphs), -(-rows // 8) * 8, dtype)
+
+
+def _weights(graphs: Graphs) -> Tensor | None:
+    """``[E]`` what a message weighs; None means all one."""
+    weight = graphs.live_edges if graphs.masked else None
+    if graphs.edge_weight is None or weight is None:
+        return graphs.edge_weight if weight is None else weight
+    return weight * graphs.edge_weight
 
 
 def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Tensor:
@@ -40,20 +65,27 @@ def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Ten
 class _NeighbourSum(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, h: Tensor, table: Tensor | None, graphs: Graphs, weight: Tensor | None, self_weight: float
+        ctx: Any,
+        h: Tensor,
+        table: Tensor | None,
+        graphs: Graphs,
+        weight: Tensor | None,
+        self_weight: float,
+        counts: Tensor | None,
     ) -> Tensor:
         ctx.graphs, ctx.weight, ctx.self_weight = graphs, weight, self_weight
-        ctx.save_for_backward(table)
+        ctx.save_for_backward(table, counts)
         attr = None if table is None else graphs.edge_attr
-        return _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table)
+        return _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table, counts)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None, None]:
-        (grad,), (table,) = grads, ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None, None, None]:
+        (grad,), (table, named) = grads, ctx.saved_tensors
         grad, graphs, weight, on_table = grad.contiguous(), ctx.graphs, ctx.weight, None
         if ctx.needs_input_grad[1]:
-            named = _named_rows(graphs.edge_attr, graphs.row_ptr, weight, table.shape[0], grad.dtype)
-            on_table = (named.T @ grad).to(table.dtype)
+            if named is None:
+                named = _named_rows(graphs.edge_attr, graphs.row_ptr, weight, table.shape[0], grad.dtype)
+            on_table = (named.to(grad.dtype).T @ grad)[: table.shape[0]].to(table.dtype)
         if graphs.symmetric and graphs.edge_weight is None:
             out = _row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, ctx.self_weight)
         else:
@@ -62,7 +94,7 @@ class _NeighbourSum(torch.autograd.Function):
             rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
             weight = None if weight is None else weight.index_select(0, order)
             out = _row_sums(grad, graphs.edge_index[1].index_select(0, order), rows, weight, ctx.self_weight)
-        return out, on_table, None, None, None
+        return out, on_table, None, None, None, None
 
 
 def _row_sums(
@@ -73,6 +105,7 @@ def _row_sums(
     self_weight: float = 0.0,
     attr: Tensor | None = None,
     table: Tensor | None = None,
+    counts: Tensor | None = None,
 ) -> Tensor:
     """What ``nmrgcl.kernels.rows.row_sums`` says, by it where it serves."""
     if serve(h):
@@ -83,7 +116,9 @@ def _row_sums(
     if self_weight:
         out.add_(h, alpha=self_weight)
     if attr is not None and table is not None:
-        out.addmm_(_named_rows(attr, row_ptr, weight, table.shape[0], h.dtype), table.to(h.dtype))
+        if counts is None:
+            counts = _named_rows(attr, row_ptr, weight, table.shape[0], h.dtype)
+        out.addmm_(counts[:, : table.shape[0]].to(h.dtype), table.to(h.dtype))
     return out
 
 

@@ -12,6 +12,9 @@ from nmrgcl.encode.narrow import fits_narrow_layer, narrow_layer
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
 
+FEW_NAMES = 256
+"""Up to this many columns the one-hot form of a batch is small beside its embeddings."""
+
 
 class FeatureMap(nn.Module):
     """Linear map of node features without bias; categorical features are looked up, not multiplied."""
@@ -24,7 +27,7 @@ class FeatureMap(nn.Module):
         """``[N, F]`` dense or ``[N, C]`` categorical to ``[N, units]``."""
         if x.is_floating_point():
             return x.to(self.weight.dtype) @ self.weight
-        if kernels.serve(self.weight) and self.weight.shape[0] <= 256:
+        if kernels.serve(self.weight) and self.weight.shape[0] <= FEW_NAMES:
             result: Tensor = _LookUp.apply(self.weight, x)
             return result
         table = pad(self.weight, (0, 0, 0, 1))  # column -1, "none", becomes the row of zeros at the end

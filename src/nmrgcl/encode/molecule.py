@@ -4,15 +4,35 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch.nn.functional import linear, pad
 
-from nmrgcl.encode.bonds import bond_counts, bond_sum
-from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
+from nmrgcl.encode.aligned import aligned, linear_relu
+from nmrgcl.encode.bonds import BondNames
+from nmrgcl.encode.gin import FEW_NAMES, FeatureMap
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
 
 BONDS = (4, 2)
 """Values of the columns of ``edge_attr``: types (single, double, triple, aromatic) and directions (up, down)."""
+
+
+class AtomMap(FeatureMap):
+    """``FeatureMap`` for several categories a node: on a GPU a product, whose gradient needs no sorting."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``[N, C]`` categorical to ``[N, units]``."""
+        names = self.weight.shape[0]
+        if not x.is_cuda or x.is_floating_point() or names > FEW_NAMES:
+            return super().forward(x)
+        table = pad(self.weight, (0, 0, 0, aligned(names) - names))
+        kind = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else table.dtype
+        return multi_hot(x, table.shape[0], kind) @ table
+
+
+def multi_hot(x: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+    """``[N, width]`` how often each row of ``x`` (``[N, C]``) names each column; -1 is none."""
+    return (x[:, :, None] == torch.arange(width, device=x.device)).sum(1, dtype=dtype)
 
 
 class MoleculeLayer(nn.Module):
@@ -27,15 +47,25 @@ class MoleculeLayer(nn.Module):
         self.tables = nn.ParameterList(nn.init.xavier_uniform_(torch.empty(rows, units)) for rows in (*bonds, 1))
         self.first = nn.Linear(units, 2 * units)
         self.second = nn.Linear(2 * units, units)
-        self.norm = MaskedBatchNorm(units)
-        for linear in (self.first, self.second):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        self.norm = MaskedBatchNorm(aligned(units))
+        for part in (self.first, self.second):
+            nn.init.xavier_uniform_(part.weight)
+            nn.init.zeros_(part.bias)
+        spare = aligned(units) - units
+        for parameter in (*self.tables, self.first.weight):
+            parameter.data = pad(parameter.data, (0, spare))
+        self.second.weight.data = pad(self.second.weight.data, (0, 0, 0, spare))
+        self.second.bias.data = pad(self.second.bias.data, (0, spare))
 
-    def forward(self, h: Tensor, graphs: Graphs, counts: Tensor) -> Tensor:
-        """``[N, units]`` to ``[N, units]``."""
-        h = bond_sum(h, graphs, list(self.tables), counts)
-        return self.norm(self.second(relu(self.first(h))), graphs.node_keep)
+    def forward(self, h: Tensor, graphs: Graphs, counts: Tensor, *, relu: bool) -> Tensor:
+        """``[N, width]`` to ``[N, width]``; ``graphs`` name their bonds, so often as ``counts`` (``[N, K]``) says."""
+        *tables, loop = self.tables
+        h = neighbour_sum(h, graphs, self_weight=1.0, edge_table=torch.cat(tables), edge_counts=counts)
+        # Every node has one loop to itself: its embedding is a part of the bias.
+        h = linear_relu(h, self.first.weight, self.first.bias + self.first.weight @ loop.squeeze(0))
+        # The norm takes out what is the same for all nodes, so that this bias has no gradient while it learns.
+        bias = self.second.bias.detach() if self.training else self.second.bias
+        return self.norm(linear(h, self.second.weight, bias), graphs.node_keep, graphs.split, relu=relu)
 
 
 class MoleculeGIN(nn.Module):
@@ -43,19 +73,25 @@ class MoleculeGIN(nn.Module):
 
     Atoms are categorical ``x``: each column of it (type, chirality) names the row to add, in one table of
     ``num_features`` rows. Bonds are int64 ``edge_attr`` ``[E, 2]``, type and direction numbered from 1, 0 for none.
+
+    Inside, ``units`` are as many as a GPU multiplies fast, 304 for 300. Weights of the spare ones start at zero;
+    nothing depends on them, so their gradients are zero and they stay so.
     """
 
     def __init__(self, num_features: int, *, layers: int = 5, units: int = 300, bonds: Sequence[int] = BONDS) -> None:
         super().__init__()
-        self.units, self.bonds = units, tuple(bonds)
-        self.atoms = FeatureMap(num_features, units)
-        self.layers = nn.ModuleList(MoleculeLayer(units, self.bonds) for _ in range(layers))
+        self.units = units
+        self.atoms, self.bonds = AtomMap(num_features, units), BondNames(bonds)
+        self.atoms.weight.data = pad(self.atoms.weight.data, (0, aligned(units) - units))
+        self.layers = nn.ModuleList(MoleculeLayer(units, bonds) for _ in range(layers))
 
     def forward(self, graphs: Graphs) -> Tensor:
         """``[N, units]``."""
-        graphs = graphs.merge_added()
-        counts = bond_counts(graphs, self.bonds)
+        graphs = self.bonds(graphs)
         h = self.atoms(graphs.x)
+        if torch.is_autocast_enabled(h.device.type):  # the first sum, too, reads and writes half as much then
+            h = h.to(torch.get_autocast_dtype(h.device.type))
+        counts = edge_counts(graphs, self.bonds.rows).to(h.dtype)
         for number, layer in enumerate(self.layers):
-            h = layer(relu(h) if number else h, graphs, counts)
-        return h
+            h = layer(h, graphs, counts, relu=number + 1 < len(self.layers))
+        return h[:, : self.units]

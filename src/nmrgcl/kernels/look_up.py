@@ -7,9 +7,6 @@ from torch import Tensor
 
 from nmrgcl.kernels.rows import column_sums
 
-MOST_NAMES = 256
-"""Up to this many rows a program can hold what the gradient of a block of the table's columns is."""
-
 ROWS, PROGRAMS = 32, 264
 """Rows at a time, and how many programs divide them among them in the backward pass."""
 
@@ -27,7 +24,10 @@ def look_up(table: Tensor, names: Tensor) -> Tensor:
 
 
 def look_up_gradient(grad: Tensor, names: Tensor, count: int) -> Tensor:
-    """``[count, D]`` float32: for each name the sum of the rows of ``grad`` ``[N, D]`` that list it."""
+    """``[count, D]`` float32: for each name the sum of the rows of ``grad`` ``[N, D]`` that list it.
+
+    A program holds the result for a block of columns: there should be no more than some hundred names.
+    """
     rows, width = grad.shape
     tiles = triton.cdiv(rows, ROWS)
     units = min(max(16, triton.next_power_of_2(width)), 32)

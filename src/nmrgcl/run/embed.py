@@ -6,6 +6,7 @@ from torch import Tensor
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import Unknown, apply_features
+from nmrgcl.feed import Source
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Method
 from nmrgcl.model_folder import Model
@@ -23,10 +24,10 @@ def embed_all(method: Method, graphs: Graphs, batch_size: int = 512) -> Tensor:
     return torch.cat(parts)
 
 
-def embed_some(method: Method, graphs: Graphs) -> Tensor:
+def embed_some(method: Method, graphs: Source) -> Tensor:
     """Embeddings of an even sample of the graphs, enough to measure their rank."""
-    step = -(-graphs.num_graphs // RANK_GRAPHS)
-    return embed_all(method, graphs.take(torch.arange(0, graphs.num_graphs, step)))
+    sample = graphs.take(torch.arange(0, len(graphs), -(-len(graphs) // RANK_GRAPHS)))
+    return embed_all(method, sample.to(next(method.parameters()).device))
 
 
 def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unknown: Unknown = "error") -> Embeddings:

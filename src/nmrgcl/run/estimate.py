@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.features import choose_features
 from nmrgcl.methods import build_method
 from nmrgcl.run.device import suitable_threads
+from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
 from nmrgcl.train import batches
 
@@ -36,18 +37,18 @@ class Cost:
 def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: torch.device) -> Cost:
     """Train a few steps on a method that is then thrown away; nothing is written."""
     features = choose_features(dataset, settings.data.features, settings.data.max_degree)
-    graphs = apply_features(dataset, features).to(device)
+    graphs = training_source(dataset, features, settings, device)
     method = build_method(settings, features.width).to(device).train()
     parameters = sum(p.numel() for p in method.parameters())
     size = settings.train.batch_size
-    per_epoch = sum(len(part) > 1 for part in torch.arange(graphs.num_graphs).split(size))
+    per_epoch = sum(len(part) > 1 for part in torch.arange(len(graphs)).split(size))
     steps = per_epoch * settings.train.epochs * seeds
     seconds = []
     with suitable_threads(settings), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
-        for number, index in zip(range(STEPS + 1), batches(graphs.num_graphs, size), strict=False):
+        for number, index in zip(range(STEPS + 1), batches(len(graphs), size), strict=False):
             began = time.perf_counter()
-            for loss in method.losses(graphs.take(index)):
+            for loss in method.losses(graphs.take(index).to(device)):
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()

@@ -11,10 +11,10 @@ import torch
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.errors import DataError, NonFiniteError, SettingError
-from nmrgcl.graphs import Graphs
+from nmrgcl.feed import Source
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, save_model, weights_digest
 from nmrgcl.run.device import suitable_threads
@@ -25,6 +25,7 @@ from nmrgcl.run.lock import locked
 from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.out_of_memory import explained
 from nmrgcl.run.record import RunRecord, digest_of, read_record, settings_of_run, write_record
+from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, pretrain
 
@@ -86,9 +87,9 @@ def pretrain_seeds(
     with explained(settings):
         options = settings.data
         features = start.features if start else choose_features(dataset, options.features, options.max_degree)
-        graphs = apply_features(dataset, features).to(device)
-    if graphs.num_graphs < 2:
-        has = "one, whose nodes are labelled" if dataset.level == "node" else graphs.num_graphs
+        graphs = training_source(dataset, features, settings, device)
+    if len(graphs) < 2:
+        has = "one, whose nodes are labelled" if dataset.level == "node" else len(graphs)
         raise DataError(f"{dataset.name}: contrast needs at least two graphs, this dataset has {has}")
     if start and start.settings.encoder != settings.encoder:
         raise SettingError(f"the earlier model has another encoder ({start.settings.encoder}); use its settings")
@@ -106,7 +107,7 @@ def pretrain_seeds(
                 if start:
                     method.encoder.load_state_dict(start.method.encoder.state_dict())
                 model = Model(method, replace(settings, seed=seed), features, dataset.name)
-                yield from _pretrain_one(model, graphs, target, track_every, cadence or Cadence(), signals)
+                yield from _pretrain_one(model, graphs, device, target, track_every, cadence or Cadence(), signals)
             shutil.rmtree(_partial(target), ignore_errors=True)
             signals.obey()
 
@@ -157,12 +158,18 @@ def _require_same(out: Path, earlier: RunRecord, record: RunRecord) -> None:
 
 
 def _pretrain_one(
-    model: Model, graphs: Graphs, target: Path, track_every: int, cadence: Cadence, signals: Signals
+    model: Model,
+    graphs: Source,
+    device: torch.device,
+    target: Path,
+    track_every: int,
+    cadence: Cadence,
+    signals: Signals,
 ) -> Iterator[Progress]:
     options, seed = model.settings.train, model.settings.seed
     memory = RunMemory(_partial(target), cadence, signals)
     try:
-        for epoch in pretrain(model.method, graphs, options, seed=seed, memory=memory):
+        for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory):
             due = epoch.number in (1, options.epochs) or epoch.number % track_every == 0
             step = Progress(seed, epoch, effective_rank(embed_some(model.method, graphs)) if due else None)
             memory.metrics.append(json.dumps(step.record()))

@@ -2,16 +2,22 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from nmrgcl import atomic
 from nmrgcl.errors import ModelError
+from nmrgcl.feed import Source
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import Settings
 
 NAME, FORMAT, VERSION = "run.json", "nmrgcl-run", 1
+AT_A_TIME = 65_536
 
 
 @dataclass(frozen=True)
@@ -54,15 +60,35 @@ def settings_of_run(settings: Settings) -> dict[str, Any]:
     return {key: value for key, value in settings.to_dict().items() if key != "seed"}
 
 
-def digest_of(graphs: Graphs) -> str:
-    """SHA-256 of everything that training sees of the graphs."""
+def digest_of(graphs: Source) -> str:
+    """SHA-256 of everything that training sees of the graphs; of those on disk some are in memory at a time."""
     digest = hashlib.sha256()
-    for tensor in (graphs.node_ptr, graphs.edge_index, graphs.x, graphs.edge_weight, graphs.edge_attr):
-        if tensor is not None:
-            flat = tensor.detach().cpu().contiguous()
-            digest.update(f"{flat.dtype}{tuple(flat.shape)}".encode())
-            digest.update(flat.reshape(-1).numpy().data)
+    nodes, edges = (int(sizes.sum()) for sizes in graphs.sizes())
+    lengths = {"node_ptr": (len(graphs) + 1,), "edge_index": (2, edges), "x": (nodes,)}
+    like = graphs.take(torch.arange(0))
+    for name in ("node_ptr", "edge_index", "x", "edge_weight", "edge_attr"):
+        if (value := getattr(like, name)) is not None:
+            first = lengths.get(name, (edges,))
+            digest.update(f"{value.dtype}{(*first, *value.shape[len(first) :])}".encode())
+            for part in _flat_parts(graphs, name):
+                digest.update(part.detach().cpu().contiguous().reshape(-1).numpy().data)
     return digest.hexdigest()
+
+
+def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
+    """What ``name`` holds for all graphs, one piece after another."""
+    if isinstance(graphs, Graphs):
+        yield getattr(graphs, name)
+        return
+    for row in (0, 1) if name == "edge_index" else (None,):  # all sources come before all destinations
+        nodes = 0
+        for index in torch.arange(len(graphs)).split(AT_A_TIME):
+            part = graphs.take(index)
+            if name == "node_ptr":
+                yield part.node_ptr[min(1, int(index[0])) :] + nodes
+            else:
+                yield getattr(part, name) if row is None else part.edge_index[row] + nodes
+            nodes += part.num_nodes
 
 
 def _checksum(values: dict[str, Any]) -> str:

@@ -61,7 +61,10 @@ class LossSettings:
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU."""
+    """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU.
+
+    ``chunk_graphs`` of a dataset are on the device at a time (0: all of them or, if they do not fit, as many as suit).
+    """
 
     epochs: int = field(default=20, metadata={"min": 0})
     batch_size: int = field(default=128, metadata={"min": 2})
@@ -70,6 +73,7 @@ class TrainSettings:
     precision: Literal["float32", "tf32", "bf16"] = "float32"
     deterministic: bool = False
     capture: bool = True
+    chunk_graphs: int = field(default=0, metadata={"min": 0})
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,15 @@ class Store:
         """Graphs, nodes and directed edges."""
         return len(self), len(self.arrays["degree"]), len(self.arrays["source"])
 
+    def sizes(self) -> tuple[Tensor, Tensor]:
+        """``[B]`` nodes and directed edges of each graph."""
+        nodes, edges = (
+            torch.from_numpy(self.arrays[name].astype(np.int64)).diff() for name in ("node_ptr", "edge_ptr")
+        )
+        for sizes, name in ((nodes, "node_ptr"), (edges, "edge_ptr")):
+            self._check(not len(self) or int(sizes.min()) >= 0, name)
+        return nodes, edges
+
     def check_bytes(self, *, extra_only: bool = False) -> "Store":
         """This store, once its files (or only those of the ``extra`` arrays) are what the manifest recorded."""
         for name, digest in self.digests.items():
@@ -118,6 +127,11 @@ class Store:
             y_level=self.y_level,
             **optional,
         )
+
+    def nodes_of(self, index: Tensor) -> np.ndarray:
+        """The numbers, among all nodes, of those that ``take(index)`` has."""
+        graph = index.cpu().numpy().astype(np.int64, copy=False)
+        return self._ranges("node_ptr", graph, len(self.arrays["degree"])).items
 
     def _ranges(self, name: str, index: np.ndarray, limit: int) -> "Ranges":
         pointers = self.arrays[name]

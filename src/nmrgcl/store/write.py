@@ -1,8 +1,7 @@
 """Graphs → files."""
 
-import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,51 +12,68 @@ from nmrgcl.atomic import new_folder
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store.check import positive
+from nmrgcl.store.growing import GrowingArray
 from nmrgcl.store.manifest import EXTRA, FORMAT, MANIFEST, NAME, OPTIONAL, VERSION, array_file, checksum
 
 
 def write_store(
     folder: Path,
-    graphs: Graphs,
+    graphs: Graphs | Iterable[Graphs],
     *,
     extra: Mapping[str, np.ndarray] | None = None,
     meta: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the graphs (a view: what it leaves) to ``folder``, which appears when complete or not at all.
 
-    A store that is there already is replaced, any other folder is refused. ``meta`` is kept as JSON.
+    They may come in parts, of which no more than one is held at a time. A store that is there already is replaced,
+    any other folder is refused. ``meta`` is kept as JSON.
     """
     if folder.exists() and not (folder / MANIFEST).is_file():
         raise DataError(f"{folder}: exists and is not a store; choose another place")
-    graphs = graphs.compact()
-    arrays = _flat(graphs, str(folder))
-    for name, values in (extra or {}).items():
+    for name in extra or {}:
         if not NAME.fullmatch(name):
             raise DataError(f"{folder}: an array cannot be called {name!r}; use letters, digits, _ and -")
-        arrays[EXTRA + name] = np.asarray(values)
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "graphs": graphs.num_graphs,
-        "nodes": graphs.num_nodes,
-        "edges": graphs.num_edges,
-        "num_features": graphs.num_features,
-        "symmetric": graphs.symmetric,
-        "y_level": graphs.y_level,
-        "meta": dict(meta or {}),
-    }
-    manifest = json.loads(json.dumps(manifest))  # as it will be read; fails before anything is written
+    notes = json.loads(json.dumps(dict(meta or {})))  # as it will be read; fails before anything is written
     try:
         with new_folder(folder) as filling:
-            manifest["arrays"] = {name: _write(array_file(filling, name), values) for name, values in arrays.items()}
+            files, facts = _write_parts(filling, [graphs] if isinstance(graphs, Graphs) else graphs, str(folder))
+            for name, values in (extra or {}).items():
+                files[EXTRA + name] = GrowingArray(array_file(filling, EXTRA + name), np.asarray(values))
+                files[EXTRA + name].add(np.asarray(values))
+            arrays = {name: file.entry() for name, file in files.items()}
+            manifest = {"format": FORMAT, "version": VERSION, **facts, "meta": notes, "arrays": arrays}
             manifest["checksum"] = checksum(manifest)
             (filling / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise DataError(f"{folder}: cannot be written ({error.strerror}); choose another place or make room") from None
 
 
+def _write_parts(filling: Path, parts: Iterable[Graphs], place: str) -> tuple[dict[str, GrowingArray], dict[str, Any]]:
+    """Files of flat arrays, and what the manifest says of all graphs together."""
+    files: dict[str, GrowingArray] = {}
+    facts: dict[str, Any] = {"graphs": 0, "nodes": 0, "edges": 0}
+    for part in parts:
+        graphs = part.compact().to("cpu")
+        arrays = _flat(graphs, place)
+        kind = {"num_features": graphs.num_features, "y_level": graphs.y_level}
+        if not files:
+            files = {name: GrowingArray(array_file(filling, name), values) for name, values in arrays.items()}
+            facts |= kind | {"symmetric": True}
+        if set(arrays) != set(files) or facts != facts | kind:
+            raise DataError(f"{place}: the parts have different features or labels; make all of them alike")
+        for name, values in arrays.items():
+            if name in ("node_ptr", "edge_ptr"):  # a part starts where the one before it ended
+                values = values[min(1, files[name].length) :] + facts["nodes" if name == "node_ptr" else "edges"]
+            files[name].add(values)
+        facts["symmetric"] = facts["symmetric"] and graphs.symmetric
+        more = {"graphs": len(graphs), "nodes": graphs.num_nodes, "edges": graphs.num_edges}
+        facts |= {count: facts[count] + number for count, number in more.items()}
+    if not files:
+        raise DataError(f"{place}: there is not a single part to write; give at least one, empty or not")
+    return files, facts
+
+
 def _flat(graphs: Graphs, place: str) -> dict[str, np.ndarray]:
-    graphs = graphs.to("cpu")
     source, destination = graphs.edge_index
     degree, edge_ptr = graphs.row_ptr.diff(), graphs.edge_ptr
     if not torch.equal(destination, torch.repeat_interleave(degree)):
@@ -78,27 +94,3 @@ def _flat(graphs: Graphs, place: str) -> dict[str, np.ndarray]:
         return {name: tensor.detach().numpy() for name, tensor in tensors.items() if tensor is not None}
     except TypeError:  # bfloat16
         raise DataError(f"{place}: a tensor has a type that numpy lacks; convert it to float32") from None
-
-
-def _write(path: Path, values: np.ndarray) -> dict[str, Any]:
-    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
-        raise DataError(f"{path.name}: values of type {values.dtype} cannot be stored; convert them to numbers")
-    small = np.ascontiguousarray(values, dtype=_smallest(values).newbyteorder("<"))
-    path.write_bytes(small.reshape(-1).data)  # not by tofile, whose errors do not say why
-    return {
-        "dtype": small.dtype.str,
-        "memory": values.dtype.newbyteorder("<").str,
-        "shape": list(values.shape),
-        "bytes": small.nbytes,
-        "sha256": hashlib.sha256(small.reshape(-1).data).hexdigest(),
-    }
-
-
-def _smallest(values: np.ndarray) -> np.dtype:
-    """The smallest integer type for these values; unsigned where none is negative."""
-    if values.dtype.kind not in "iu":
-        return values.dtype
-    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    kind = "i" if low < 0 else "u"
-    sizes = (np.dtype(f"{kind}{size}") for size in (1, 2, 4, 8))
-    return next(t for t in sizes if np.iinfo(t).min <= low and high <= np.iinfo(t).max)

@@ -1,0 +1,68 @@
+"""What a step of the molecular GIN cannot do without: its matrix products, and reading and writing its activations.
+
+Both are measured in the same process: the products at their own shapes, and the speed of a copy.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+
+from nmrgcl.bench.timing import now
+from nmrgcl.encode.aligned import aligned
+
+COPIED = 1 << 28
+"""Bytes, more than any cache holds."""
+CALLS = 20
+READS_AND_WRITES = 12
+"""Of one ``[N, units]`` matrix by a layer, where everything is fused that can be.
+
+Sum over neighbours: read, write. Norm: read for the statistics, read and write. Back through the norm: gradient and
+input for two sums, both again, write. Back through the sum: read, write. What the products read and write is part of
+their own time; ReLU and bonds cost nothing.
+"""
+
+
+def floor_seconds(nodes: int, *, layers: int, units: int, dtype: torch.dtype, device: torch.device) -> float:
+    """Of one step: two views of ``nodes`` nodes in all layers, forward and back.
+
+    Where the width is a bad one for products, the next better one counts.
+    """
+    units = aligned(units)
+    of_layer = _products(nodes, units, dtype, device)
+    traffic = READS_AND_WRITES * nodes * units * torch.empty((), dtype=dtype).element_size()
+    return 2 * layers * (of_layer + traffic / copy_speed(device))
+
+
+def copy_speed(device: torch.device, size: int = COPIED) -> float:
+    """Bytes a second, those that are read and those that are written."""
+    source = torch.zeros(size if device.type == "cuda" else size // 8, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    return 2 * source.nbytes / _seconds(lambda: target.copy_(source), device)
+
+
+def _products(nodes: int, units: int, dtype: torch.dtype, device: torch.device) -> float:
+    """Seconds of a layer's two products and of those that their gradients take."""
+    h, hidden = (torch.randn(nodes, width, dtype=dtype, device=device) for width in (units, 2 * units))
+    up = torch.randn(units, 2 * units, dtype=dtype, device=device)
+    works = [
+        (h, up),
+        (hidden, up.T),
+        (h, up),  # back through the second
+        (hidden, up.T),  # back through the first
+        (h.T, hidden),  # the weights of either
+        (hidden.T, h),
+    ]
+    return sum(_seconds(partial(torch.mm, a, b), device) for a, b in works)
+
+
+def _seconds(work: Callable[[], object], device: torch.device) -> float:
+    """Of one call, the best of three rounds."""
+    calls = CALLS if device.type == "cuda" else 1
+    rounds = []
+    for _ in range(4):  # the first warms up
+        began = now(device)
+        for _ in range(calls):
+            work()
+        rounds.append((now(device) - began) / calls)
+    return min(rounds[1:])

@@ -1,0 +1,10 @@
+"""How graphs come to the device that trains: all of them at once, or a chunk at a time.
+
+Whichever it is, an epoch is a list of batches that is drawn before the first of them.
+"""
+
+from nmrgcl.feed.choose import Feed, fit, open_feed
+from nmrgcl.feed.order import batches
+from nmrgcl.feed.source import Source
+
+__all__ = ["Feed", "Source", "batches", "fit", "open_feed"]

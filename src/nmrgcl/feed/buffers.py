@@ -1,0 +1,91 @@
+"""Tensors of a fixed size that graphs are copied into."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nmrgcl.feed.source import Source
+from nmrgcl.graphs import Graphs
+
+AT_A_TIME = 4096
+"""Graphs that are on their way."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """So many graphs, nodes and directed edges."""
+
+    graphs: int = 0
+    nodes: int = 0
+    edges: int = 0
+
+    @classmethod
+    def of(cls, graphs: Graphs) -> "Extent":
+        """All that there are."""
+        return cls(graphs.num_graphs, graphs.num_nodes, graphs.num_edges)
+
+    def __add__(self, other: "Extent") -> "Extent":
+        return Extent(self.graphs + other.graphs, self.nodes + other.nodes, self.edges + other.edges)
+
+    def along(self, name: str, y_level: str) -> int:
+        """How long the tensor ``name`` of so many graphs is; of pointers, where their last entry is."""
+        if name == "node_ptr" or (name == "y" and y_level == "graph"):
+            return self.graphs
+        return self.nodes if name in ("x", "batch", "row_ptr", "y", "node_keep") else self.edges
+
+
+class Buffers:
+    """Room for the graphs of one ``extent`` on a ``device``; addresses stay, whatever lies there."""
+
+    def __init__(self, like: Graphs, extent: Extent, device: torch.device, *, pinned: bool = False) -> None:
+        made: dict[str, Any] = {}
+        for name, value in _tensors(like).items():
+            shape = list(value.shape)
+            shape[_axis(name)] = extent.along(name, like.y_level) + name.endswith("_ptr")
+            made[name] = torch.zeros(shape, dtype=value.dtype, device=device, pin_memory=pinned)
+        self.whole = replace(like, **made)
+
+    @property
+    def nbytes(self) -> int:
+        """Of all tensors."""
+        return sum(value.nbytes for value in _tensors(self.whole).values())
+
+    def fill(self, source: Source, index: Tensor) -> Graphs:
+        """Put the graphs that ``index`` names there, and return them in place; a few at a time, which caches hold."""
+        done = Extent()
+        for few in index.split(AT_A_TIME):
+            part = source.take(few)
+            self.put(part, done)
+            done += Extent.of(part)
+        return self.part(done)
+
+    def put(self, graphs: Graphs, start: Extent | None = None) -> None:
+        """Copy ``graphs`` behind those of ``start``; nobody waits for a copy from pinned memory."""
+        start = start or Extent()
+        shifts = {"node_ptr": start.nodes, "edge_index": start.nodes, "row_ptr": start.edges, "pair": start.edges}
+        shifts["batch"] = start.graphs
+        for name, value in _tensors(graphs).items():
+            axis, first = _axis(name), start.along(name, graphs.y_level)
+            place = getattr(self.whole, name).narrow(axis, first, value.shape[axis])
+            place.copy_(value, non_blocking=True)
+            if shifts.get(name):
+                place += shifts[name]
+
+    def part(self, extent: Extent) -> Graphs:
+        """The graphs of the first ``extent``, in place."""
+        narrowed: dict[str, Any] = {}
+        for name, value in _tensors(self.whole).items():
+            length = extent.along(name, self.whole.y_level) + name.endswith("_ptr")
+            narrowed[name] = value.narrow(_axis(name), 0, length)
+        return replace(self.whole, **narrowed)
+
+
+def _tensors(graphs: Graphs) -> dict[str, Tensor]:
+    values = ((f.name, getattr(graphs, f.name)) for f in fields(graphs))
+    return {name: value for name, value in values if isinstance(value, Tensor)}
+
+
+def _axis(name: str) -> int:
+    return 1 if name == "edge_index" else 0

@@ -1,0 +1,88 @@
+"""Whether all graphs fit on the device."""
+
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from nmrgcl.feed.buffers import Buffers, Extent
+from nmrgcl.feed.chunks import Chunks
+from nmrgcl.feed.resident import Resident
+from nmrgcl.feed.source import Source
+from nmrgcl.graphs import Graphs, Room
+
+SHARE = 0.5
+"""Of the memory that is free, what graphs may take; the rest is the training's."""
+CHUNK_BYTES = 128 << 20
+"""A chunk of graphs as tensors: large beside a batch, small beside any memory. It decides the order of batches."""
+
+
+class Feed(Protocol):
+    """What the loop asks of either."""
+
+    device: torch.device
+    num_graphs: int
+    chunk: int
+    parts: list[Tensor]
+
+    def begin(self, parts: list[Tensor], position: int) -> None:
+        """These are the batches of an epoch; it starts with the one at ``position``."""
+        ...
+
+    def batch(self, position: int) -> tuple[Graphs, Tensor]:
+        """Graphs on the device and, on the host, the numbers among them of those that make up the batch."""
+        ...
+
+    def lasting(self) -> Graphs:
+        """Graphs whose tensors stay where they are for as long as the feed is open."""
+        ...
+
+    def room(self, batch_size: int) -> Room:
+        """For a padded batch of any graphs."""
+        ...
+
+    def close(self) -> None:
+        """No more batches are wanted."""
+        ...
+
+
+def open_feed(source: Source, device: torch.device, batch_size: int, chunk: int | None = None) -> Feed:
+    """The graphs of ``source``, ``chunk`` of them on ``device`` at a time, 0 for all; None: all of them if they fit."""
+    if chunk is None:
+        chunk = 0 if fit(source, device) else usual_chunk(source)
+    chunk = -(-chunk // batch_size) * batch_size
+    if not 0 < chunk < len(source):
+        return Resident(source, device)
+    there = isinstance(source, Graphs) and source.device.type == device.type
+    return Resident(source, device, chunk) if there else Chunks(source, device, chunk, batch_size)
+
+
+def fit(source: Source, device: torch.device) -> bool:
+    """Whether the graphs are on ``device`` already, or may be brought there."""
+    if isinstance(source, Graphs) and source.device.type == device.type:
+        return True
+    return tensor_bytes(source) <= SHARE * available_bytes(device)
+
+
+def usual_chunk(source: Source) -> int:
+    """A number of graphs that depends on the source alone."""
+    return max(1, CHUNK_BYTES * len(source) // max(1, tensor_bytes(source)))
+
+
+def tensor_bytes(source: Source) -> int:
+    """Of all graphs as tensors."""
+    nodes, edges = source.sizes()
+    extent = Extent(len(source), int(nodes.sum()), int(edges.sum()))
+    return Buffers(source.take(torch.arange(0)), extent, torch.device("meta")).nbytes
+
+
+def available_bytes(device: torch.device) -> int:
+    """Memory that can be had now; where the system does not say, 4 GB."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return 4 * 10**9

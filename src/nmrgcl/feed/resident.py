@@ -1,0 +1,44 @@
+"""All graphs on the device."""
+
+import torch
+from torch import Tensor
+
+from nmrgcl.feed.buffers import Buffers, Extent
+from nmrgcl.feed.source import Source
+from nmrgcl.graphs import Graphs, Room
+
+
+class Resident:
+    """A batch is a gather on the device; with a ``chunk`` only the order of batches is that of chunks."""
+
+    def __init__(self, source: Source, device: torch.device, chunk: int = 0) -> None:
+        self.chunk = chunk
+        self.graphs = source.to(device) if isinstance(source, Graphs) else moved(source, device)
+        self.device, self.num_graphs = self.graphs.device, self.graphs.num_graphs
+        self.parts: list[Tensor] = []
+
+    def begin(self, parts: list[Tensor], position: int) -> None:
+        """These are the batches of an epoch; it starts with the one at ``position``."""
+        self.parts = parts
+
+    def batch(self, position: int) -> tuple[Graphs, Tensor]:
+        """Graphs on the device and, on the host, the numbers among them of those that make up the batch."""
+        return self.graphs, self.parts[position]
+
+    def lasting(self) -> Graphs:
+        """Graphs whose tensors stay where they are for as long as the feed is open."""
+        return self.graphs
+
+    def room(self, batch_size: int) -> Room:
+        """For a padded batch."""
+        return self.graphs.room_for(batch_size)
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+def moved(source: Source, device: torch.device) -> Graphs:
+    """All graphs of ``source`` on ``device``; the host never holds more than some of them."""
+    nodes, edges = source.sizes()
+    extent = Extent(len(source), int(nodes.sum()), int(edges.sum()))
+    return Buffers(source.take(torch.arange(0)), extent, device).fill(source, torch.arange(len(source)))

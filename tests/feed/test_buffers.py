@@ -1,0 +1,43 @@
+"""Graphs copied into tensors of a fixed size are the same graphs."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmrgcl.feed.buffers import Buffers, Extent
+from nmrgcl.feed.choose import tensor_bytes
+from nmrgcl.feed.resident import moved
+from nmrgcl.graphs import Graphs
+from nmrgcl.store import open_store, write_store
+from tests.examples import random_graphs
+from tests.test_store import EXAMPLES, assert_equal
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("graphs", EXAMPLES.values(), ids=EXAMPLES)
+def test_what_is_put_is_what_lies_there_whatever_lay_there_before(graphs: Graphs) -> None:
+    extent = Extent.of(graphs) + Extent(3, 20, 50)
+    buffers = Buffers(graphs.take(torch.arange(0)), extent, CPU)
+    addresses = buffers.whole.x.data_ptr(), buffers.whole.edge_index.data_ptr()
+    for part in (graphs, graphs.take(torch.arange(graphs.num_graphs // 2)), graphs):
+        buffers.put(part)
+        assert_equal(buffers.part(Extent.of(part)), part)
+    assert (buffers.whole.x.data_ptr(), buffers.whole.edge_index.data_ptr()) == addresses
+
+
+@pytest.mark.parametrize("graphs", EXAMPLES.values(), ids=EXAMPLES)
+@pytest.mark.parametrize("at_a_time", [1, 3, 100])
+def test_a_source_moved_in_parts_is_whole(
+    tmp_path: Path, graphs: Graphs, at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmrgcl.feed.buffers.AT_A_TIME", at_a_time)
+    write_store(tmp_path / "store", graphs)
+    assert_equal(moved(open_store(tmp_path / "store"), CPU), graphs)
+
+
+def test_bytes_are_those_of_the_tensors() -> None:
+    graphs = random_graphs([2, 3], density=1.0, categorical=True)  # 5 nodes, 2 + 6 edges
+    # x, batch and row_ptr a node; node_ptr and y a graph; two ends and a pair an edge: 8 bytes each
+    assert tensor_bytes(graphs) == 8 * (5 + 5 + 6 + 3 + 2 + 3 * 8)
