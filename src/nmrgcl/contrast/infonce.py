@@ -32,7 +32,7 @@ def infonce(z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, tau: floa
     positive = cosine(z1, z2) if positive is None else positive
     positive = (positive / tau).repeat(2)
     if z.shape[0] <= DENSE_ROWS:
-        negative = _mask_own_pair(z @ z.T / tau, torch.arange(z.shape[0], device=z.device)).logsumexp(1)
+        negative = _DenseNegatives.apply(z, tau)
     else:
         negative = _StreamedNegatives.apply(z, tau)
     # −log(e^p / (e^p + e^n)) = −log sigmoid(p − n)
@@ -48,6 +48,29 @@ def _mask_own_pair(similarity: Tensor, rows: Tensor) -> Tensor:
     both = similarity.shape[1]
     own = torch.stack([rows, (rows + both // 2) % both], 1)
     return similarity.scatter_(1, own, -torch.inf)
+
+
+class _DenseNegatives(torch.autograd.Function):
+    """Row-wise log-sum-exp of the masked similarities; one matrix is kept, each row's shares in its sum."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
+        with torch.autocast(z.device.type, enabled=False):
+            similarity = (z / tau) @ z.T
+        share = _mask_own_pair(similarity, torch.arange(z.shape[0], device=z.device))
+        largest = share.amax(1, keepdim=True)
+        total = share.sub_(largest).exp_().sum(1, keepdim=True)
+        share.div_(total)
+        ctx.save_for_backward(z, share)
+        ctx.tau = tau
+        return (total.log_() + largest).squeeze(1)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        z, share = ctx.saved_tensors
+        on_similarity = share * (grads[0] / ctx.tau)[:, None]
+        with torch.autocast(z.device.type, enabled=False):
+            return (on_similarity + on_similarity.T) @ z, None
 
 
 class _StreamedNegatives(torch.autograd.Function):

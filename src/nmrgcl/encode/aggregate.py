@@ -44,8 +44,7 @@ class _NeighbourSum(torch.autograd.Function):
     ) -> Tensor:
         ctx.graphs, ctx.weight, ctx.self_weight = graphs, weight, self_weight
         ctx.save_for_backward(table)
-        attr = None if table is None else graphs.edge_attr
-        return _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table)
+        return sum_sources(h, graphs, weight, self_weight, table)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None, None]:
@@ -54,15 +53,26 @@ class _NeighbourSum(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             named = _named_rows(graphs.edge_attr, graphs.row_ptr, weight, table.shape[0], grad.dtype)
             on_table = (named.T @ grad).to(table.dtype)
-        if graphs.symmetric and graphs.edge_weight is None:
-            out = _row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, ctx.self_weight)
-        else:
-            order = torch.argsort(graphs.edge_index[0], stable=True)
-            source = graphs.edge_index[0].index_select(0, order)
-            rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
-            weight = None if weight is None else weight.index_select(0, order)
-            out = _row_sums(grad, graphs.edge_index[1].index_select(0, order), rows, weight, ctx.self_weight)
-        return out, on_table, None, None, None
+        return sum_targets(grad, graphs, weight, ctx.self_weight), on_table, None, None, None
+
+
+def sum_sources(
+    h: Tensor, graphs: Graphs, weight: Tensor | None, self_weight: float = 0.0, table: Tensor | None = None
+) -> Tensor:
+    """What ``neighbour_sum`` is, without a gradient; ``weight``: ``[E]``."""
+    attr = None if table is None else graphs.edge_attr
+    return _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table)
+
+
+def sum_targets(grad: Tensor, graphs: Graphs, weight: Tensor | None, self_weight: float = 0.0) -> Tensor:
+    """The gradient of ``sum_sources`` by ``h``: the sum over out-neighbours."""
+    if graphs.symmetric and graphs.edge_weight is None:
+        return _row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, self_weight)
+    order = torch.argsort(graphs.edge_index[0], stable=True)
+    source = graphs.edge_index[0].index_select(0, order)
+    rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
+    weight = None if weight is None else weight.index_select(0, order)
+    return _row_sums(grad, graphs.edge_index[1].index_select(0, order), rows, weight, self_weight)
 
 
 def _row_sums(
@@ -103,4 +113,5 @@ def _bags(h: Tensor, column: Tensor, row_ptr: Tensor, weight: Tensor | None) -> 
     if column.shape[0] == 0:
         return h.new_zeros(row_ptr.shape[0] - 1, h.shape[1])
     weight = None if weight is None else weight.to(h.dtype)
+    h = h.detach()  # PyTorch would keep notes for a backward pass of its own
     return embedding_bag(column, h, row_ptr, mode="sum", include_last_offset=True, per_sample_weights=weight)

@@ -28,13 +28,15 @@ class FeatureMap(nn.Module):
         table = pad(self.weight, (0, 0, 0, 1))  # column -1, "none", becomes the row of zeros at the end
         row = x.remainder(table.shape[0])
         if x.shape[1] == 1:
-            few = table.is_cuda and table.shape[0] <= FEW_NAMES
-            return _LookUp.apply(table, row.squeeze(1)) if few else embedding(row.squeeze(1), table)
+            own_gradient = not table.is_cuda or table.shape[0] <= FEW_NAMES
+            return _LookUp.apply(table, row.squeeze(1)) if own_gradient else embedding(row.squeeze(1), table)
         return embedding_bag(row, table, mode="sum")
 
 
 class _LookUp(torch.autograd.Function):
-    """``embedding`` on a GPU: its own backward sorts the rows, where a product with their one-hot form will do."""
+    """``embedding`` with a faster backward pass: on a GPU PyTorch's sorts the rows, where a product with their one-hot
+    form will do; on a CPU it goes through them once for every row of the table.
+    """
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, row: Tensor) -> Tensor:
@@ -45,6 +47,8 @@ class _LookUp(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         (row,) = ctx.saved_tensors
+        if not row.is_cuda:
+            return grads[0].new_zeros(ctx.names, grads[0].shape[1]).index_add_(0, row, grads[0]), None
         names = torch.arange(ctx.names, device=row.device)
         return (names[:, None] == row).to(grads[0].dtype) @ grads[0], None
 

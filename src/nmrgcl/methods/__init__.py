@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.encode import build_encoder, pool
+from nmrgcl.encode import build_encoder, embed_graphs
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import Settings
@@ -37,7 +37,7 @@ class Method(nn.Module, ABC):
         """``[B, D]`` graph embeddings, honouring the masks of a view."""
         if graphs.device.type == "cpu":
             graphs = graphs.compact()  # a host that waits for nobody saves work with smaller tensors
-        return pool(self.encoder(graphs), graphs, self.readout)
+        return embed_graphs(self.encoder, graphs, self.readout)
 
 
 def method_names() -> list[str]:
