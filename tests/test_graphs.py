@@ -85,6 +85,18 @@ def test_added_edges_are_sorted_in_and_padding_is_ignored() -> None:
     assert merged.row_ptr.tolist() == [0, 1, 2, 3, 4]
 
 
+def test_compacting_nodes_alone_leaves_the_edges_that_are_there() -> None:
+    """Nodes 0 and 3 go: the first one's row falls to node 1, that of node 3, in the second graph, to node 2."""
+    graphs = Graphs.build(undirected((0, 1), (1, 2), (3, 4), (4, 5)), torch.tensor([0, 3, 6]))
+    left = graphs.keep_nodes(torch.tensor([False, True, True, False, True, True])).compact_nodes()
+    assert left.node_keep is None
+    assert left.node_ptr.tolist() == [0, 2, 4]
+    assert left.batch.tolist() == [0, 0, 1, 1]
+    assert left.row_ptr.tolist() == [0, 3, 5, 7, 8]
+    assert left.edge_index[:, left.live_edges].T.tolist() == [[1, 0], [0, 1], [3, 2], [2, 3]]
+    assert torch.equal(left.live_edges, left.live_edges[left.pair])
+
+
 def test_node_labels_follow_their_nodes() -> None:
     graphs = Graphs.build(undirected((0, 1)), torch.tensor([0, 2, 3]), y=torch.tensor([7, 8, 9]), y_level="node")
     taken = graphs.take(torch.tensor([1, 0]))

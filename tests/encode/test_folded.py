@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from nmrgcl.augment import DropNodes
+from nmrgcl.augment import AddEdges, Compose, DropEdges, DropNodes, Subgraph, View
 from nmrgcl.encode import GIN, embed_graphs, pool
 from nmrgcl.encode.folded import embed_folded, folds
 from nmrgcl.graphs import Graphs
@@ -54,6 +54,24 @@ def test_folding_changes_neither_embeddings_nor_gradients_nor_statistics(
         torch.testing.assert_close(two.grad, one.grad, atol=10 * tolerance, rtol=10 * tolerance, msg=name)
     for (name, before), after in zip(plain.named_buffers(), folded.buffers(), strict=True):
         torch.testing.assert_close(after, before, atol=tolerance, rtol=tolerance, msg=name)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_edges_left_in_the_list_of_a_view_do_not_count(seed: int) -> None:
+    torch.manual_seed(seed)
+    views: list[View] = [DropNodes(0.5), DropEdges(0.4), Compose(AddEdges(0.5), DropNodes(0.4)), Subgraph(ratio=0.3)]
+    plain = trained_a_little(torch.float64)
+    for view in views:
+        seen = view(replace(example("dense"), x=example("dense").x.double()))
+        folded = copy.deepcopy(plain)
+        plain.zero_grad()
+        expected = pool(plain(seen.compact()), seen.compact(), "sum")
+        found = embed_folded(folded, seen.compact_nodes(), "sum")
+        torch.testing.assert_close(found, expected, atol=1e-11, rtol=1e-11)
+        found.square().sum().backward()
+        expected.square().sum().backward()
+        for one, two in zip(plain.parameters(), folded.parameters(), strict=True):
+            torch.testing.assert_close(two.grad, one.grad, atol=1e-8, rtol=1e-8)
 
 
 def test_a_unit_that_is_the_same_for_every_node_stays_finite() -> None:

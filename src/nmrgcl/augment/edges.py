@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.augment.view import chance, check_share
 from nmrgcl.graphs import Graphs
 
 
@@ -21,14 +21,17 @@ class DropEdges:
 
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Edges that an earlier view added are edges like any other."""
-        owner = graphs.batch.index_select(0, graphs.edge_index[1])
-        keep = (torch.rand(graphs.num_edges, device=graphs.device) >= self.p).index_select(0, graphs.pair)
-        keep = keep_unless_chosen(keep, chosen, owner)
+        risk = chance(self.p, chosen, graphs.batch)
+        draw = torch.rand(graphs.num_edges, device=graphs.device)
+        keep = (draw >= _of_edges(risk, graphs.edge_index)).index_select(0, graphs.pair)
         if graphs.added is None:
             return graphs.keep_edges(keep)
-        half = graphs.added.shape[1] // 2
-        added_keep = (torch.rand(half, device=graphs.device) >= self.p).repeat(2)
-        return graphs.keep_edges(keep, keep_unless_chosen(added_keep, chosen, graphs.batch[graphs.added[1]]))
+        draw = torch.rand(graphs.added.shape[1] // 2, device=graphs.device).repeat(2)
+        return graphs.keep_edges(keep, draw >= _of_edges(risk, graphs.added))
+
+
+def _of_edges(value: Tensor | float, edge_index: Tensor) -> Tensor | float:
+    return value.index_select(0, edge_index[1]) if isinstance(value, Tensor) else value
 
 
 @dataclass(frozen=True)

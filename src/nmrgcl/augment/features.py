@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.augment.view import chance, check_share
 from nmrgcl.graphs import Graphs
 
 
@@ -40,6 +40,6 @@ class DropFeatures:
 
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """The node itself and its edges stay."""
-        keep = torch.rand(graphs.num_nodes, device=graphs.device) >= self.p
-        keep = keep_unless_chosen(keep, chosen, graphs.batch)[:, None]
+        draw = torch.rand(graphs.num_nodes, device=graphs.device)
+        keep = (draw >= chance(self.p, chosen, graphs.batch))[:, None]
         return replace(graphs, x=torch.where(keep, graphs.x, -1) if graphs.categorical else graphs.x * keep)

@@ -19,11 +19,16 @@ def neighbour_sum(h: Tensor, graphs: Graphs, *, self_weight: float = 0.0, edge_t
     -1 naming none (Hu et al. 2020).
     """
     graphs = graphs.merge_added()
+    result: Tensor = _NeighbourSum.apply(h, edge_table, graphs, edge_shares(graphs), self_weight)
+    return result
+
+
+def edge_shares(graphs: Graphs, dtype: torch.dtype | None = None) -> Tensor | None:
+    """``[E]`` what each edge counts: its weight, or nothing if it is gone; None: one each."""
     weight = graphs.live_edges if graphs.masked else None
     if graphs.edge_weight is not None:
         weight = graphs.edge_weight if weight is None else weight * graphs.edge_weight
-    result: Tensor = _NeighbourSum.apply(h, edge_table, graphs, weight, self_weight)
-    return result
+    return weight if weight is None or dtype is None else weight.to(dtype)
 
 
 def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding_bag
 
-from nmrgcl.encode.aggregate import sum_sources, sum_targets
+from nmrgcl.encode.aggregate import edge_shares, sum_sources, sum_targets
 from nmrgcl.encode.gin import GIN, GINLayer
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
@@ -25,7 +25,8 @@ def folds(encoder: GIN, graphs: Graphs, readout: str) -> bool:
         encoder.training
         and graphs.device.type == "cpu"
         and graphs.num_nodes > 1
-        and not graphs.masked
+        and graphs.node_keep is None
+        and graphs.added is None
         and not torch.is_autocast_enabled("cpu")
         and readout in ("sum", "mean")
     )
@@ -73,17 +74,18 @@ class _FoldedGIN(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, graphs: Graphs, norms: list[MaskedBatchNorm], *weights: Tensor) -> Tensor:
-        size, nodes = graphs.node_counts().to(z.dtype), torch.arange(graphs.num_nodes)
+        size, weight = graphs.node_counts().to(z.dtype), edge_shares(graphs, z.dtype)
+        nodes = torch.arange(graphs.num_nodes)
         kept: list[_Outputs] = []
         folded: list[_Norm] = []
         for layer, norm in zip(_split(_Weights, weights), norms, strict=True):
             if folded:
                 z = torch.addmm(layer.first @ folded[-1].shift, kept[-1].u, (layer.first * folded[-1].scale).T)
-            t = sum_sources(z, graphs, graphs.edge_weight, 1.0).add_(layer.bias).relu_()
+            t = sum_sources(z, graphs, weight, 1.0).add_(layer.bias).relu_()
             u = torch.addmm(layer.second_bias, t, layer.second.T).relu_()
             kept.append(_Outputs(t, u, embedding_bag(nodes, u, graphs.node_ptr, mode="sum", include_last_offset=True)))
             folded.append(_statistics(u, norm))
-        ctx.graphs, ctx.size, ctx.norms, ctx.layers = graphs, size, folded, len(norms)
+        ctx.graphs, ctx.size, ctx.weight, ctx.norms, ctx.layers = graphs, size, weight, folded, len(norms)
         ctx.save_for_backward(*weights, *(tensor for outputs in kept for tensor in outputs))
         parts = zip(kept, folded, strict=True)
         return torch.cat([torch.outer(size, norm.shift).addcmul_(out.pooled, norm.scale) for out, norm in parts], 1)
@@ -117,7 +119,7 @@ class _FoldedGIN(torch.autograd.Function):
             on_u = _where_positive(on_u.addcmul_(u, slope, value=-1.0), u)
             on_t = _where_positive(on_u @ layer.second, t)
             on_weights = [None, on_t.sum(0), on_u.T @ t, on_u.sum(0), on_gamma, on_shift, *on_weights]
-            after = layer.first, sum_targets(on_t, graphs, graphs.edge_weight, 1.0)
+            after = layer.first, sum_targets(on_t, graphs, ctx.weight, 1.0)
         return after[1] if after else None, None, None, *on_weights
 
 

@@ -36,7 +36,7 @@ class Method(nn.Module, ABC):
     def embed(self, graphs: Graphs) -> Tensor:
         """``[B, D]`` graph embeddings, honouring the masks of a view."""
         if graphs.device.type == "cpu":
-            graphs = graphs.compact()  # a host that waits for nobody saves work with smaller tensors
+            graphs = graphs.compact_nodes()  # a host that waits for nobody saves work with smaller tensors
         return embed_graphs(self.encoder, graphs, self.readout)
 
 
