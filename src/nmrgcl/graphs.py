@@ -290,31 +290,37 @@ class Graphs:
         return pad(self.node_keep.cumsum(0), (1, 0))[self.node_ptr].diff()
 
     def merge_added(self) -> "Graphs":
-        """Sort the added edges in among the others; removed edges and padding go last, beyond every row.
+        """Sort the added edges in among the others; padding goes last, beyond every row.
 
         The number of edges stays what it was plus the padded size of ``added``, so nothing waits for the host.
         """
         if self.added is None or self.added_keep is None:
             return self
-        edge_index = torch.cat([self.edge_index, self.added], 1)
-        live = torch.cat([self.live_edges, self.added_keep])
+        n, own, new = self.num_nodes, self.num_edges, self.added.shape[1]
+        there = self.added_keep
         if self.node_keep is not None:
-            live = live & self.node_keep[edge_index].all(0)
-        destination = torch.where(live, edge_index[1], self.num_nodes)
-        key, order = torch.sort(destination * self.num_nodes + edge_index[0])
-        edge_index = edge_index[:, order]
-        pair, _ = _pair_edges(edge_index, key, self.num_nodes)
-        bounds = torch.arange(self.num_nodes + 1, device=self.device) * self.num_nodes
-        new = self.added.shape[1]
+            there = there & self.node_keep[self.added].all(0)
+        added = torch.where(there, self.added, n - 1)
+        key, by_key = torch.sort(torch.where(there, added[1] * n + added[0], n * n), stable=True)
+        own_before = torch.searchsorted(self.edge_index[1] * n + self.edge_index[0], key)
+        new_before = self.pair.new_zeros(own + 1).scatter_add_(0, own_before, torch.ones_like(key))
+        position = torch.arange(own + new, device=self.device)
+        own_place = position[:own] + new_before.cumsum(0)[:own]
+        new_place = torch.empty_like(key).index_copy_(0, by_key, own_before + position[:new])
+        order = torch.empty_like(position).index_copy_(0, torch.cat([own_place, new_place]), position)
+        # The second half of what is added is the first, reversed.
+        first = torch.minimum(*new_place.chunk(2))
+        pair = torch.cat([own_place.index_select(0, self.pair), first, first])
+        rows = torch.zeros_like(self.row_ptr).scatter_add_(0, added[1] + 1, there.long())
         return replace(
             self,
-            edge_index=edge_index,
-            row_ptr=torch.searchsorted(key, bounds),
-            pair=pair,
+            edge_index=_select_edges(torch.cat([self.edge_index, added], 1), order),
+            row_ptr=self.row_ptr + rows.cumsum(0),
+            pair=pair.index_select(0, order),
             # Edges that a view invents have no features of their own: zero, and the ordinary weight.
             edge_attr=_select(_extend(self.edge_attr, new, 0), order),
             edge_weight=_select(_extend(self.edge_weight, new, 1), order),
-            edge_keep=live[order],
+            edge_keep=torch.cat([self.live_edges, there]).index_select(0, order),
             added=None,
             added_keep=None,
         )
