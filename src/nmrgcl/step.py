@@ -54,7 +54,7 @@ class GuardedStep:
             loss.backward()
             values = [loss.detach(), *(p.grad for p in self.parameters if p.grad is not None)]
             # A sum that is finite has finite terms; asking is cheap where the host computes anyway.
-            if loss.is_cuda or not math.isfinite(sum(float(value.sum()) for value in values)):
+            if loss.is_cuda or not math.isfinite(float(torch.cat([value.flatten() for value in values]).sum())):
                 self._decide(values)
             self.optimiser.step()
             self.state.total.add_(loss.detach())

@@ -29,7 +29,7 @@ class NMRGCL(Method):
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
         """Eq. 14; the mask touches positives only."""
         r1, r2 = (self.embed(view(graphs)) for view in self.views)
-        z1, z2 = self.head(r1), self.head(r2)
+        z1, z2 = self.head(torch.cat([r1, r2])).chunk(2)
         yield self.contrast(z1, z2, positive=self.positive(r1, r2, z1, z2), tau=self.tau)
 
     def positive(self, r1: Tensor, r2: Tensor, z1: Tensor, z2: Tensor) -> Tensor:
