@@ -2,9 +2,8 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
-from nmrgcl.contrast.infonce import cosine
+from nmrgcl.contrast.infonce import cosine, unit_rows
 from nmrgcl.errors import SettingError
 
 
@@ -13,6 +12,6 @@ def graphcl_loss(z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, tau:
     if z1.shape[0] < 2:
         raise SettingError("GraphCL's loss needs at least two graphs in a batch; raise train.batch_size")
     positive = (cosine(z1, z2) if positive is None else positive) / tau
-    z1, z2 = (normalize(z if z.dtype == torch.float64 else z.float(), eps=1e-12) for z in (z1, z2))
+    z1, z2 = (unit_rows(z if z.dtype == torch.float64 else z.float()) for z in (z1, z2))
     similarity = (z1 @ z2.T / tau).fill_diagonal_(-torch.inf)
     return (similarity.logsumexp(1) - positive).mean()
