@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from nmrgcl.bench import geometric
+from nmrgcl.bench import geometric, geometric_transforms
 from nmrgcl.bench.loss import loss_rows, plain_infonce
 from nmrgcl.bench.memory import peak_bytes
 from nmrgcl.bench.molecules import bonded_molecules, drawn, molecules
@@ -121,8 +121,7 @@ def test_without_pyg_its_column_is_empty_and_a_note_says_so(
     monkeypatch.setattr(geometric, "installed", lambda: False)
     rows = step_rows(["MUTAG"], device=CPU, repeats=1)
     assert {r.name: r.peer is None for r in rows if "PyG" in r.name} == {
-        "MUTAG: three views, to PyG": True,
-        "MUTAG: four views, to PyG": True,
+        f"MUTAG: {views} views, to PyG by {way}": True for views in ("three", "four") for way in ("graph", "batch")
     }
     out, err = run(capsys, "views", "--data", "MUTAG", "--device", "cpu", "--repeats", "1", "--json")
     assert all(entry["peer"] is None for entry in json.loads(out)["rows"])
@@ -166,6 +165,24 @@ def test_the_peers_views_are_views_of_each_graph() -> None:
     seen = geometric.walk(data)
     counts = torch.bincount(data.batch[seen], minlength=30)
     assert bool((counts >= 1).all() and (counts <= (0.8 * graphs.node_counts()).ceil()).all())
+
+
+def test_the_peers_views_by_graph_are_parts_of_their_graph() -> None:
+    torch.manual_seed(0)
+    data = to_pyg(molecules(1))
+    number = torch.arange(data.num_nodes)
+    data.x = (1.0 + number)[:, None]  # a node's number survives relabelling
+    edges = set(map(tuple, data.edge_index.T.tolist()))
+    kinds = set()
+    for _ in range(60):
+        seen = geometric_transforms.view(data, 4)
+        source, destination = seen.edge_index
+        assert {(b, a) for a, b in seen.edge_index.T.tolist()} == {(a, b) for a, b in seen.edge_index.T.tolist()}
+        if bool((seen.x > 0).all()):
+            old = seen.x.squeeze(1).long() - 1
+            assert set(zip(old[source].tolist(), old[destination].tolist(), strict=True)) <= edges
+        kinds.add((len(seen.x) < len(number), seen.edge_index.shape[1] < len(edges), bool((seen.x > 0).all())))
+    assert {(True, True, True), (False, True, True), (False, False, False)} <= kinds
 
 
 def test_made_up_molecules_are_simple_undirected_graphs() -> None:

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmrgcl.augment import VIEWS
+from nmrgcl.augment import VIEWS, AddEdges, DropEdges, DropNodes
 from nmrgcl.encode import GIN, pool
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs, Room
@@ -83,6 +83,31 @@ def test_added_edges_are_sorted_in_and_padding_is_ignored() -> None:
     merged = graphs.merge_added()
     assert merged.num_edges == 2 + 4  # the size does not depend on what is padding
     assert merged.row_ptr.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_merging_twice_gives_what_building_anew_gives() -> None:
+    torch.manual_seed(0)
+    graphs = random_graphs([6, 0, 1, 9, 12], density=0.3)
+    once = AddEdges(0.5)(DropEdges(0.3)(graphs)).merge_added()
+    twice = AddEdges(0.5)(DropNodes(0.2)(once)).merge_added()
+    for merged in (once, twice):
+        found = merged.compact()
+        rebuilt = Graphs.build(found.edge_index.flip(1), found.node_ptr)
+        assert found.num_edges == int(merged.live_edges.sum())
+        for field in ("edge_index", "row_ptr", "pair"):
+            assert torch.equal(getattr(found, field), getattr(rebuilt, field)), field
+
+
+def test_compacting_nodes_alone_leaves_the_edges_that_are_there() -> None:
+    """Nodes 0 and 3 go: the first one's row falls to node 1, that of node 3, in the second graph, to node 2."""
+    graphs = Graphs.build(undirected((0, 1), (1, 2), (3, 4), (4, 5)), torch.tensor([0, 3, 6]))
+    left = graphs.keep_nodes(torch.tensor([False, True, True, False, True, True])).compact_nodes()
+    assert left.node_keep is None
+    assert left.node_ptr.tolist() == [0, 2, 4]
+    assert left.batch.tolist() == [0, 0, 1, 1]
+    assert left.row_ptr.tolist() == [0, 3, 5, 7, 8]
+    assert left.edge_index[:, left.live_edges].T.tolist() == [[1, 0], [0, 1], [3, 2], [2, 3]]
+    assert torch.equal(left.live_edges, left.live_edges[left.pair])
 
 
 def test_node_labels_follow_their_nodes() -> None:

@@ -134,10 +134,10 @@ class Graphs:
         """Whether ``x`` names columns instead of holding values."""
         return not self.x.is_floating_point()
 
-    @property
+    @cached_property
     def edge_ptr(self) -> Tensor:
-        """``[B + 1]`` the edges of graph ``g`` are ``edge_ptr[g]:edge_ptr[g + 1]``."""
-        return self.row_ptr[self.node_ptr]
+        """``[B + 1]`` the edges of graph ``g`` are ``edge_ptr[g]:edge_ptr[g + 1]``; every batch asks for it."""
+        return self.row_ptr.index_select(0, self.node_ptr)
 
     @property
     def split(self) -> Tensor | None:
@@ -184,8 +184,8 @@ class Graphs:
 
     def sizes(self) -> tuple[Tensor, Tensor]:
         """``[B]`` nodes and directed edges of each graph, on the host."""
-        node_ptr, edge_ptr = self._host_ptr
-        return node_ptr.diff(), edge_ptr.diff()
+        nodes, edges = self._host_sizes.unbind(1)
+        return nodes, edges
 
     def sized_like(self, other: "Graphs") -> "Graphs":
         """These graphs, whose sizes are those of ``other``: the host need not ask the device for them."""
@@ -197,13 +197,16 @@ class Graphs:
         nodes = self.node_ptr.index_select(0, index), self.node_ptr.index_select(0, index + 1)
         return nodes, (self.row_ptr.index_select(0, nodes[0]), self.row_ptr.index_select(0, nodes[1]))
 
+    @cached_property
+    def _host_sizes(self) -> Tensor:
+        """``[B, 2]`` on the host: how many nodes and edges each graph has."""
+        return torch.stack([ptr.diff() for ptr in self._host_ptr], 1)
+
     def take(self, index: Tensor) -> "Graphs":
         """The graphs named by ``index`` (on the host), in that order: gathers on the device, no waiting for it."""
         if self.added is not None:
             return self.merge_added().take(index)
-        host_nodes, host_edges = self._host_ptr
-        num_nodes = int((host_nodes[index + 1] - host_nodes[index]).sum())
-        num_edges = int((host_edges[index + 1] - host_edges[index]).sum())
+        num_nodes, num_edges = self._host_sizes.index_select(0, index).sum(0).tolist()
         index = index.to(self.device, non_blocking=True)
         of_nodes, of_edges = self._bounds(index)
         nodes, edges = _Ranges(*of_nodes, num_nodes), _Ranges(*of_edges, num_edges)
@@ -214,7 +217,7 @@ class Graphs:
         return Graphs(
             x=self.x.index_select(0, nodes.items),
             num_features=self.num_features,
-            edge_index=self.edge_index.index_select(1, edges.items) - nodes.shift.index_select(0, edges.owner),
+            edge_index=_select_edges(self.edge_index, edges.items).sub_(nodes.shift.index_select(0, edges.owner)),
             row_ptr=pad(row_ptr, (0, 1), value=num_edges),
             node_ptr=nodes.ptr,
             batch=nodes.owner,
@@ -301,8 +304,8 @@ class Graphs:
 
     def fits(self, index: Tensor, room: "Room") -> bool:
         """Whether the batch named by ``index`` (on the host) has room."""
-        needs = (int((ptr[index + 1] - ptr[index]).sum()) for ptr in self._host_ptr)
-        return next(needs) <= room.nodes and next(needs) <= room.edges
+        nodes, edges = self._host_sizes.index_select(0, index).sum(0).tolist()
+        return bool(nodes <= room.nodes and edges <= room.edges)
 
     # Views
 
@@ -331,8 +334,9 @@ class Graphs:
 
             return edges_between(self.edge_index, self.node_keep, live)
         if self.node_keep is not None:
-            ends = self.node_keep[self.edge_index].all(0)
-            live = ends if live is None else live & ends
+            source, destination = (self.node_keep.index_select(0, end) for end in self.edge_index)
+            ends = source.logical_and_(destination)
+            live = ends if live is None else ends.logical_and_(live)
         return torch.ones_like(self.pair, dtype=torch.bool) if live is None else live
 
     def node_counts(self) -> Tensor:
@@ -342,31 +346,37 @@ class Graphs:
         return pad(self.node_keep.cumsum(0), (1, 0))[self.node_ptr].diff()
 
     def merge_added(self) -> "Graphs":
-        """Sort the added edges in among the others; removed edges and padding go last, beyond every row.
+        """Sort the added edges in among the others; padding goes last, beyond every row.
 
         The number of edges stays what it was plus the padded size of ``added``, so nothing waits for the host.
         """
         if self.added is None or self.added_keep is None:
             return self
-        edge_index = torch.cat([self.edge_index, self.added], 1)
-        live = torch.cat([self.live_edges, self.added_keep])
+        n, own, new = self.num_nodes, self.num_edges, self.added.shape[1]
+        there = self.added_keep
         if self.node_keep is not None:
-            live = live & self.node_keep[edge_index].all(0)
-        destination = torch.where(live, edge_index[1], self.num_nodes)
-        key, order = torch.sort(destination * self.num_nodes + edge_index[0])
-        edge_index = edge_index[:, order]
-        pair, _ = _pair_edges(edge_index, key, self.num_nodes)
-        bounds = torch.arange(self.num_nodes + 1, device=self.device) * self.num_nodes
-        new = self.added.shape[1]
+            there = there & self.node_keep[self.added].all(0)
+        added = torch.where(there, self.added, n - 1)
+        key, by_key = torch.sort(torch.where(there, added[1] * n + added[0], n * n), stable=True)
+        own_before = torch.searchsorted(self.edge_index[1] * n + self.edge_index[0], key)
+        new_before = self.pair.new_zeros(own + 1).scatter_add_(0, own_before, torch.ones_like(key))
+        position = torch.arange(own + new, device=self.device)
+        own_place = position[:own] + new_before.cumsum(0)[:own]
+        new_place = torch.empty_like(key).index_copy_(0, by_key, own_before + position[:new])
+        order = torch.empty_like(position).index_copy_(0, torch.cat([own_place, new_place]), position)
+        # The second half of what is added is the first, reversed.
+        first = torch.minimum(*new_place.chunk(2))
+        pair = torch.cat([own_place.index_select(0, self.pair), first, first])
+        rows = torch.zeros_like(self.row_ptr).scatter_add_(0, added[1] + 1, there.long())
         return replace(
             self,
-            edge_index=edge_index,
-            row_ptr=torch.searchsorted(key, bounds),
-            pair=pair,
+            edge_index=_select_edges(torch.cat([self.edge_index, added], 1), order),
+            row_ptr=self.row_ptr + rows.cumsum(0),
+            pair=pair.index_select(0, order),
             # Edges that a view invents have no features of their own: zero, and the ordinary weight.
             edge_attr=_select(_extend(self.edge_attr, new, 0), order),
             edge_weight=_select(_extend(self.edge_weight, new, 1), order),
-            edge_keep=live[order],
+            edge_keep=torch.cat([self.live_edges, there]).index_select(0, order),
             added=None,
             added_keep=None,
         )
@@ -379,28 +389,46 @@ class Graphs:
             return self
         kept_edges = pad(self.live_edges.cumsum(0), (1, 0))
         edges = self.live_edges.nonzero().squeeze(1)
-        edge_index, pair, row_ptr = self.edge_index[:, edges], self.pair[edges], kept_edges[self.row_ptr]
-        plain = replace(self, node_keep=None, edge_keep=None)
-        if self.node_keep is not None:
-            nodes = self.node_keep.nonzero().squeeze(1)
-            kept_nodes = pad(self.node_keep.cumsum(0), (1, 0))
-            edge_index = kept_nodes[edge_index]
-            row_ptr = pad(row_ptr[nodes], (0, 1), value=edges.shape[0])
-            plain = replace(
-                plain,
-                x=self.x.index_select(0, nodes),
-                batch=self.batch.index_select(0, nodes),
-                node_ptr=kept_nodes[self.node_ptr],
-                y=_select(self.y, nodes) if self.y_level == "node" else self.y,
-            )
-        return replace(
-            plain,
-            edge_index=edge_index,
-            row_ptr=row_ptr,
+        plain = replace(
+            self,
+            edge_index=_select_edges(self.edge_index, edges),
+            row_ptr=kept_edges.index_select(0, self.row_ptr),
             # A pair goes as a whole, so the first of the two is still there.
-            pair=kept_edges[pair],
+            pair=kept_edges.index_select(0, self.pair.index_select(0, edges)),
             edge_attr=_select(self.edge_attr, edges),
             edge_weight=_select(self.edge_weight, edges),
+            edge_keep=None,
+        )
+        return plain if plain.node_keep is None else plain._without_nodes()
+
+    def compact_nodes(self) -> "Graphs":
+        """For an encoder: the same graphs without the nodes that are removed; edges that are gone stay, masked.
+
+        That is much cheaper than ``compact()``. The edges of a removed node fall to the row before its own, which may
+        be another graph's, so no batch can be taken from the result.
+        """
+        if self.added is not None:
+            return self.merge_added().compact_nodes()
+        if self.node_keep is None:
+            return self
+        return replace(self, edge_keep=self.live_edges)._without_nodes()
+
+    def _without_nodes(self) -> "Graphs":
+        """Only kept nodes, if no edge that is kept touches another one."""
+        keep = torch.ones_like(self.batch, dtype=torch.bool) if self.node_keep is None else self.node_keep
+        nodes, kept = keep.nonzero().squeeze(1), keep.cumsum(0)
+        row_ptr = torch.cat([self.row_ptr.index_select(0, nodes), self.row_ptr[-1:]])
+        row_ptr[:1] = 0
+        number = (kept - 1).clamp_(min=0)
+        return replace(
+            self,
+            x=self.x.index_select(0, nodes),
+            batch=self.batch.index_select(0, nodes),
+            node_ptr=pad(kept, (1, 0)).index_select(0, self.node_ptr),
+            y=_select(self.y, nodes) if self.y_level == "node" else self.y,
+            edge_index=number.index_select(0, self.edge_index.flatten()).view_as(self.edge_index),
+            row_ptr=row_ptr,
+            node_keep=None,
         )
 
 
@@ -460,6 +488,14 @@ def _pair_edges(edge_index: Tensor, key: Tensor, num_nodes: int) -> tuple[Tensor
 
 def _select(values: Tensor | None, index: Tensor) -> Tensor | None:
     return None if values is None else values.index_select(0, index)
+
+
+def _select_edges(edge_index: Tensor, index: Tensor) -> Tensor:
+    """``edge_index[:, index]``, row by row, which is faster."""
+    out = edge_index.new_empty(2, index.shape[0])
+    for ends, place in zip(edge_index, out, strict=True):
+        torch.index_select(ends, 0, index, out=place)
+    return out
 
 
 def _extend(values: Tensor | None, count: int, fill: float) -> Tensor | None:

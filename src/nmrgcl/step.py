@@ -63,7 +63,7 @@ class GuardedStep:
                 # What gradient scalers do, in one launch: multiply by one, and set `bad` for good if need be.
                 torch._amp_foreach_non_finite_check_and_unscale_(values, self.bad, self._one)
             # A sum that is finite has finite terms; asking is cheap where the host computes anyway.
-            elif not math.isfinite(sum(float(value.sum()) for value in values)):
+            elif not math.isfinite(float(torch.cat([value.flatten() for value in values]).sum())):
                 self._look_closer(values)
             self.optimiser.step()
             torch.clear_autocast_cache()  # autocast keeps the bfloat16 copies of weights, which have changed now

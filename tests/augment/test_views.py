@@ -16,7 +16,7 @@ from nmrgcl.augment import (
     ShuffleNodes,
     Subgraph,
 )
-from nmrgcl.augment.edges import _draw_distinct
+from nmrgcl.augment.edges import _draw_distinct, _NodePairs
 from nmrgcl.graphs import Graphs
 from tests.examples import complete, cycle, edge_set, one_graph, random_graphs, undirected
 
@@ -85,7 +85,7 @@ def test_add_edges_fills_what_is_free_and_no_more() -> None:
 
 def test_added_edges_are_drawn_evenly_from_the_free_pairs() -> None:
     torch.manual_seed(0)
-    for n in (5, 6):  # odd and even numbers of nodes are numbered differently
+    for n in (5, 6):
         graphs = many(one_graph(n, *[(i, i + 1) for i in range(n - 1)]))
         after = AddEdges(2 / (n - 1))(graphs)
         assert after.added is not None
@@ -96,6 +96,38 @@ def test_added_edges_are_drawn_evenly_from_the_free_pairs() -> None:
         assert set(drawn) == free
         share = 2 * 2 * TRIALS / len(free)
         assert all(abs(count / share - 1) < 0.1 for count in drawn.values())
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_kth_free_pair_is_the_kth_that_is_no_edge(directed: bool) -> None:
+    """Against a list of all pairs, with masks, loops, parallel edges and graphs without nodes."""
+    torch.manual_seed(0)
+    sizes = [5, 0, 1, 7, 2, 9]
+    base = random_graphs(sizes, density=0.4)
+    edges = torch.cat([base.edge_index, base.edge_index[:, ::3], torch.tensor([[3, 8], [3, 8]])], 1)
+    edges = edges[:, torch.rand(edges.shape[1]) < 0.5] if directed else torch.cat([edges, edges.flip(0)], 1)
+    graphs = Graphs.build(edges, base.node_ptr)
+    assert graphs.symmetric is not directed
+    graphs = DropEdges(0.3)(graphs).keep_nodes(torch.rand(graphs.num_nodes) < 0.8)
+    assert graphs.node_keep is not None
+    live = {frozenset(edge) for edge in graphs.edge_index[:, graphs.live_edges].T.tolist()}
+    pairs = _NodePairs(graphs)
+    for number, (begin, end) in enumerate(zip(graphs.node_ptr[:-1], graphs.node_ptr[1:], strict=True)):
+        kept = [node for node in range(int(begin), int(end)) if graphs.node_keep[node]]
+        free = [(i, j) for j in kept for i in kept if i < j and frozenset((i, j)) not in live]
+        assert int(pairs.free_count[number]) == len(free)
+        first, second = pairs.free_pair(torch.full((len(free),), number), torch.arange(len(free)))
+        assert list(zip(first.tolist(), second.tolist(), strict=True)) == free
+
+
+def test_pairs_of_a_large_graph_are_decoded_exactly() -> None:
+    n = 3_000_001
+    pairs = _NodePairs(Graphs.build(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, n])))
+    j = torch.cat([torch.arange(1, 2000), torch.arange(n - 2000, n)])
+    for i in (torch.zeros_like(j), j - 1):
+        first, second = pairs.free_pair(torch.zeros_like(j), j * (j - 1) // 2 + i)
+        assert torch.equal(first, i)
+        assert torch.equal(second, j)
 
 
 def test_drawing_without_replacement_gives_every_subset_equally_often() -> None:

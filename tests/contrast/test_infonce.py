@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from nmrgcl.contrast import cosine, graphcl_loss, infonce
-from nmrgcl.contrast.infonce import _StreamedNegatives
+from nmrgcl.contrast.infonce import _StreamedNegatives, unit_rows
 from nmrgcl.errors import SettingError
 
 
@@ -44,6 +44,16 @@ def test_infonce_equals_eq_14_written_as_loops(tau: float) -> None:
     assert float(infonce(z1, z2, tau=tau)) == pytest.approx(
         slow_infonce(z1, z2, cosine(z1, z2).tolist(), tau), abs=1e-12
     )
+
+
+def test_rows_of_length_one_and_their_gradient() -> None:
+    z = pairs()[0].requires_grad_()
+    assert torch.autograd.gradcheck(unit_rows, (z,))
+    torch.testing.assert_close(unit_rows(z), torch.nn.functional.normalize(z))
+    assert unit_rows(torch.tensor([[3.0, 4.0], [0.0, 0.0]])).tolist() == [
+        [pytest.approx(0.6), pytest.approx(0.8)],
+        [0, 0],
+    ]
 
 
 def test_infonce_by_hand() -> None:

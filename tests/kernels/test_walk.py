@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.augment import AddEdges, DropEdges, DropNodes, Subgraph, subgraph
+from nmrgcl.augment.walk_on_host import visited_nodes
 from nmrgcl.graphs import Graphs
 from tests.examples import cycle, one_graph, random_graphs
 from tests.kernels import DEVICE
@@ -49,6 +50,25 @@ KINDS: list[Callable[[], Graphs]] = [
     lambda: cycle(7),
     lambda: random_graphs([0, 0, 2], density=1.0),
 ]
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+def test_the_host_walks_as_the_loop_does(kind: int) -> None:
+    graphs = KINDS[kind]().merge_added()
+    for seed in range(20):
+        torch.manual_seed(seed)
+        walk_both_ways(graphs)
+
+
+def walk_both_ways(graphs: Graphs) -> None:
+    size = graphs.node_counts()
+    start = subgraph._random_nodes(graphs, size, graphs.node_ptr[:-1])
+    draws, restarts = torch.rand(25, len(size), dtype=torch.float64), torch.rand(25, len(size))
+    below = subgraph._running_weight(graphs)
+    rows = (start, graphs.row_ptr, graphs.edge_index[0], below, draws, restarts < 0.3)
+    found = visited_nodes(start, size, *rows[1:4], draws, restarts, p=0.3, ratio=0.6)
+    path = subgraph._walk(*rows)
+    assert torch.equal(found, Subgraph(ratio=0.6)._seen_in_time(path, graphs, size))
 
 
 def both_ways(view: Subgraph, graphs: Graphs, monkeypatch: pytest.MonkeyPatch, seed: int) -> list[Tensor]:

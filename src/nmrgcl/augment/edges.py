@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.augment.view import chance, check_share
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 
@@ -29,14 +29,16 @@ class DropEdges:
             destination, before = graphs.edge_index[1], graphs.edge_keep
             kept = keep_drawn_edges(draw, graphs.pair, destination, graphs.batch, before, chosen, self.p)
             return replace(graphs, edge_keep=kept)
-        owner = graphs.batch.index_select(0, graphs.edge_index[1])
-        keep = (draw >= self.p).index_select(0, graphs.pair)
-        keep = keep_unless_chosen(keep, chosen, owner)
+        risk = chance(self.p, chosen, graphs.batch)
+        keep = (draw >= _of_edges(risk, graphs.edge_index)).index_select(0, graphs.pair)
         if graphs.added is None:
             return graphs.keep_edges(keep)
-        half = graphs.added.shape[1] // 2
-        added_keep = (torch.rand(half, device=graphs.device) >= self.p).repeat(2)
-        return graphs.keep_edges(keep, keep_unless_chosen(added_keep, chosen, graphs.batch[graphs.added[1]]))
+        draw = torch.rand(graphs.added.shape[1] // 2, device=graphs.device).repeat(2)
+        return graphs.keep_edges(keep, draw >= _of_edges(risk, graphs.added))
+
+
+def _of_edges(value: Tensor | float, edge_index: Tensor) -> Tensor | float:
+    return value.index_select(0, edge_index[1]) if isinstance(value, Tensor) else value
 
 
 @dataclass(frozen=True)
@@ -55,72 +57,71 @@ class AddEdges:
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Half of ``added`` holds the new edges, the other half the same edges reversed."""
         graphs = graphs.merge_added()
+        if graphs.num_nodes == 0:
+            return graphs
         pairs = _NodePairs(graphs)
         budget = (self.p * pairs.taken_count).round().long()
         if chosen is not None:
             budget = budget * chosen
         budget = torch.minimum(budget, pairs.free_count)
         # Rounding gives a graph at most half an edge more than its share.
-        size = int(self.p * graphs.num_edges + graphs.num_graphs / 2) + 1
+        most = graphs.num_edges // 2 if graphs.symmetric else graphs.num_edges
+        size = int(self.p * most + graphs.num_graphs / 2) + 1
         owner, rank, filled = _draw_distinct(budget, pairs.free_count, size)
-        first, second = pairs.free_pair(owner, rank)
+        first, second = pairs.free_pair(owner, rank * filled)
         added = torch.stack([torch.cat([first, second]), torch.cat([second, first])])
-        return replace(graphs, added=added, added_keep=filled.repeat(2))
+        return replace(graphs, added=added, added_keep=torch.cat([filled, filled]))
 
 
 class _NodePairs:
     """Numbers the unordered pairs of each graph's kept nodes, and finds the k-th that is not an edge.
 
-    Pair (i, i + d mod n) of n nodes has number (d − 1)·n + i with d ≤ n/2: numbers 0 … n(n−1)/2 − 1, each once,
-    decoded by one division.
+    Pair i < j of a graph has number j(j − 1)/2 + i, on top of those of the graphs before. Edges are sorted by
+    destination, then source: those with source < destination are in the order of their numbers already.
     """
 
     def __init__(self, graphs: Graphs) -> None:
-        device, keep = graphs.device, graphs.node_keep
-        if keep is None:
-            self.node = torch.arange(graphs.num_nodes, device=device)
-            rank = self.node
-        else:
-            self.node = torch.argsort(~keep, stable=True)  # kept nodes first, in order
-            rank = keep.cumsum(0) - 1
         self.size = graphs.node_counts()
         self.start = pad(self.size.cumsum(0), (1, 0))[:-1]
-        pair_count = self.size * (self.size - 1) // 2
-        self.pair_start = pad(pair_count.cumsum(0), (1, 0))[:-1]
-        source, destination = graphs.edge_index
-        owner = graphs.batch.index_select(0, destination)
-        number = self._number(rank[source] - self.start[owner], rank[destination] - self.start[owner], self.size[owner])
-        # An edge counts once, by its first direction; loops and removed edges not at all.
-        first = graphs.pair == torch.arange(graphs.num_edges, device=device)
-        simple = graphs.live_edges & first & (source != destination)
-        end = self.pair_start[-1] + pair_count[-1]
-        taken = torch.sort(torch.where(simple, number + self.pair_start[owner], end)).values
-        distinct = pad(taken[1:] != taken[:-1], (1, 0), value=True) & (taken < end)
-        # Parallel edges take one pair: push their repeats to the end, too.
-        self.taken = torch.sort(torch.where(distinct, taken, end)).values
-        bounds = torch.searchsorted(self.taken, torch.stack([self.pair_start, self.pair_start + pair_count]))
-        self.taken_start = bounds[0]
-        self.taken_count = bounds[1] - bounds[0]
-        self.free_count = pair_count - self.taken_count
-        # Free pairs of all graphs that come before each taken pair; beyond the last, more than there are.
-        before = self.taken - torch.arange(self.taken.shape[0], device=device)
-        self.free_before = torch.where(self.taken < end, before, end)
+        pair_ptr = pad((self.size * (self.size - 1) // 2).cumsum(0), (1, 0))
+        self.pair_start = pair_ptr[:-1]
+        if graphs.node_keep is None:
+            self.node = rank = torch.arange(graphs.num_nodes, device=graphs.device)
+        else:
+            self.node = torch.argsort(~graphs.node_keep, stable=True)  # kept nodes first, in order
+            rank = graphs.node_keep.cumsum(0) - 1
+        taken = self._one_beyond_taken(graphs, rank)
+        # At each place: how many pairs are taken up to here, and how many are free before the last of them.
+        self.taken_before = pad((taken > pad(taken[:-1], (1, 0))).cumsum(0), (1, 0))
+        self.free_before = taken - self.taken_before[1:]
+        taken_ptr = self.taken_before[torch.searchsorted(taken, pair_ptr, right=True)]
+        self.free_start = self.pair_start - taken_ptr[:-1]
+        self.taken_count = taken_ptr.diff()
+        self.free_count = pair_ptr.diff() - self.taken_count
 
-    @staticmethod
-    def _number(i: Tensor, j: Tensor, n: Tensor) -> Tensor:
-        step = (j - i) % n
-        swap = (2 * step > n) | ((2 * step == n) & (2 * i >= n))
-        return (torch.where(swap, n - step, step) - 1) * n + torch.where(swap, j, i)
+    def _one_beyond_taken(self, graphs: Graphs, rank: Tensor) -> Tensor:
+        """``[E]`` rising: one more than the largest number so far that is an edge's, and 0 before the first."""
+        source, destination = graphs.edge_index
+        place = rank - self.start.index_select(0, graphs.batch)
+        row = self.pair_start.index_select(0, graphs.batch) + place * (place - 1) // 2
+        if graphs.symmetric:
+            number = row.index_select(0, destination) + place.index_select(0, source)
+            return (graphs.live_edges & (source < destination)).mul(number + 1).cummax(0).values
+        low, high = torch.minimum(source, destination), torch.maximum(source, destination)
+        number = row.index_select(0, high) + place.index_select(0, low)
+        return (graphs.live_edges & (low < high)).mul(number + 1).sort().values
 
     def free_pair(self, owner: Tensor, rank: Tensor) -> tuple[Tensor, Tensor]:
         """The two nodes of free pair number ``rank`` of graph ``owner``."""
-        rank = rank + self.pair_start[owner] - self.taken_start[owner]
-        number = rank + torch.searchsorted(self.free_before, rank, right=True) - self.pair_start[owner]
-        n = self.size[owner].clamp(min=1)
-        first = number % n
-        second = (first + number // n + 1) % n
-        start, last = self.start[owner], self.node.shape[0] - 1
-        return self.node[(start + first).clamp(0, last)], self.node[(start + second).clamp(0, last)]
+        rank = rank + self.free_start.index_select(0, owner)
+        place = torch.searchsorted(self.free_before, rank, right=True)
+        number = rank + self.taken_before.index_select(0, place) - self.pair_start.index_select(0, owner)
+        # The largest j with j(j − 1)/2 ≤ number; the root may be off by one where numbers are large.
+        j = ((1 + (8 * number + 1).double().sqrt()) / 2).long()
+        j = j - (j * (j - 1) // 2 > number).long() + (j * (j + 1) // 2 <= number)
+        start, last = self.start.index_select(0, owner), self.node.shape[0] - 1
+        i = number - j * (j - 1) // 2
+        return self.node[(start + i).clamp_(0, last)], self.node[(start + j).clamp_(0, last)]
 
 
 def _draw_distinct(count: Tensor, total: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -128,27 +129,28 @@ def _draw_distinct(count: Tensor, total: Tensor, size: int) -> tuple[Tensor, Ten
 
     Floyd's algorithm for all groups at once: the j-th draw is even over 0 … total − count + j and gives way to
     that upper bound if it was drawn before. "Before" includes earlier bounds, which makes chains of slots;
-    pointer doubling follows them all in log2(size) rounds.
+    pointer doubling follows them all in as many rounds as the longest chain has binary digits.
 
     Returns:
         group, number and whether the slot is in use, ``[size]`` each.
     """
     ptr = pad(count.cumsum(0), (1, 0))
     slot = torch.arange(size, device=count.device)
-    group = (torch.searchsorted(ptr, slot, right=True) - 1).clamp(0, count.shape[0] - 1)
+    group = torch.searchsorted(ptr[1:], slot, right=True).clamp_(max=count.shape[0] - 1)
     used = slot < ptr[-1]
-    bound = total[group] - count[group] + slot - ptr[group]
+    begin, spare = ptr.index_select(0, group), (total - count).index_select(0, group)
+    bound = spare + slot - begin
     draw = (torch.rand(size, device=count.device, dtype=torch.float64) * (bound + 1)).long()
-    draw = torch.where(used, torch.minimum(draw, bound), -1 - slot)
-    # Sorted by group and number, a slot repeats an earlier draw if its predecessor has the same number.
-    by_number = torch.argsort(draw, stable=True)
-    by_number = by_number[torch.argsort(group[by_number], stable=True)]
-    repeats = (draw[by_number][1:] == draw[by_number][:-1]) & (group[by_number][1:] == group[by_number][:-1])
-    replaced = torch.zeros_like(used).index_copy_(0, by_number, pad(repeats, (1, 0), value=False))
+    draw = torch.minimum(draw, bound)
+    # Sorted by group and number, a slot repeats an earlier draw if its predecessor has the same key.
+    before = total.cumsum(0) - total
+    key, by_key = torch.sort(torch.where(used, before.index_select(0, group) + draw, -1 - slot), stable=True)
+    replaced = torch.zeros_like(used).index_copy_(0, by_key, pad(key[1:] == key[:-1], (1, 0), value=False))
     # A draw that equals the bound of an earlier slot is taken just if that slot gave way to its bound.
-    earlier = ptr[group] + draw - (total[group] - count[group])
-    follow = torch.where(used & (earlier >= ptr[group]) & (earlier < slot), earlier, slot)
-    for _ in range(size.bit_length()):
-        replaced = replaced | replaced[follow]
-        follow = follow[follow]
+    earlier = begin + draw - spare
+    follow = torch.where(used & (draw >= spare) & (earlier < slot), earlier, slot)
+    longest = int(count.max()) if count.device.type == "cpu" else size
+    for _ in range(longest.bit_length()):
+        replaced = replaced | replaced.index_select(0, follow)
+        follow = follow.index_select(0, follow)
     return group, torch.where(replaced, bound, draw), used

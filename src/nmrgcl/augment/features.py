@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.augment.view import chance, check_share
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 
@@ -47,6 +47,5 @@ class DropFeatures:
 
             blank = -1.0 if graphs.categorical else 0.0
             return replace(graphs, x=blank_drawn_rows(graphs.x, draw, graphs.batch, chosen, self.p, blank))
-        keep = draw >= self.p
-        keep = keep_unless_chosen(keep, chosen, graphs.batch)[:, None]
+        keep = (draw >= chance(self.p, chosen, graphs.batch))[:, None]
         return replace(graphs, x=torch.where(keep, graphs.x, -1) if graphs.categorical else graphs.x * keep)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.augment.view import check_share
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 
@@ -31,8 +31,10 @@ class DropNodes:
             draw = torch.where(graphs.node_keep, draw, -1.0)
         # The largest draw of a graph is below p only if all of them are.
         largest = draw.new_full((graphs.num_graphs,), -1.0).scatter_reduce_(0, graphs.batch, draw, "amax")
-        threshold = largest.clamp(max=self.p).index_select(0, graphs.batch)
-        return graphs.keep_nodes(keep_unless_chosen(draw >= threshold, chosen, graphs.batch))
+        threshold = largest.clamp(max=self.p)
+        if chosen is not None:
+            threshold = threshold * chosen
+        return graphs.keep_nodes(draw >= threshold.index_select(0, graphs.batch))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmrgcl.augment.view import check_share, keep_unless_chosen
+from nmrgcl.augment.view import check_share
+from nmrgcl.augment.walk_on_host import visited_nodes as on_the_host
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
@@ -31,22 +32,31 @@ class Subgraph:
             raise SettingError(f"Subgraph: steps = {self.steps!r} must be at least 1")
 
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """All graphs walk side by side: on the CPU the loop is over steps, not over graphs."""
+        """All graphs walk side by side; the host, which may ask who is chosen, leaves the others out."""
         graphs = graphs.merge_added()
         if graphs.num_nodes == 0:
             return graphs
-        size = graphs.node_counts()
-        start = _random_nodes(graphs, size)
-        draws = torch.rand(self.steps, graphs.num_graphs, device=graphs.device, dtype=torch.float64)
-        restarts = torch.rand(self.steps, graphs.num_graphs, device=graphs.device)
-        if serve(start):
+        size, first = graphs.node_counts(), graphs.node_ptr[:-1]
+        on_host = graphs.device.type == "cpu"
+        if on_host and chosen is not None:
+            walkers = chosen.nonzero().squeeze(1)
+            size, first = size.index_select(0, walkers), first.index_select(0, walkers)
+        start = _random_nodes(graphs, size, first)
+        draws = torch.rand(self.steps, start.shape[0], device=graphs.device, dtype=torch.float64)
+        restarts = torch.rand(self.steps, start.shape[0], device=graphs.device)
+        row_ptr, source, below = graphs.row_ptr, graphs.edge_index[0], _running_weight(graphs)
+        if on_host and not serve(start):
+            keep = on_the_host(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
+        elif serve(start):
             from nmrgcl.kernels.walk import visited_nodes
 
-            row_ptr, source, below = graphs.row_ptr, graphs.edge_index[0], _running_weight(graphs)
             keep = visited_nodes(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
         else:
-            keep = self._seen_in_time(_walk(graphs, start, draws, restarts < self.p), graphs, size)
-        return graphs.keep_nodes(keep_unless_chosen(keep, chosen, graphs.batch))
+            path = _walk(start, row_ptr, source, below, draws, restarts < self.p)
+            keep = self._seen_in_time(path, graphs, size)
+        if chosen is not None:
+            keep = keep.logical_or_(~chosen.index_select(0, graphs.batch))
+        return graphs.keep_nodes(keep)
 
     def _seen_in_time(self, path: Tensor, graphs: Graphs, size: Tensor) -> Tensor:
         """``[N]`` the nodes on the ``path`` before ``ratio`` of the graph's nodes had been seen."""
@@ -60,14 +70,15 @@ class Subgraph:
         return torch.zeros_like(graphs.batch).scatter_add_(0, path.flatten(), in_time.flatten().long()) > 0
 
 
-def _walk(graphs: Graphs, start: Tensor, draws: Tensor, restarts: Tensor) -> Tensor:
-    """``[steps + 1, B]`` where each graph's walk is at each moment."""
-    below = _running_weight(graphs)
+def _walk(
+    start: Tensor, row_ptr: Tensor, source: Tensor, below: Tensor | None, draws: Tensor, restarts: Tensor
+) -> Tensor:
+    """``[steps + 1, W]`` where each walk is at each moment; for a GPU without kernels, which nobody waits for."""
     if below is None:
-        below = torch.arange(1.0, graphs.num_edges + 1, dtype=torch.float64, device=graphs.device)
-    bounds = pad(below, (1, 0))[graphs.row_ptr]
+        below = torch.arange(1.0, source.shape[0] + 1, dtype=torch.float64, device=source.device)
+    bounds = pad(below, (1, 0))[row_ptr]
     low, span = bounds[:-1], bounds.diff()
-    source = pad(graphs.edge_index[0], (0, 1))  # a walk that cannot move may look one beyond the last edge
+    source = pad(source, (0, 1))  # a walk that cannot move may look one beyond the last edge
     here, path = start, [start]
     for draw, restart in zip(draws.unbind(), restarts.unbind(), strict=True):
         room = span.index_select(0, here)
@@ -85,13 +96,13 @@ def _running_weight(graphs: Graphs) -> Tensor | None:
     return (graphs.live_edges.double() * graphs.edge_weight).cumsum(0)
 
 
-def _random_nodes(graphs: Graphs, size: Tensor) -> Tensor:
-    """``[B]`` one kept node of each graph, drawn evenly."""
-    rank = (torch.rand(graphs.num_graphs, device=graphs.device, dtype=torch.float64) * size).long()
+def _random_nodes(graphs: Graphs, size: Tensor, first: Tensor) -> Tensor:
+    """One kept node of each graph that has ``size`` of them from node ``first`` on, drawn evenly."""
+    rank = (torch.rand(size.shape[0], device=graphs.device, dtype=torch.float64) * size).long()
     if graphs.node_keep is None:
-        node = graphs.node_ptr[:-1] + rank
+        node = first + rank
     else:
         kept = graphs.node_keep.cumsum(0)
-        rank = rank + pad(kept, (1, 0))[graphs.node_ptr[:-1]]
+        rank = rank + pad(kept, (1, 0)).index_select(0, first)
         node = torch.searchsorted(kept, rank, right=True)
     return node.clamp(max=graphs.num_nodes - 1)  # a graph without nodes has no start; its walk is never used

@@ -23,6 +23,6 @@ def check_share(view: object, **shares: float) -> None:
             raise SettingError(f"{type(view).__name__}: {name} = {value!r} must be a number between 0 and 1")
 
 
-def keep_unless_chosen(keep: Tensor, chosen: Tensor | None, owner: Tensor) -> Tensor:
-    """``keep``, with everything kept whose graph (``owner``) is not chosen."""
-    return keep if chosen is None else keep | ~chosen.index_select(0, owner)
+def chance(p: float, chosen: Tensor | None, owner: Tensor) -> Tensor | float:
+    """``p`` for every item whose graph (``owner``) is chosen, and 0 for the others."""
+    return p if chosen is None else (p * chosen).index_select(0, owner)

@@ -1,6 +1,7 @@
 """The same training as a PyG user would write it well: the peer of a step.
 
-PyG's loader and layers; augmentations act per graph, but are drawn for a whole batch at once.
+PyG's loader and layers. Views are drawn for each graph, in one of two ways: by graph, as transforms in the loader, the
+usual way with PyG; or by batch, with masks, as our own views do.
 """
 
 from importlib.util import find_spec
@@ -88,27 +89,30 @@ def walk(data: "Batch", *, p: float = 0.2, ratio: float = 0.8, steps: int = 40) 
     return seen
 
 
-def epochs(graphs: Graphs, settings: Settings, *, choices: int) -> Measure:
+def epochs(graphs: Graphs, settings: Settings, *, choices: int, by_graph: bool = False) -> Measure:
     """Seconds of an epoch with PyG; ``choices`` kinds of views, 0 for none."""
     from torch_geometric.loader import DataLoader
 
+    from nmrgcl.bench.geometric_transforms import TwoViews
     from nmrgcl.data.conversions import to_pyg
 
     device, options = graphs.device, settings.encoder
-    loader = DataLoader(to_pyg(graphs.to("cpu")).to_data_list(), settings.train.batch_size, shuffle=True)
+    items = to_pyg(graphs.to("cpu")).to_data_list()
+    loader = DataLoader(TwoViews(items, choices) if by_graph else items, settings.train.batch_size, shuffle=True)
     encoder = Encoder(graphs.num_features, options.layers, options.units)
     model = nn.ModuleList([encoder, Head(options.layers * options.units)]).to(device)
     optimiser = torch.optim.Adam(model.parameters(), lr=settings.train.lr, fused=True)
 
     def embed(data: Any) -> Tensor:
-        view = augment(data, choices) if choices else (data.x, data.edge_index, data.batch)
+        whole = by_graph or not choices
+        view = (data.x, data.edge_index, data.batch) if whole else augment(data, choices)
         projected: Tensor = model[1](encoder(*view, data.num_graphs))
         return projected
 
     def epoch() -> None:
         for data in loader:
-            data = data.to(device)
-            z1, z2 = embed(data), embed(data)
+            one, two = (d.to(device) for d in (data if by_graph else (data, data)))
+            z1, z2 = embed(one), embed(two)
             loss = infonce(z1, z2, positive=cosine(z1, z2 * non_maximum(z1, settings.removal.delta)))
             optimiser.zero_grad()
             loss.backward()

@@ -20,6 +20,9 @@ from nmrgcl.train import batches, pretrain
 VIEWS = {"three views": 3, "four views": 4}
 """OneOf(DropNodes, DropEdges, DropFeatures), and with Subgraph."""
 
+PEERS = {"PyG by graph": True, "PyG by batch": False}
+"""Where the peer draws its views: graph by graph in the loader, or for a batch at once."""
+
 
 def step_rows(names: Sequence[str] = (), *, device: torch.device, repeats: int = 7) -> list[Row]:
     """Rows for each dataset; without ``names`` for the usual ones that are at hand."""
@@ -29,7 +32,9 @@ def step_rows(names: Sequence[str] = (), *, device: torch.device, repeats: int =
         rows.append(row(f"{name}: floor", "s an epoch", costs["floor"]))
         for views in VIEWS:
             rows.append(row(f"{name}: {views}, to floor", "s an epoch", costs[views], costs["floor"]))
-            rows.append(row(f"{name}: {views}, to PyG", "s an epoch", costs[views], costs.get(f"PyG, {views}")))
+            for way in PEERS:
+                peer = costs.get(f"{way}, {views}")
+                rows.append(row(f"{name}: {views}, to {way}", "s an epoch", costs[views], peer))
     return rows
 
 
@@ -43,7 +48,8 @@ def epoch_measures(graphs: Graphs) -> dict[str, Measure]:
     if geometric.installed():
         measures["PyG without views"] = geometric.epochs(graphs, settings, choices=0)
         for views, choices in VIEWS.items():
-            measures[f"PyG, {views}"] = geometric.epochs(graphs, settings, choices=choices)
+            for way, by_graph in PEERS.items():
+                measures[f"{way}, {views}"] = geometric.epochs(graphs, settings, choices=choices, by_graph=by_graph)
     return measures
 
 

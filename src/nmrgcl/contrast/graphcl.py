@@ -2,10 +2,9 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from nmrgcl.contrast.fused import fits_fused_loss, fused_loss
-from nmrgcl.contrast.infonce import pair_cosine
+from nmrgcl.contrast.infonce import pair_cosine, unit_rows
 from nmrgcl.errors import SettingError
 
 
@@ -18,6 +17,6 @@ def graphcl_loss(
     if positive is None and fits_fused_loss(z1, z2):
         return fused_loss(z1, z2, delta=delta, tau=tau, counted=False)
     positive = (pair_cosine(z1, z2, delta) if positive is None else positive) / tau
-    z1, z2 = (normalize(z if z.dtype == torch.float64 else z.float(), eps=1e-12) for z in (z1, z2))
+    z1, z2 = (unit_rows(z if z.dtype == torch.float64 else z.float()) for z in (z1, z2))
     similarity = (z1 @ z2.T / tau).fill_diagonal_(-torch.inf)
     return (similarity.logsumexp(1) - positive).mean()

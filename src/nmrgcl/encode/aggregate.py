@@ -26,9 +26,17 @@ def neighbour_sum(
     -1 naming none (Hu et al. 2020). Layers that share their ``edge_counts`` need not find them anew.
     """
     graphs = graphs.merge_added()
-    weight = _weights(graphs)
+    weight = edge_shares(graphs)
     result: Tensor = _NeighbourSum.apply(h, edge_table, graphs, weight, self_weight, edge_counts)
     return result
+
+
+def edge_shares(graphs: Graphs, dtype: torch.dtype | None = None) -> Tensor | None:
+    """``[E]`` what each edge counts: its weight, or nothing if it is gone; None: one each."""
+    weight = graphs.live_edges if graphs.masked else None
+    if graphs.edge_weight is not None:
+        weight = graphs.edge_weight if weight is None else weight * graphs.edge_weight
+    return weight if weight is None or dtype is None else weight.to(dtype)
 
 
 def edge_counts(graphs: Graphs, rows: int) -> Tensor:
@@ -40,15 +48,7 @@ def edge_counts(graphs: Graphs, rows: int) -> Tensor:
     graphs = graphs.merge_added()
     assert graphs.edge_attr is not None
     dtype = torch.get_default_dtype() if graphs.edge_weight is None else graphs.edge_weight.dtype
-    return _named_rows(graphs.edge_attr, graphs.row_ptr, _weights(graphs), -(-rows // 8) * 8, dtype)
-
-
-def _weights(graphs: Graphs) -> Tensor | None:
-    """``[E]`` what a message weighs; None means all one."""
-    weight = graphs.live_edges if graphs.masked else None
-    if graphs.edge_weight is None or weight is None:
-        return graphs.edge_weight if weight is None else weight
-    return weight * graphs.edge_weight
+    return _named_rows(graphs.edge_attr, graphs.row_ptr, edge_shares(graphs), -(-rows // 8) * 8, dtype)
 
 
 def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Tensor:
@@ -75,8 +75,7 @@ class _NeighbourSum(torch.autograd.Function):
     ) -> Tensor:
         ctx.graphs, ctx.weight, ctx.self_weight = graphs, weight, self_weight
         ctx.save_for_backward(table, counts)
-        attr = None if table is None else graphs.edge_attr
-        return _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table, counts)
+        return sum_sources(h, graphs, weight, self_weight, table, counts)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None, None, None]:
@@ -86,15 +85,31 @@ class _NeighbourSum(torch.autograd.Function):
             if named is None:
                 named = _named_rows(graphs.edge_attr, graphs.row_ptr, weight, table.shape[0], grad.dtype)
             on_table = (named.to(grad.dtype).T @ grad)[: table.shape[0]].to(table.dtype)
-        if graphs.symmetric and graphs.edge_weight is None:
-            out = _row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, ctx.self_weight)
-        else:
-            order = torch.argsort(graphs.edge_index[0], stable=True)
-            source = graphs.edge_index[0].index_select(0, order)
-            rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
-            weight = None if weight is None else weight.index_select(0, order)
-            out = _row_sums(grad, graphs.edge_index[1].index_select(0, order), rows, weight, ctx.self_weight)
-        return out, on_table, None, None, None, None
+        return sum_targets(grad, graphs, weight, ctx.self_weight), on_table, None, None, None, None
+
+
+def sum_sources(
+    h: Tensor,
+    graphs: Graphs,
+    weight: Tensor | None,
+    self_weight: float = 0.0,
+    table: Tensor | None = None,
+    counts: Tensor | None = None,
+) -> Tensor:
+    """What ``neighbour_sum`` is, without a gradient; ``weight``: ``[E]``."""
+    attr = None if table is None else graphs.edge_attr
+    return _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table, counts)
+
+
+def sum_targets(grad: Tensor, graphs: Graphs, weight: Tensor | None, self_weight: float = 0.0) -> Tensor:
+    """The gradient of ``sum_sources`` by ``h``: the sum over out-neighbours."""
+    if graphs.symmetric and graphs.edge_weight is None:
+        return _row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, self_weight)
+    order = torch.argsort(graphs.edge_index[0], stable=True)
+    source = graphs.edge_index[0].index_select(0, order)
+    rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
+    weight = None if weight is None else weight.index_select(0, order)
+    return _row_sums(grad, graphs.edge_index[1].index_select(0, order), rows, weight, self_weight)
 
 
 def _row_sums(
@@ -138,4 +153,5 @@ def _bags(h: Tensor, column: Tensor, row_ptr: Tensor, weight: Tensor | None) -> 
     if column.shape[0] == 0:
         return h.new_zeros(row_ptr.shape[0] - 1, h.shape[1])
     weight = None if weight is None else weight.to(h.dtype)
+    h = h.detach()  # PyTorch would keep notes for a backward pass of its own
     return embedding_bag(column, h, row_ptr, mode="sum", include_last_offset=True, per_sample_weights=weight)

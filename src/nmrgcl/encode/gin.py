@@ -32,7 +32,9 @@ class FeatureMap(nn.Module):
             return result
         table = pad(self.weight, (0, 0, 0, 1))  # column -1, "none", becomes the row of zeros at the end
         row = x.remainder(table.shape[0])
-        return embedding(row.squeeze(1), table) if x.shape[1] == 1 else embedding_bag(row, table, mode="sum")
+        if x.shape[1] > 1:
+            return embedding_bag(row, table, mode="sum")
+        return embedding(row.squeeze(1), table) if x.is_cuda else _LookUpOne.apply(table, row.squeeze(1))
 
 
 class _LookUp(torch.autograd.Function):
@@ -52,6 +54,21 @@ class _LookUp(torch.autograd.Function):
 
         (names,) = ctx.saved_tensors
         return look_up_gradient(grads[0].contiguous(), names, ctx.count), None
+
+
+class _LookUpOne(torch.autograd.Function):
+    """``embedding`` on a CPU, whose backward pass goes through the rows once for every row of the table."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, row: Tensor) -> Tensor:
+        ctx.save_for_backward(row)
+        ctx.count = table.shape[0]
+        return table.index_select(0, row)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        (row,) = ctx.saved_tensors
+        return grads[0].new_zeros(ctx.count, grads[0].shape[1]).index_add_(0, row, grads[0]), None
 
 
 class GINLayer(nn.Module):

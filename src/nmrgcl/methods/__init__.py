@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from nmrgcl.augment import View, on_halves
-from nmrgcl.encode import build_encoder, pool
+from nmrgcl.encode import build_encoder, embed_graphs
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
@@ -44,8 +44,8 @@ class Method(nn.Module, ABC):
     def embed(self, graphs: Graphs) -> Tensor:
         """``[B, D]`` graph embeddings, honouring the masks of a view."""
         if graphs.device.type == "cpu":
-            graphs = graphs.compact()  # a host that waits for nobody saves work with smaller tensors
-        return pool(self.encoder(graphs), graphs, self.readout)
+            graphs = graphs.compact_nodes()  # a host that waits for nobody saves work with smaller tensors
+        return embed_graphs(self.encoder, graphs, self.readout)
 
 
 def method_names() -> list[str]:
