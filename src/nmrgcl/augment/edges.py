@@ -59,18 +59,50 @@ class AddEdges:
         graphs = graphs.merge_added()
         if graphs.num_nodes == 0:
             return graphs
+        # Rounding gives a graph at most half an edge more than its share.
+        most = graphs.num_edges // 2 if graphs.symmetric else graphs.num_edges
+        size = int(self.p * most + graphs.num_graphs / 2) + 1
+        if serve(graphs.pair) and graphs.symmetric:
+            return _add_by_kernel(graphs, chosen, self.p, 2 * size)
         pairs = _NodePairs(graphs)
         budget = (self.p * pairs.taken_count).round().long()
         if chosen is not None:
             budget = budget * chosen
         budget = torch.minimum(budget, pairs.free_count)
-        # Rounding gives a graph at most half an edge more than its share.
-        most = graphs.num_edges // 2 if graphs.symmetric else graphs.num_edges
-        size = int(self.p * most + graphs.num_graphs / 2) + 1
         owner, rank, filled = _draw_distinct(budget, pairs.free_count, size)
         first, second = pairs.free_pair(owner, rank * filled)
         added = torch.stack([torch.cat([first, second]), torch.cat([second, first])])
         return replace(graphs, added=added, added_keep=torch.cat([filled, filled]))
+
+
+def _add_by_kernel(graphs: Graphs, chosen: Tensor | None, p: float, room: int) -> Graphs:
+    """On a GPU the new edges are sorted in right away."""
+    from nmrgcl.kernels.new_edges import add_edges
+
+    seed = torch.randint(-(2**63), 2**63 - 1, (graphs.num_graphs,), device=graphs.device)
+    keep = graphs.node_keep
+    if keep is None:
+        keep = torch.ones(graphs.num_nodes, dtype=torch.bool, device=graphs.device)
+    found = add_edges(
+        graphs.edge_index, graphs.row_ptr, graphs.node_ptr, graphs.pair, keep, graphs.live_edges, seed, chosen,
+        p=p, room=room,
+    )  # fmt: skip
+    return replace(
+        graphs,
+        edge_index=found.edge_index,
+        row_ptr=found.row_ptr,
+        pair=found.pair,
+        edge_keep=found.edge_keep,
+        # Edges that a view invents have no features of their own: zero, and the ordinary weight.
+        edge_attr=_with_one_more(graphs.edge_attr, found.origin, 0),
+        edge_weight=_with_one_more(graphs.edge_weight, found.origin, 1),
+    )
+
+
+def _with_one_more(values: Tensor | None, origin: Tensor, value: float) -> Tensor | None:
+    if values is None:
+        return None
+    return torch.cat([values, values.new_full((1, *values.shape[1:]), value)]).index_select(0, origin)
 
 
 class _NodePairs:
