@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 
 from nmrgcl.bench import geometric, geometric_transforms
 from nmrgcl.bench.loss import loss_rows, plain_infonce
-from nmrgcl.bench.memory import peak_bytes
+from nmrgcl.bench.memory import peak_bytes, watched
 from nmrgcl.bench.molecules import bonded_molecules, drawn, molecules
 from nmrgcl.bench.scale import Point, exponent, sizes_up_to
 from nmrgcl.bench.step import step_rows
@@ -149,6 +150,16 @@ def test_peak_memory_counts_what_is_held_at_a_time() -> None:
         second.double()  # 4,000 + 8,000
 
     assert peak_bytes(work, CPU) == 12_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_watched_memory_is_what_was_held_at_the_peak() -> None:
+    with watched() as watch:
+        np.ones(60_000_000, np.uint8)
+        held = np.ones(100_000_000, np.uint8)
+        time.sleep(0.1)
+        del held
+    assert 95e6 < watch.peak < 180e6
 
 
 def test_the_peers_views_are_views_of_each_graph() -> None:

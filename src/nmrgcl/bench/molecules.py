@@ -46,7 +46,7 @@ def bonded_molecules(count: int) -> Graphs:
     )
 
 
-def drawn(sample: Graphs, count: int, at_a_time: int = 65_536) -> Iterator[Graphs]:
+def drawn(sample: Graphs, count: int, at_a_time: int = 16_384) -> Iterator[Graphs]:
     """``count`` graphs, each any of the ``sample``, in parts."""
     numbers = torch.randint(0, len(sample), (count,), generator=torch.Generator().manual_seed(1))
     for part in numbers.split(at_a_time):

@@ -80,7 +80,8 @@ def tensor_bytes(source: Source) -> int:
 def available_bytes(device: torch.device) -> int:
     """Memory that can be had now; where the system does not say, 4 GB."""
     if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # freed, but not given back
+        return torch.cuda.mem_get_info(device)[0] + kept
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
