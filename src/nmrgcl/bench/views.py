@@ -1,7 +1,7 @@
 """What each view costs on a batch, beside what PyG has for it.
 
 PyG's functions act on a batch as if it were one graph, and those that remove nodes leave them in ``x``; ours act on
-each graph by itself. On a CPU the masks are applied as well, as they are before the encoder.
+each graph by itself. On a CPU removed nodes are taken out as well, as they are before the encoder.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def _views() -> dict[str, View]:
 
 def _seen(view: View, batch: Graphs) -> Callable[[], Graphs]:
     if batch.device.type == "cpu":
-        return lambda: view(batch).compact()
+        return lambda: view(batch).compact_nodes()
     return lambda: view(batch)
 
 
