@@ -247,7 +247,8 @@ def test_a_training_by_chunks_is_resumed_on_the_gpu_bit_for_bit(tmp_path: Path, 
 
 
 def test_recorded_bf16_steps_see_the_weights_that_the_ones_before_left() -> None:
-    plain = ["precision=bf16", "lr=1e-2", 'views.first=[{name="Identity"}]', 'views.second=[{name="Identity"}]']
+    # Slowly, as above: the second loss shows the first step's change of the weights all the same.
+    plain = ["precision=bf16", "lr=1e-3", 'views.first=[{name="Identity"}]', 'views.second=[{name="Identity"}]']
     ordinary, _ = losses([*plain, "capture=false"])
     recorded, _ = losses(plain)
     assert recorded == pytest.approx(ordinary, rel=0.2)

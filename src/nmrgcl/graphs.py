@@ -287,8 +287,8 @@ class Graphs:
             symmetric=self.symmetric,
             y=y,
             y_level=self.y_level,
-            edge_attr=_select(self.edge_attr, found.edges),
-            edge_weight=_select(self.edge_weight, found.edges),
+            edge_attr=None if self.edge_attr is None else take_rows(self.edge_attr, found.edges),
+            edge_weight=None if self.edge_weight is None else take_rows(self.edge_weight, found.edges),
             node_keep=found.node_keep,
             edge_keep=found.edge_keep,
         )

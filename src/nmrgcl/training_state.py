@@ -129,7 +129,9 @@ def restore(kept: Checkpoint, method: Stateful, optimiser: Stateful) -> Training
 @contextmanager
 def own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
     """Random generators of torch, NumPy and Python that depend on the two numbers alone; the others come back after."""
-    before = random_states(device)
+    # As they are: as tensors, which checkpoints need, they take longer than a short epoch.
+    before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
+    on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
     words = np.random.SeedSequence([seed, epoch]).generate_state(3, np.uint64)
     torch.manual_seed(int(words[0] >> 1))
     np.random.seed(int(words[1] >> 32))  # noqa: NPY002 - methods may use NumPy's global generator
@@ -137,7 +139,11 @@ def own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
     try:
         yield
     finally:
-        set_random_states(before, device)
+        torch.set_rng_state(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        random.setstate(before[2])
+        if on_gpu is not None:
+            torch.cuda.set_rng_state(on_gpu, device)
 
 
 def random_states(device: torch.device) -> dict[str, Tensor]:

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from nmrgcl.contrast import cosine, infonce
+from nmrgcl.kernels import negatives
 from nmrgcl.kernels.negatives import Precision, negatives_gradient, negatives_logsumexp
 from tests.kernels import DEVICE
 
@@ -44,6 +45,12 @@ def test_the_sum_over_negatives_and_its_gradient_equal_the_matrix_form(
     count: int, width: int, tau: float, precision: Precision
 ) -> None:
     check(count, width, tau, precision, 1e-5)
+
+
+@pytest.mark.parametrize(("count", "width"), [(130, 48), (1100, 8)])
+def test_products_in_parts_as_of_many_rows(count: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negatives, "MANY", 0)
+    check(count, width, 0.2, "tf32x3", 1e-5)
 
 
 @needs_gpu

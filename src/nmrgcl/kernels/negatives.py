@@ -1,5 +1,7 @@
 """InfoNCE's sum over negatives without the matrix of similarities: computed in tiles, and again for the gradient."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import torch
@@ -52,27 +54,44 @@ def negatives_gradient(
     """``[N, D]``: the gradient of ``negatives_logsumexp``, whose result is ``total``; ``grad`` (``[N]``) is that of it.
 
     dz_i = Σ_j w_ij z_j with w_ij = (P_ij grad_i + P_ji grad_j) / tau and P_ij = exp(z_i · z_j / tau − total_i). The
-    weights of one panel of columns after another come from the kernel, their product with z from PyTorch: a program
+    weights of one panel of columns after another come from the kernel, their products with z from PyTorch: a program
     that held the rows of the gradient as well would have registers for small tiles only (measured on an H200 with
     N = 16,384, D = 512, TF32: 10 ms, where the forward pass over the same tiles takes 1.5).
     """
     count, width = z.shape
     high, low = _split(z, precision)
-    tile = _tile(count)
+    tile, in_parts = _tile(count), precision == "tf32x3" and count > MANY
     weights = torch.empty(count, min(PANEL, count), device=z.device)
+    rests = torch.empty_like(weights) if in_parts else None
     out = torch.zeros_like(z) if count > PANEL else torch.empty_like(z)
     for first in range(0, count, PANEL):
         panel = weights[:, : min(PANEL, count - first)]
+        rest = None if rests is None else rests[:, : panel.shape[1]]
         grid = (triton.cdiv(count, tile), triton.cdiv(panel.shape[1], tile))
         _weigh_negatives[grid](
-            panel, high, low, total, grad.contiguous(), count, width, 1 / tau, first, panel.shape[1], panel.stride(0),
+            panel, rest, high, low, total, grad.contiguous(), count, width, 1 / tau, first, panel.shape[1], panel.stride(0),
             **_options(count, precision, across),
         )  # fmt: skip
-        if count > PANEL:
-            out.addmm_(panel, z[first : first + PANEL])
+        block = slice(first, first + PANEL)
+        if rest is not None:
+            with _tf32():
+                out.addmm_(rest, high[block]).addmm_(panel, low[block]).addmm_(panel, high[block])
+        elif count > PANEL:
+            out.addmm_(panel, z[block])
         else:
             torch.mm(panel, z, out=out)
     return out
+
+
+@contextmanager
+def _tf32() -> Iterator[None]:
+    """Products of what TF32 keeps of numbers are exact on the tensor cores."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
 
 
 def _tile(count: int) -> int:
@@ -188,6 +207,7 @@ def _merge_shares(
 @triton.jit(do_not_specialize=["first"])
 def _weigh_negatives(
     panel: tl.tensor,
+    rest: tl.tensor,
     high: tl.tensor,
     low: tl.tensor,
     total: tl.tensor,
@@ -218,4 +238,9 @@ def _weigh_negatives(
     other = tl.exp(tile - tl.load(total + column, mask=is_column, other=0.0)[None, :])
     weight += other * tl.load(grad + column, mask=is_column, other=0.0)[None, :]
     there = is_row[:, None] & (place < columns)[None, :]
-    tl.store(panel + row[:, None] * stride + place[None, :], weight * scale, mask=there)
+    weight *= scale
+    if SPLIT:  # what TF32 keeps, and the rest
+        kept = (weight.to(tl.int32, bitcast=True) & -8192).to(tl.float32, bitcast=True)
+        tl.store(rest + row[:, None] * stride + place[None, :], weight - kept, mask=there)
+        weight = kept
+    tl.store(panel + row[:, None] * stride + place[None, :], weight, mask=there)

@@ -18,7 +18,7 @@ ROUNDS = 48
 
 
 class Merged(NamedTuple):
-    """Tensors of the graphs with their new edges, and which edge each was; new ones and padding: one beyond the last."""
+    """Tensors of the graphs with their new edges, and which edge each was; new and padded ones: one beyond the last."""
 
     edge_index: Tensor
     row_ptr: Tensor

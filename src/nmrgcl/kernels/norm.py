@@ -9,6 +9,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+PROGRAMS = 528
+"""Programs that divide the rows among them where each has sums of its own: four for each multiprocessor of an H200."""
+
 Remembered = tuple[Tensor, Tensor, float]
 """Running mean and variance, changed in place, and the momentum."""
 
@@ -17,12 +20,14 @@ def masked_statistics(
     h: Tensor, keep: Tensor | None, split: Tensor | None = None, remember: Remembered | None = None
 ) -> Tensor:
     """``[groups, 3, D]``: mean, variance and number of the rows of ``h`` ``[N, D]`` where ``keep`` ``[N]`` is true."""
-    blocks, width = triton.cdiv(h.shape[0], _rows(h.shape[1])), triton.next_power_of_2(h.shape[1])
-    groups = 1 if split is None else 2
+    width = triton.next_power_of_2(h.shape[1])
+    wide = width > 64
+    rows = _rows(h.shape[1]) * (2 if wide else 1)  # every block has to be merged
+    groups, blocks = 1 if split is None else 2, triton.cdiv(h.shape[0], rows)
     partial = torch.empty(blocks, groups, 3, h.shape[1], device=h.device)
     _block_statistics[(blocks,)](
         partial, h, keep, split, h.shape[0], h.shape[1],
-        KEPT=keep is not None, GROUPS=groups, ROWS=_rows(h.shape[1]), WIDTH=width,
+        KEPT=keep is not None, GROUPS=groups, ROWS=rows, WIDTH=width, num_warps=8 if wide else 4,
     )  # fmt: skip
     return merge_statistics(partial, remember)
 
@@ -65,10 +70,12 @@ def gradient_sums(
     ``grad`` may be a block of columns of a wider matrix.
     """
     rows, width = _rows(h.shape[1]), triton.next_power_of_2(h.shape[1])
-    blocks, groups = triton.cdiv(h.shape[0], rows), statistics.shape[0]
+    tiles, groups = triton.cdiv(h.shape[0], rows), statistics.shape[0]
+    share = triton.cdiv(tiles, PROGRAMS)
+    blocks = triton.cdiv(tiles, share)
     partial = torch.empty(blocks, groups, 2, h.shape[1], device=h.device)
     _block_sums[(blocks,)](
-        partial, grad, h, statistics, weight, bias, split, eps, h.shape[0], h.shape[1], grad.stride(0),
+        partial, grad, h, statistics, weight, bias, split, eps, h.shape[0], h.shape[1], grad.stride(0), share,
         GROUPS=groups, RELU=relu, ROWS=rows, WIDTH=width,
     )  # fmt: skip
     sums = torch.empty(groups + 1, 2, h.shape[1], device=h.device)
@@ -282,25 +289,39 @@ def _open_gradient(
 @triton.jit
 def _block_sums(
     partial: tl.tensor, grad: tl.tensor, h: tl.tensor, statistics: tl.tensor, weight: tl.tensor, bias: tl.tensor,
-    split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, stride: tl.tensor,
+    split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, stride: tl.tensor, share: tl.tensor,
     GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: Σ g and Σ g·x̂ over its rows, by group."""
-    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
+    """One program: Σ g and Σ g·x̂ over ``share`` tiles of rows, by group."""
     column = tl.arange(0, WIDTH)
     inside = column < width
-    g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
-    values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
-    standard, _ = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
-    if RELU:
-        g = _open_gradient(g, standard, weight, bias, width, WIDTH)
-    for group in tl.static_range(GROUPS):
-        mine = g
-        if GROUPS == 2:
-            mine = tl.where(((row < tl.load(split)) == (group == 0))[:, None], g, 0.0)
-        start = partial + (tl.program_id(0).to(tl.int64) * GROUPS + group) * 2 * width + column
-        tl.store(start, tl.sum(mine, 0), mask=inside)
-        tl.store(start + width, tl.sum(mine * standard, 0), mask=inside)
+    group = tl.arange(0, GROUPS)
+    total, along = tl.zeros([GROUPS, WIDTH], tl.float32), tl.zeros([GROUPS, WIDTH], tl.float32)
+    for tile in range(share):
+        row = (tl.program_id(0).to(tl.int64) * share + tile) * ROWS + tl.arange(0, ROWS)
+        exists = (row < rows)[:, None] & inside[None, :]
+        g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
+        values = tl.load(h + row[:, None] * width + column[None, :], mask=exists, other=0.0).to(tl.float32)
+        standard, _ = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
+        if RELU:
+            g = _open_gradient(g, standard, weight, bias, width, WIDTH)
+        if GROUPS == 1:
+            total += tl.sum(g, 0)[None, :]
+            along += tl.sum(g * standard, 0)[None, :]
+        else:
+            is_first = row < tl.load(split)
+            among = tl.sum(is_first.to(tl.int32), 0)
+            if among > 0:  # nearly all tiles lie within one group
+                mine = tl.where(is_first[:, None], g, 0.0)
+                total += tl.where((group == 0)[:, None], tl.sum(mine, 0)[None, :], 0.0)
+                along += tl.where((group == 0)[:, None], tl.sum(mine * standard, 0)[None, :], 0.0)
+            if among < ROWS:
+                mine = tl.where(is_first[:, None], 0.0, g)
+                total += tl.where((group == 1)[:, None], tl.sum(mine, 0)[None, :], 0.0)
+                along += tl.where((group == 1)[:, None], tl.sum(mine * standard, 0)[None, :], 0.0)
+    place = (tl.program_id(0).to(tl.int64) * GROUPS + group)[:, None] * 2 * width + column[None, :]
+    tl.store(partial + place, total, mask=inside[None, :])
+    tl.store(partial + place + width, along, mask=inside[None, :])
 
 
 @triton.jit
