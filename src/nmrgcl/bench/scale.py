@@ -29,7 +29,7 @@ from nmrgcl.train import pretrain
 
 SMALLEST = 1000
 LONG = 3.0
-"""Seconds: a first epoch that takes longer is the measurement, with its warm-up."""
+"""Seconds: after a first epoch that takes longer, one is enough."""
 CHUNKS = 4
 """At least so many chunks, whatever their usual size."""
 STEPS = 16
@@ -67,8 +67,8 @@ def scale_rows(
 
 
 def sizes_up_to(most: int) -> list[int]:
-    """Powers of ten from 1,000 on, and ``most`` itself."""
-    return sorted({size for n in range(10) if (size := SMALLEST * 10**n) < most} | {most})
+    """Powers of ten from 1,000 on that are much smaller than ``most``, and ``most`` itself."""
+    return sorted({size for n in range(10) if (size := SMALLEST * 10**n) < most / 2} | {most})
 
 
 def exponent(points: Sequence[Point], batch_size: int) -> float | None:
@@ -116,19 +116,19 @@ def _points(store: Source, settings: Settings, device: torch.device, repeats: in
         with watched() as watch:
             chosen = settings.updated({"chunk_graphs": number})
             seconds, device_bytes = _epochs(store, chosen, device, 1 + repeats)
-        found.append(Point(kind, size, seconds[1:] or seconds, device_bytes, watch.peak))
+        found.append(Point(kind, size, seconds[1:], device_bytes, watch.peak))
     return found
 
 
 def _epochs(
     graphs: Source, settings: Settings, device: torch.device, count: int, *, long: float = LONG
 ) -> tuple[list[float], int]:
-    """Seconds of ``count`` epochs one after another, or of a first one that is ``long``; the device's peak bytes."""
+    """Seconds of ``count`` epochs one after another, or of two if the first is ``long``; the device's peak bytes."""
     before = _device_bytes(device)
     method = build_method(settings, graphs.num_features).to(device)
     epochs = pretrain(method, graphs, settings.train, device=device)
     seconds: list[float] = []
-    while len(seconds) < count and not (seconds and seconds[0] > long):
+    while len(seconds) < count and not (len(seconds) > 1 and seconds[0] > long):
         began = now(device)
         next(epochs)
         seconds.append(now(device) - began)

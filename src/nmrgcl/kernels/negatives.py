@@ -69,8 +69,8 @@ def negatives_gradient(
         rest = None if rests is None else rests[:, : panel.shape[1]]
         grid = (triton.cdiv(count, tile), triton.cdiv(panel.shape[1], tile))
         _weigh_negatives[grid](
-            panel, rest, high, low, total, grad.contiguous(), count, width, 1 / tau, first, panel.shape[1], panel.stride(0),
-            **_options(count, precision, across),
+            panel, rest, high, low, total, grad.contiguous(), count, width, 1 / tau, first, panel.shape[1],
+            panel.stride(0), **_options(count, precision, across),
         )  # fmt: skip
         block = slice(first, first + PANEL)
         if rest is not None:

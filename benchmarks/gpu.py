@@ -1,0 +1,70 @@
+"""A recorded training step on a GPU, for each set of views, batch size and precision.
+
+    python benchmarks/gpu.py [NCI1 PROTEINS IMDB-BINARY] [--json]
+
+Method nmrGCL, GIN 3 × 32, both views one of the named ones for each graph. "20 epochs" is everything that a training
+does after its first epochs, which record the step: shuffling, batches, views, steps, and asking for the loss.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from itertools import islice
+
+import torch
+
+from nmrgcl.bench.graphs_at_hand import load_graphs
+from nmrgcl.bench.table import Row, to_dict, to_text
+from nmrgcl.bench.timing import now, row
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import build_method
+from nmrgcl.settings import resolve
+from nmrgcl.train import Epoch, pretrain
+
+EPOCHS, REPEATS = 20, 5
+THREE = [{"name": name} for name in ("DropNodes", "DropEdges", "DropFeatures")]
+VIEWS = {"three views": THREE, "with Subgraph and AddEdges": [*THREE, {"name": "Subgraph"}, {"name": "AddEdges"}]}
+CASES = [(128, "float32"), (128, "tf32"), (1024, "float32"), (1024, "tf32")]
+
+
+def training(graphs: Graphs, views: str, batch_size: int, precision: str) -> Iterator[Epoch]:
+    settings = resolve("paper", assignments=["epochs=1000000", "patience=0", f"precision={precision}"])
+    chosen = {"views.first": VIEWS[views], "views.second": VIEWS[views], "batch_size": batch_size}
+    settings = settings.updated({**chosen, "layers": 3, "encoder.units": 32})
+    method = build_method(settings, graphs.num_features).to(graphs.device)
+    return pretrain(method, graphs, settings.train)
+
+
+def measure(name: str, graphs: Graphs, views: str, batch_size: int, precision: str) -> list[Row]:
+    epochs = training(graphs, views, batch_size, precision)
+    list(islice(epochs, 3))
+    seconds = []
+    for _ in range(REPEATS):
+        began = now(graphs.device)
+        list(islice(epochs, EPOCHS))
+        seconds.append(now(graphs.device) - began)
+    title = f"{name}, {views}, batch {batch_size}, {precision}"
+    steps = EPOCHS * -(-len(graphs) // batch_size)
+    return [
+        row(f"{title}: a step", "ms", seconds, scale=1e3 / steps),
+        row(f"{title}: a graph", "us", seconds, scale=1e6 / (EPOCHS * len(graphs))),
+        row(f"{title}: {EPOCHS} epochs", "s", seconds),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("datasets", nargs="*", default=["NCI1", "PROTEINS", "IMDB-BINARY"])
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    device, rows = torch.device("cuda"), []
+    for name in arguments.datasets:
+        graphs = load_graphs(name, device)
+        for batch_size, precision in CASES if name == "NCI1" else CASES[:1]:
+            for views in VIEWS if batch_size == CASES[0][0] else ["three views"]:
+                rows += measure(name, graphs, views, batch_size, precision)
+    print(json.dumps(to_dict(rows, device)) if arguments.json else to_text(rows))
+
+
+if __name__ == "__main__":
+    main()
