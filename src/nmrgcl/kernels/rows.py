@@ -106,7 +106,7 @@ def _tile(width: int, mean: float) -> dict[str, int]:
     units = min(triton.next_power_of_2(width), 512)
     edges = min(triton.next_power_of_2(max(2, round(mean))), 16, max(2, 2048 // units))
     rows = max(1, 512 // (units * edges))
-    return {"ROWS": rows, "UNITS": units, "EDGES": edges, "num_warps": max(1, rows * units * edges // 512)}
+    return {"ROWS": rows, "UNITS": units, "EDGES": edges, "num_warps": 1}
 
 
 def _range_tile(width: int) -> dict[str, int]:
