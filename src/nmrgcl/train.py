@@ -148,7 +148,7 @@ def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callabl
 def _numerics(options: TrainSettings, device: torch.device) -> Iterator[None]:
     """Precision and determinism for the steps of one epoch; the process's own choices come back after."""
     tf32, strict = torch.backends.cuda.matmul.allow_tf32, torch.are_deterministic_algorithms_enabled()
-    torch.backends.cuda.matmul.allow_tf32 = options.precision == "tf32"
+    torch.backends.cuda.matmul.allow_tf32 = options.precision in ("tf32", "bf16")
     torch.use_deterministic_algorithms(options.deterministic or strict)
     try:
         with torch.autocast(device.type, torch.bfloat16, enabled=options.precision == "bf16"):

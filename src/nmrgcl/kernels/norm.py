@@ -20,15 +20,12 @@ def masked_statistics(
     h: Tensor, keep: Tensor | None, split: Tensor | None = None, remember: Remembered | None = None
 ) -> Tensor:
     """``[groups, 3, D]``: mean, variance and number of the rows of ``h`` ``[N, D]`` where ``keep`` ``[N]`` is true."""
-    width = triton.next_power_of_2(h.shape[1])
-    wide = width > 64
-    rows = _rows(h.shape[1]) * (2 if wide else 1)  # every block has to be merged
-    groups, blocks = 1 if split is None else 2, triton.cdiv(h.shape[0], rows)
-    partial = torch.empty(blocks, groups, 3, h.shape[1], device=h.device)
-    _block_statistics[(blocks,)](
-        partial, h, keep, split, h.shape[0], h.shape[1],
-        KEPT=keep is not None, GROUPS=groups, ROWS=rows, WIDTH=width, num_warps=8 if wide else 4,
-    )  # fmt: skip
+    (rows, width), tile = h.shape, _tile(h.shape[1])
+    groups, blocks = 1 if split is None else 2, triton.cdiv(rows, tile["ROWS"])
+    partial = torch.empty(blocks, groups, 3, width, device=h.device)
+    _block_statistics[(blocks, triton.cdiv(width, tile["UNITS"]))](
+        partial, h, keep, split, rows, width, KEPT=keep is not None, GROUPS=groups, **tile
+    )
     return merge_statistics(partial, remember)
 
 
@@ -53,11 +50,10 @@ def normalise(
 ) -> Tensor:  # fmt: skip
     """``(h − mean) / √(variance + eps) · weight + bias`` for all rows, kept or not; the ReLU of it if asked."""
     out = torch.empty_like(h)
-    rows, width = _rows(h.shape[1]), triton.next_power_of_2(h.shape[1])
-    _normalise[(triton.cdiv(h.shape[0], rows),)](
-        out, h, statistics, weight, bias, split, eps, h.shape[0], h.shape[1],
-        GROUPS=statistics.shape[0], RELU=relu, ROWS=rows, WIDTH=width,
-    )  # fmt: skip
+    (rows, width), tile = h.shape, _tile(h.shape[1])
+    _normalise[(triton.cdiv(rows, tile["ROWS"]), triton.cdiv(width, tile["UNITS"]))](
+        out, h, statistics, weight, bias, split, eps, rows, width, GROUPS=statistics.shape[0], RELU=relu, **tile
+    )
     return out
 
 
@@ -69,14 +65,14 @@ def gradient_sums(
 
     ``grad`` may be a block of columns of a wider matrix.
     """
-    rows, width = _rows(h.shape[1]), triton.next_power_of_2(h.shape[1])
-    tiles, groups = triton.cdiv(h.shape[0], rows), statistics.shape[0]
+    (rows, width), tile = h.shape, _tile(h.shape[1])
+    tiles, groups = triton.cdiv(rows, tile["ROWS"]), statistics.shape[0]
     share = triton.cdiv(tiles, PROGRAMS)
     blocks = triton.cdiv(tiles, share)
-    partial = torch.empty(blocks, groups, 2, h.shape[1], device=h.device)
-    _block_sums[(blocks,)](
-        partial, grad, h, statistics, weight, bias, split, eps, h.shape[0], h.shape[1], grad.stride(0), share,
-        GROUPS=groups, RELU=relu, ROWS=rows, WIDTH=width,
+    partial = torch.empty(blocks, groups, 2, width, device=h.device)
+    _block_sums[(blocks, triton.cdiv(width, tile["UNITS"]))](
+        partial, grad, h, statistics, weight, bias, split, eps, rows, width, grad.stride(0), share,
+        GROUPS=groups, RELU=relu, **tile,
     )  # fmt: skip
     sums = torch.empty(groups + 1, 2, h.shape[1], device=h.device)
     _merge_sums[(triton.cdiv(2 * h.shape[1], 16),)](
@@ -94,93 +90,73 @@ def pull_back(
     dh_i = weight/σ · (g_i − keep_i/count · (Σ g + x̂_i·Σ g·x̂)), the sums over all rows of i's group.
     """
     out = torch.empty_like(h)
-    rows, width = _rows(h.shape[1]), triton.next_power_of_2(h.shape[1])
-    _pull_back[(triton.cdiv(h.shape[0], rows),)](
-        out, grad, h, keep, statistics, sums, weight, bias, split, eps, h.shape[0], h.shape[1], grad.stride(0),
-        KEPT=keep is not None, GROUPS=statistics.shape[0], RELU=relu, ROWS=rows, WIDTH=width,
+    (rows, width), tile = h.shape, _tile(h.shape[1])
+    _pull_back[(triton.cdiv(rows, tile["ROWS"]), triton.cdiv(width, tile["UNITS"]))](
+        out, grad, h, keep, statistics, sums, weight, bias, split, eps, rows, width, grad.stride(0),
+        KEPT=keep is not None, GROUPS=statistics.shape[0], RELU=relu, **tile,
     )  # fmt: skip
     return out
 
 
-def _rows(width: int) -> int:
-    """Rows of one program: some thousand values, and few blocks to merge."""
-    return max(16, 4096 // triton.next_power_of_2(width))
+def _tile(width: int) -> dict[str, int]:
+    """Units and rows of one program."""
+    units = min(64, triton.next_power_of_2(width))
+    return {"UNITS": units, "ROWS": 4096 // units if units > 16 else 256}
 
 
 @triton.jit
-def tile_rows(
-    rows: tl.tensor, stride: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, WIDTH: tl.constexpr
+def tile_of(
+    tile: tl.tensor, rows: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, UNITS: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
-    """The program's ``ROWS`` rows: their numbers, where they lie in a matrix, and which of the places exist."""
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    column = tl.arange(0, WIDTH)
-    return row, row[:, None] * stride + column[None, :], (row < rows)[:, None] & (column < width)[None, :]
+    """Rows and columns of tile number ``tile`` of the program's columns, and which of its places exist."""
+    row = tile.to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    column = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    return row, column, (row < rows)[:, None] & (column < width)[None, :]
 
 
 @triton.jit
-def by_group(
-    start: tl.tensor, apart: tl.tensor, row: tl.tensor, split: tl.tensor, column: tl.tensor, inside: tl.tensor,
-    GROUPS: tl.constexpr,
-) -> tl.tensor:  # fmt: skip
-    """``[ROWS, WIDTH]`` (or ``[1, WIDTH]``): the values of each row's group; those of a group lie ``apart``."""
-    found = tl.load(start + column, mask=inside, other=0.0)[None, :]
+def groups_of(row: tl.tensor, split: tl.tensor, GROUPS: tl.constexpr) -> tuple[tl.tensor, tl.tensor]:
+    """``[ROWS]`` the group of each row of a tile, and how many groups there are: nearly always one."""
+    group = tl.zeros_like(row)
     if GROUPS == 2:
-        second = tl.load(start + apart + column, mask=inside, other=0.0)[None, :]
-        found = tl.where((row < tl.load(split))[:, None], found, second)
-    return found
+        group += (row >= tl.load(split)).to(tl.int64)
+    return group, tl.max(group, 0) - tl.min(group, 0) + 1
 
 
 @triton.jit
 def store_statistics(
-    partial: tl.tensor, values: tl.tensor, kept: tl.tensor, row: tl.tensor, split: tl.tensor, width: tl.tensor,
-    GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+    partial: tl.tensor, values: tl.tensor, kept: tl.tensor, row: tl.tensor, column: tl.tensor, split: tl.tensor,
+    width: tl.tensor, GROUPS: tl.constexpr,
 ) -> None:  # fmt: skip
     """Mean, sum of squared distances and number of the program's rows with ``kept`` (0 or 1, ``[ROWS]``), by group."""
-    start = partial + tl.program_id(0).to(tl.int64) * GROUPS * 3 * width
-    if GROUPS == 1:
-        _store_group(start, values, kept, width, WIDTH)
-    else:
-        is_first = row < tl.load(split)
-        # Nearly all tiles lie within one group: the other's number is zero, and that is all it needs.
-        among = tl.sum(is_first.to(tl.int32), 0)
-        _store_nothing(start + tl.where(among == 0, 0, 3 * width), width, WIDTH)
-        if among > 0:
-            _store_group(start, values, tl.where(is_first, kept, 0.0), width, WIDTH)
-        if among < is_first.shape[0]:
-            _store_group(start + 3 * width, values, tl.where(is_first, 0.0, kept), width, WIDTH)
-
-
-@triton.jit
-def _store_group(start: tl.tensor, values: tl.tensor, kept: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr) -> None:
-    column = tl.arange(0, WIDTH)
-    inside = column < width
-    count = tl.sum(kept, 0)
-    mean = tl.sum(values * kept[:, None], 0) / tl.maximum(count, 1.0)
-    away = (values - mean[None, :]) * kept[:, None]
-    tl.store(start + column, mean, mask=inside)
-    tl.store(start + width + column, tl.sum(away * away, 0), mask=inside)
-    tl.store(start + 2 * width + column, count + tl.zeros([WIDTH], tl.float32), mask=inside)
-
-
-@triton.jit
-def _store_nothing(start: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr) -> None:
-    column = tl.arange(0, WIDTH)
-    for value in tl.static_range(3):
-        tl.store(start + value * width + column, tl.zeros([WIDTH], tl.float32), mask=column < width)
+    start = partial + tl.program_id(0).to(tl.int64) * GROUPS * 3 * width + column
+    group, present = groups_of(row, split, GROUPS)
+    first = tl.min(group, 0)
+    if GROUPS == 2:  # of a group that has no rows here, the number is all that counts
+        tl.store(start + (1 - first) * 3 * width + 2 * width, tl.zeros_like(column).to(tl.float32), mask=column < width)
+    for number in range(first, first + present):
+        mine = tl.where(group == number, kept, 0.0)
+        count = tl.sum(mine, 0)
+        mean = tl.sum(values * mine[:, None], 0) / tl.maximum(count, 1.0)
+        away = (values - mean[None, :]) * mine[:, None]
+        place = start + number * 3 * width
+        tl.store(place, mean, mask=column < width)
+        tl.store(place + width, tl.sum(away * away, 0), mask=column < width)
+        tl.store(place + 2 * width, count + tl.zeros_like(mean), mask=column < width)
 
 
 @triton.jit
 def _block_statistics(
     partial: tl.tensor, h: tl.tensor, keep: tl.tensor, split: tl.tensor, rows: tl.tensor, width: tl.tensor,
-    KEPT: tl.constexpr, GROUPS: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+    KEPT: tl.constexpr, GROUPS: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: the statistics of its rows."""
-    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
+    """One program: the statistics of one tile."""
+    row, column, exists = tile_of(tl.program_id(0), rows, width, ROWS, UNITS)
     kept = (row < rows).to(tl.float32)
     if KEPT:
         kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
-    values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
-    store_statistics(partial, values, kept, row, split, width, GROUPS, WIDTH)
+    values = tl.load(h + row[:, None] * width + column[None, :], mask=exists, other=0.0).to(tl.float32)
+    store_statistics(partial, values, kept, row, column, split, width, GROUPS)
 
 
 @triton.jit
@@ -198,7 +174,8 @@ def _merge_statistics(
     inside = (column < width)[None, :]
     place = group[:, None] * 3 * width + column[None, :]
     likely = blocks * (1 + 4 * group[:, None]) // 8
-    middle = tl.load(partial + likely * GROUPS * 3 * width + place, mask=inside, other=0.0)
+    among = tl.load(partial + likely * GROUPS * 3 * width + 2 * width + place, mask=inside, other=0.0)
+    middle = tl.load(partial + likely * GROUPS * 3 * width + place, mask=inside & (among > 0), other=0.0)
     count = tl.zeros([GROUPS, WIDTH], tl.float32)
     gaps = tl.zeros([GROUPS, WIDTH], tl.float32)
     away = tl.zeros([GROUPS, WIDTH], tl.float32)
@@ -207,6 +184,7 @@ def _merge_statistics(
         start = partial + block[:, None, None] * GROUPS * 3 * width + place[None, :, :]
         exists = (block < blocks)[:, None, None] & inside[None, :, :]
         number = tl.load(start + 2 * width, mask=exists, other=0.0)
+        exists = exists & (number > 0)  # elsewhere there is nothing to read
         gap = tl.load(start, mask=exists, other=0.0) - middle[None, :, :]
         inner = tl.load(start + width, mask=exists, other=0.0)
         count += tl.sum(number, 0)
@@ -231,97 +209,86 @@ def _merge_statistics(
 
 @triton.jit
 def standardise(
-    values: tl.tensor, statistics: tl.tensor, row: tl.tensor, split: tl.tensor, width: tl.tensor, eps: tl.tensor,
-    GROUPS: tl.constexpr, WIDTH: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
-    """x̂ of a tile, and 1/σ of its rows' groups."""
-    column = tl.arange(0, WIDTH)
-    inside = column < width
-    mean = by_group(statistics, 3 * width, row, split, column, inside, GROUPS)
-    rstd = tl.rsqrt(by_group(statistics + width, 3 * width, row, split, column, inside, GROUPS) + eps)
+    values: tl.tensor, statistics: tl.tensor, group: tl.tensor, column: tl.tensor, width: tl.tensor, eps: tl.tensor
+) -> tuple[tl.tensor, tl.tensor]:
+    """x̂ of a tile whose rows are of one ``group``, and 1/σ of its columns."""
+    start = statistics + group * 3 * width + column
+    mean = tl.load(start, mask=column < width, other=0.0)[None, :]
+    rstd = tl.rsqrt(tl.load(start + width, mask=column < width, other=0.0) + eps)[None, :]
     return (values - mean) * rstd, rstd
 
 
 @triton.jit
 def pulled_back(
     g: tl.tensor, standard: tl.tensor, rstd: tl.tensor, kept: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
-    weight: tl.tensor, row: tl.tensor, split: tl.tensor, width: tl.tensor, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+    weight: tl.tensor, group: tl.tensor, column: tl.tensor, width: tl.tensor,
 ) -> tl.tensor:  # fmt: skip
-    """The gradient of a tile of the norm's input."""
-    column = tl.arange(0, WIDTH)
+    """The gradient of a tile of the norm's input, whose rows are of one ``group``."""
     inside = column < width
-    count = tl.maximum(by_group(statistics + 2 * width, 3 * width, row, split, column, inside, GROUPS), 1.0)
-    pulled = by_group(sums, 2 * width, row, split, column, inside, GROUPS)
-    pulled += standard * by_group(sums + width, 2 * width, row, split, column, inside, GROUPS)
+    count = tl.load(statistics + (group * 3 + 2) * width + column, mask=inside, other=1.0)
+    pulled = tl.load(sums + group * 2 * width + column, mask=inside, other=0.0)[None, :]
+    pulled = pulled + standard * tl.load(sums + (group * 2 + 1) * width + column, mask=inside, other=0.0)[None, :]
     slope = tl.load(weight + column, mask=inside, other=0.0)[None, :] * rstd
-    return slope * (g - kept[:, None] / count * pulled)
+    return slope * (g - kept[:, None] * pulled / tl.maximum(count, 1.0)[None, :])
 
 
 @triton.jit
 def _normalise(
     out: tl.tensor, h: tl.tensor, statistics: tl.tensor, weight: tl.tensor, bias: tl.tensor, split: tl.tensor,
     eps: tl.tensor, rows: tl.tensor, width: tl.tensor,
-    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program scales and shifts its rows."""
-    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
-    column = tl.arange(0, WIDTH)
+    """One program scales and shifts one tile."""
+    row, column, exists = tile_of(tl.program_id(0), rows, width, ROWS, UNITS)
+    place = row[:, None] * width + column[None, :]
     values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
-    values, _ = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
-    values = values * tl.load(weight + column, mask=column < width, other=0.0)[None, :]
-    values += tl.load(bias + column, mask=column < width, other=0.0)[None, :]
-    if RELU:
-        values = tl.maximum(values, 0.0)
-    tl.store(out + place, values, mask=exists)
+    scale = tl.load(weight + column, mask=column < width, other=0.0)[None, :]
+    shift = tl.load(bias + column, mask=column < width, other=0.0)[None, :]
+    group, present = groups_of(row, split, GROUPS)
+    first = tl.min(group, 0)
+    for number in range(first, first + present):
+        standard, _ = standardise(values, statistics, number, column, width, eps)
+        found = standard * scale + shift
+        if RELU:
+            found = tl.maximum(found, 0.0)
+        tl.store(out + place, found, mask=exists & (group == number)[:, None])
 
 
 @triton.jit
 def _open_gradient(
-    g: tl.tensor, standard: tl.tensor, weight: tl.tensor, bias: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr
+    g: tl.tensor, standard: tl.tensor, weight: tl.tensor, bias: tl.tensor, column: tl.tensor, width: tl.tensor
 ) -> tl.tensor:
     """The gradient that passes the ReLU after the norm."""
-    column = tl.arange(0, WIDTH)
-    inside = column < width
-    value = standard * tl.load(weight + column, mask=inside, other=0.0)[None, :]
-    return tl.where(value + tl.load(bias + column, mask=inside, other=0.0)[None, :] > 0, g, 0.0)
+    value = standard * tl.load(weight + column, mask=column < width, other=0.0)[None, :]
+    return tl.where(value + tl.load(bias + column, mask=column < width, other=0.0)[None, :] > 0, g, 0.0)
 
 
 @triton.jit
 def _block_sums(
     partial: tl.tensor, grad: tl.tensor, h: tl.tensor, statistics: tl.tensor, weight: tl.tensor, bias: tl.tensor,
     split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, stride: tl.tensor, share: tl.tensor,
-    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: Σ g and Σ g·x̂ over ``share`` tiles of rows, by group."""
-    column = tl.arange(0, WIDTH)
-    inside = column < width
-    group = tl.arange(0, GROUPS)
-    total, along = tl.zeros([GROUPS, WIDTH], tl.float32), tl.zeros([GROUPS, WIDTH], tl.float32)
+    """One program: Σ g and Σ g·x̂ over ``share`` tiles, by group."""
+    every = tl.arange(0, GROUPS)[:, None]
+    total, along = tl.zeros([GROUPS, UNITS], tl.float32), tl.zeros([GROUPS, UNITS], tl.float32)
     for tile in range(share):
-        row = (tl.program_id(0).to(tl.int64) * share + tile) * ROWS + tl.arange(0, ROWS)
-        exists = (row < rows)[:, None] & inside[None, :]
+        row, column, exists = tile_of(tl.program_id(0) * share + tile, rows, width, ROWS, UNITS)
         g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
         values = tl.load(h + row[:, None] * width + column[None, :], mask=exists, other=0.0).to(tl.float32)
-        standard, _ = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
-        if RELU:
-            g = _open_gradient(g, standard, weight, bias, width, WIDTH)
-        if GROUPS == 1:
-            total += tl.sum(g, 0)[None, :]
-            along += tl.sum(g * standard, 0)[None, :]
-        else:
-            is_first = row < tl.load(split)
-            among = tl.sum(is_first.to(tl.int32), 0)
-            if among > 0:  # nearly all tiles lie within one group
-                mine = tl.where(is_first[:, None], g, 0.0)
-                total += tl.where((group == 0)[:, None], tl.sum(mine, 0)[None, :], 0.0)
-                along += tl.where((group == 0)[:, None], tl.sum(mine * standard, 0)[None, :], 0.0)
-            if among < ROWS:
-                mine = tl.where(is_first[:, None], 0.0, g)
-                total += tl.where((group == 1)[:, None], tl.sum(mine, 0)[None, :], 0.0)
-                along += tl.where((group == 1)[:, None], tl.sum(mine * standard, 0)[None, :], 0.0)
-    place = (tl.program_id(0).to(tl.int64) * GROUPS + group)[:, None] * 2 * width + column[None, :]
-    tl.store(partial + place, total, mask=inside[None, :])
-    tl.store(partial + place + width, along, mask=inside[None, :])
+        group, present = groups_of(row, split, GROUPS)
+        first = tl.min(group, 0)
+        for number in range(first, first + present):
+            standard, _ = standardise(values, statistics, number, column, width, eps)
+            mine = tl.where((group == number)[:, None], g, 0.0)
+            if RELU:
+                mine = _open_gradient(mine, standard, weight, bias, column, width)
+            total += tl.where(every == number, tl.sum(mine, 0)[None, :], 0.0)
+            along += tl.where(every == number, tl.sum(mine * standard, 0)[None, :], 0.0)
+    column = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    place = (tl.program_id(0).to(tl.int64) * GROUPS + every) * 2 * width + column[None, :]
+    tl.store(partial + place, total, mask=(column < width)[None, :])
+    tl.store(partial + place + width, along, mask=(column < width)[None, :])
 
 
 @triton.jit
@@ -349,18 +316,22 @@ def _pull_back(
     out: tl.tensor, grad: tl.tensor, h: tl.tensor, keep: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
     weight: tl.tensor, bias: tl.tensor, split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor,
     stride: tl.tensor,
-    KEPT: tl.constexpr, GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+    KEPT: tl.constexpr, GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: the gradient of its rows."""
-    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
-    column = tl.arange(0, WIDTH)
+    """One program: the gradient of one tile."""
+    row, column, exists = tile_of(tl.program_id(0), rows, width, ROWS, UNITS)
     kept = (row < rows).to(tl.float32)
     if KEPT:
         kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
+    place = row[:, None] * width + column[None, :]
     g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
     values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
-    standard, rstd = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
-    if RELU:
-        g = _open_gradient(g, standard, weight, bias, width, WIDTH)
-    found = pulled_back(g, standard, rstd, kept, statistics, sums, weight, row, split, width, GROUPS, WIDTH)
-    tl.store(out + place, found, mask=exists)
+    group, present = groups_of(row, split, GROUPS)
+    first = tl.min(group, 0)
+    for number in range(first, first + present):
+        standard, rstd = standardise(values, statistics, number, column, width, eps)
+        mine = g
+        if RELU:
+            mine = _open_gradient(g, standard, weight, bias, column, width)
+        found = pulled_back(mine, standard, rstd, kept, statistics, sums, weight, number, column, width)
+        tl.store(out + place, found, mask=exists & (group == number)[:, None])

@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from nmrgcl.kernels.norm import pulled_back, standardise, store_statistics, tile_rows
+from nmrgcl.kernels.norm import groups_of, pulled_back, standardise, store_statistics, tile_of
 from nmrgcl.kernels.rows import column_sums
 
 NARROWEST, WIDEST = 16, 64
@@ -132,8 +132,8 @@ def _perceive(
     ROWS: tl.constexpr, PRECISION: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one tile of rows."""
-    row, place, exists = tile_rows(rows, width, width, ROWS, WIDTH)
-    values = tl.load(s + row[:, None] * s_stride + tl.arange(0, WIDTH)[None, :], mask=exists, other=0.0)
+    row, unit, exists = tile_of(tl.program_id(0), rows, width, ROWS, WIDTH)
+    values = tl.load(s + row[:, None] * s_stride + unit[None, :], mask=exists, other=0.0)
     if FIRST:
         values = tl.dot(values, tl.trans(_matrix(first, width, WIDTH)), input_precision=PRECISION)
     values = tl.maximum(values + _vector(first_bias, width, WIDTH)[None, :], 0.0)
@@ -144,8 +144,8 @@ def _perceive(
         kept = (row < rows).to(tl.float32)
         if KEPT:
             kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
-        store_statistics(partial, values, kept, row, split, width, GROUPS, WIDTH)
-    tl.store(y + place, values, mask=exists)
+        store_statistics(partial, values, kept, row, unit, split, width, GROUPS)
+    tl.store(y + row[:, None] * width + unit[None, :], values, mask=exists)
 
 
 @triton.jit
@@ -173,8 +173,12 @@ def _perceive_back(
             if KEPT:
                 kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
             values = tl.load(y + place, mask=exists, other=0.0)
-            standard, rstd = standardise(values, statistics, row, split, width, eps, GROUPS, WIDTH)
-            g = pulled_back(g, standard, rstd, kept, statistics, sums, scale, row, split, width, GROUPS, WIDTH)
+            group, present = groups_of(row, split, GROUPS)
+            first_group, above = tl.min(group, 0), g
+            for number in range(first_group, first_group + present):
+                standard, rstd = standardise(values, statistics, number, unit, width, eps)
+                mine = pulled_back(above, standard, rstd, kept, statistics, sums, scale, number, unit, width)
+                g = tl.where((group == number)[:, None], mine, g)
             g = tl.where((values > 0) & exists, g, 0.0)
         before = tl.load(s + row[:, None] * s_stride + unit[None, :], mask=exists, other=0.0)
         hidden = before
