@@ -1,10 +1,11 @@
 # make demo   set up, then pre-train, judge and print nmrGCL on MUTAG (offline)
 # make test   set up, then every test          make check   format, lint, types, import layers
+# make test-kernels   the GPU's kernels, on a machine without one
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # make faults kill, cut, damage and crowd everything on purpose; a table of what survived
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test test-ray fuzz faults check format clean
+.PHONY: env demo test test-kernels test-ray fuzz faults check format clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -42,6 +43,13 @@ fuzz: $(READY)
 
 faults: $(READY)
 	$(PYTHON) -m tests.faults --out benchmarks/results/faults.json
+
+# Where there is no GPU: every kernel by Triton's interpreter, then by its compiler. Triton is large, so that only this
+# target installs it; nothing else looks for it there.
+test-kernels: $(READY)
+	.venv/bin/uv pip install --quiet --no-deps --target .venv/triton triton
+	PYTHONPATH=.venv/triton $(PYTHON) -m pytest tests/kernels
+	PYTHONPATH=.venv/triton $(PYTHON) -m tests.compile_kernels
 
 # A real Ray on this machine; Ray is large, so that only this target installs it.
 test-ray: $(READY)

@@ -30,6 +30,18 @@ def test_speed_is_that_of_the_benchmark_file() -> None:
         assert expected in README
 
 
+def test_speed_on_a_gpu_is_that_of_the_benchmark_file() -> None:
+    rows = json.loads((ROOT / "benchmarks" / "results" / "h200.json").read_text())["rows"]
+    values = {row["name"]: row["value"] for row in rows}
+    lines = [line.strip("| ").split(" | ") for line in README if line.endswith(" s |") and " ms | " in line]
+    assert len(lines) >= 5
+    for dataset, views, batch, precision, step, per_second, epochs in lines:
+        title = f"{dataset}, {views}, batch {batch.replace(',', '')}, {precision}"
+        assert step == f"{values[f'{title}: a step']:.3f} ms"
+        assert per_second == f"{1e6 / values[f'{title}: a graph']:,.0f}"
+        assert epochs == f"{values[f'{title}: 20 epochs']:.3f} s"
+
+
 def test_the_figures_of_reliability_are_those_of_the_last_run() -> None:
     rows = json.loads((ROOT / "benchmarks" / "results" / "faults.json").read_text())
     text = (ROOT / "docs" / "reliability.md").read_text()
