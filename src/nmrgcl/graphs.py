@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmrgcl.errors import DataError
+from nmrgcl.sparse_rows import select_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +21,8 @@ class Graphs:
     """``B`` graphs with ``N`` nodes and ``E`` directed edges in all; nodes and edges of a graph are contiguous.
 
     Attributes:
-        x: node features, either dense (floating point, ``[N, F]``) or categorical (``int64``, ``[N, C]``):
-            each row then names the columns that are one, and -1 names none.
+        x: node features, either dense (floating point, ``[N, F]``), the same as a sparse CSR tensor, or categorical
+            (``int64``, ``[N, C]``): each row then names the columns that are one, and -1 names none.
         num_features: ``F``, also for categorical ``x``.
         edge_index: ``[2, E]`` source and destination, sorted by destination, then source.
         row_ptr: ``[N + 1]``; the edges into node ``v`` are ``row_ptr[v]:row_ptr[v + 1]``.
@@ -160,7 +161,7 @@ class Graphs:
     def dense_x(self) -> Tensor:
         """``[N, F]`` features as floating point, whichever way they are stored."""
         if not self.categorical:
-            return self.x
+            return self.x.to_dense()
         dense = torch.zeros(self.num_nodes, self.num_features + 1, device=self.device)
         columns = torch.where(self.x < 0, self.num_features, self.x)
         return dense.scatter_add_(1, columns, torch.ones_like(columns, dtype=dense.dtype))[:, : self.num_features]
@@ -187,7 +188,7 @@ class Graphs:
         if y is not None:
             y = y.index_select(0, index if self.y_level == "graph" else nodes.items)
         return Graphs(
-            x=self.x.index_select(0, nodes.items),
+            x=select_rows(self.x, nodes.items),
             num_features=self.num_features,
             edge_index=self.edge_index.index_select(1, edges.items) - nodes.shift.index_select(0, edges.owner),
             row_ptr=pad(row_ptr, (0, 1), value=num_edges),
@@ -221,7 +222,7 @@ class Graphs:
         if y is not None:
             y = y.index_select(0, index if self.y_level == "graph" else nodes.items)
         return Graphs(
-            x=self.x.index_select(0, nodes.items),
+            x=select_rows(self.x, nodes.items),
             num_features=self.num_features,
             edge_index=torch.where(edges.used, edge_index, room.nodes - 1),
             row_ptr=torch.cat([row_ptr, edges.ptr[-1:]]),
@@ -332,7 +333,7 @@ class Graphs:
             row_ptr = pad(row_ptr[nodes], (0, 1), value=edges.shape[0])
             plain = replace(
                 plain,
-                x=self.x.index_select(0, nodes),
+                x=select_rows(self.x, nodes),
                 batch=self.batch.index_select(0, nodes),
                 node_ptr=kept_nodes[self.node_ptr],
                 y=_select(self.y, nodes) if self.y_level == "node" else self.y,

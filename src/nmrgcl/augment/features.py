@@ -7,6 +7,7 @@ from torch import Tensor
 
 from nmrgcl.augment.view import check_share, keep_unless_chosen
 from nmrgcl.graphs import Graphs
+from nmrgcl.sparse_rows import entry_rows, is_sparse, with_values
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,9 @@ class MaskFeatures:
         if graphs.categorical:
             kept = keep[graphs.batch[:, None], graphs.x.clamp(min=0)]
             return replace(graphs, x=torch.where(kept, graphs.x, -1))
+        if is_sparse(graphs.x):
+            owner = graphs.batch.index_select(0, entry_rows(graphs.x))
+            return replace(graphs, x=with_values(graphs.x, graphs.x.values() * keep[owner, graphs.x.col_indices()]))
         return replace(graphs, x=graphs.x * keep.index_select(0, graphs.batch))
 
 
@@ -42,4 +46,6 @@ class DropFeatures:
         """The node itself and its edges stay."""
         keep = torch.rand(graphs.num_nodes, device=graphs.device) >= self.p
         keep = keep_unless_chosen(keep, chosen, graphs.batch)[:, None]
+        if is_sparse(graphs.x):
+            return replace(graphs, x=with_values(graphs.x, graphs.x.values() * keep[entry_rows(graphs.x), 0]))
         return replace(graphs, x=torch.where(keep, graphs.x, -1) if graphs.categorical else graphs.x * keep)

@@ -11,10 +11,13 @@ from scipy.sparse import csr_array
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
+from nmrgcl.sparse_rows import sparse_rows
 
 Kind = Literal["labels", "attributes", "constant", "degree"]
 Unknown = Literal["error", "zero"]
 KINDS: tuple[str, ...] = get_args(Kind)
+SPARSE_SHARE = 0.05
+"""Below this share of entries that are not zero a table of features stays sparse: from there on dense is as fast."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
                 f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes a node, "
                 f"but these features have {spec.width}"
             )
-        x = _dense(dataset.node_attributes)
+        x = _matrix(dataset.node_attributes)
     elif spec.max_degree is not None:
         x = graphs.row_ptr.diff().clamp(max=spec.max_degree).unsqueeze(1)
     else:
@@ -132,11 +135,14 @@ def _available(dataset: Dataset) -> list[str]:
     return [kind for kind in KINDS if not missing.get(kind)]
 
 
-def _dense(attributes: np.ndarray | csr_array) -> torch.Tensor:
-    """In memory of its own: attributes may be mapped read-only from a file, or sparse."""
-    return torch.from_numpy(
-        np.array(attributes if isinstance(attributes, np.ndarray) else attributes.toarray(), np.float32)
-    )
+def _matrix(attributes: np.ndarray | csr_array) -> torch.Tensor:
+    """In memory of its own: attributes may be mapped read-only from a file."""
+    if isinstance(attributes, np.ndarray):
+        return torch.from_numpy(np.array(attributes, np.float32))
+    if attributes.nnz >= SPARSE_SHARE * attributes.shape[0] * attributes.shape[1]:
+        return torch.from_numpy(attributes.toarray().astype(np.float32, copy=False))
+    ptr, column = (torch.from_numpy(part.astype(np.int64)) for part in (attributes.indptr, attributes.indices))
+    return sparse_rows(ptr, column, torch.from_numpy(attributes.data.astype(np.float32)), attributes.shape[1])
 
 
 def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...], unknown: Unknown) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,9 +26,9 @@ class Method(nn.Module, ABC):
         super().__init__()
         if settings.level != "graph":
             raise SettingError(f"method {settings.method} embeds graphs; level = {settings.level} is not available")
-        options = settings.encoder
-        self.encoder = build_encoder(options.name, num_features, layers=options.layers, units=options.units)
-        self.readout = options.pool
+        options = asdict(settings.encoder)
+        self.readout = options.pop("pool")
+        self.encoder = build_encoder(options.pop("name"), num_features, **options)
 
     @abstractmethod
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:

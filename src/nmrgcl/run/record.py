@@ -10,6 +10,7 @@ from nmrgcl import atomic
 from nmrgcl.errors import ModelError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import Settings
+from nmrgcl.sparse_rows import is_sparse
 
 NAME, FORMAT, VERSION = "run.json", "nmrgcl-run", 1
 
@@ -57,7 +58,9 @@ def settings_of_run(settings: Settings) -> dict[str, Any]:
 def digest_of(graphs: Graphs) -> str:
     """SHA-256 of everything that training sees of the graphs."""
     digest = hashlib.sha256()
-    for tensor in (graphs.node_ptr, graphs.edge_index, graphs.x, graphs.edge_weight, graphs.edge_attr):
+    x = graphs.x
+    features = (x.crow_indices(), x.col_indices(), x.values()) if is_sparse(x) else (x,)
+    for tensor in (graphs.node_ptr, graphs.edge_index, *features, graphs.edge_weight, graphs.edge_attr):
         if tensor is not None:
             flat = tensor.detach().cpu().contiguous()
             digest.update(f"{flat.dtype}{tuple(flat.shape)}".encode())

@@ -27,12 +27,15 @@ class ViewSettings:
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """The network that is kept."""
+    """The network that is kept; ``activation``, ``activate_last`` and ``dropout`` are for gcn and gat."""
 
     name: str = "gin"
     layers: int = field(default=3, metadata={"min": 1})
     units: int = field(default=32, metadata={"min": 1})
     pool: Literal["sum", "mean", "max"] = "sum"
+    activation: Literal["relu", "prelu", "rrelu", "elu"] = "relu"
+    activate_last: bool = True
+    dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
 
 
 @dataclass(frozen=True)
