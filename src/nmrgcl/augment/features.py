@@ -24,13 +24,18 @@ class MaskFeatures:
         keep = torch.rand(graphs.num_graphs, graphs.num_features, device=graphs.device) >= self.p
         if chosen is not None:
             keep = keep | ~chosen[:, None]
-        if graphs.categorical:
-            kept = keep[graphs.batch[:, None], graphs.x.clamp(min=0)]
-            return replace(graphs, x=torch.where(kept, graphs.x, -1))
-        if is_sparse(graphs.x):
-            owner = graphs.batch.index_select(0, entry_rows(graphs.x))
-            return replace(graphs, x=with_values(graphs.x, graphs.x.values() * keep[owner, graphs.x.col_indices()]))
-        return replace(graphs, x=graphs.x * keep.index_select(0, graphs.batch))
+        return keep_columns(graphs, keep)
+
+
+def keep_columns(graphs: Graphs, keep: Tensor) -> Graphs:
+    """The graphs without the feature columns where ``keep`` (``[B, F]``, bool) is false."""
+    if graphs.categorical:
+        kept = keep[graphs.batch[:, None], graphs.x.clamp(min=0)]
+        return replace(graphs, x=torch.where(kept, graphs.x, -1))
+    if is_sparse(graphs.x):
+        owner = graphs.batch.index_select(0, entry_rows(graphs.x))
+        return replace(graphs, x=with_values(graphs.x, graphs.x.values() * keep[owner, graphs.x.col_indices()]))
+    return replace(graphs, x=graphs.x * keep.index_select(0, graphs.batch))
 
 
 @dataclass(frozen=True)
