@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize
 
+from nmrgcl.contrast.streamed import pair_gradient, pair_logsumexp
 from nmrgcl.kernels import serve
 
 DENSE_ROWS = 4096
@@ -32,7 +33,7 @@ def infonce(z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, tau: floa
     positive = cosine(z1, z2) if positive is None else positive
     positive = (positive / tau).repeat(2)
     if z.shape[0] <= DENSE_ROWS:
-        negative = _mask_own_pair(z @ z.T / tau, torch.arange(z.shape[0], device=z.device)).logsumexp(1)
+        negative = _mask_own_pair(z @ z.T / tau).logsumexp(1)
     else:
         negative = _StreamedNegatives.apply(z, tau)
     # −log(e^p / (e^p + e^n)) = −log sigmoid(p − n)
@@ -43,17 +44,15 @@ def _wide(z: Tensor) -> Tensor:
     return z if z.dtype == torch.float64 else z.float()
 
 
-def _mask_own_pair(similarity: Tensor, rows: Tensor) -> Tensor:
-    """Both views of a row's own graph are no negatives; ``similarity``: ``[len(rows), 2B]``, changed in place."""
-    both = similarity.shape[1]
+def _mask_own_pair(similarity: Tensor) -> Tensor:
+    """Both views of a row's own graph are no negatives; ``similarity``: ``[2B, 2B]``, changed in place."""
+    rows, both = torch.arange(similarity.shape[0], device=similarity.device), similarity.shape[1]
     own = torch.stack([rows, (rows + both // 2) % both], 1)
     return similarity.scatter_(1, own, -torch.inf)
 
 
 class _StreamedNegatives(torch.autograd.Function):
     """Row-wise log-sum-exp of the masked similarities, in tiles that are computed again in the backward pass."""
-
-    BLOCK = 1024
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
@@ -63,8 +62,7 @@ class _StreamedNegatives(torch.autograd.Function):
 
             total = negatives_logsumexp(z, tau, precision=ctx.precision)
         else:
-            parts = torch.arange(z.shape[0], device=z.device).split(_StreamedNegatives.BLOCK)
-            total = torch.cat([_mask_own_pair(z[part] @ z.T / tau, part).logsumexp(1) for part in parts])
+            total = pair_logsumexp(z, tau)
         ctx.save_for_backward(z, total)
         return total
 
@@ -75,13 +73,7 @@ class _StreamedNegatives(torch.autograd.Function):
             from nmrgcl.kernels.negatives import negatives_gradient
 
             return negatives_gradient(z, total, grads[0], ctx.tau, precision=ctx.precision), None
-        out = torch.zeros_like(z)
-        for part in torch.arange(z.shape[0], device=z.device).split(_StreamedNegatives.BLOCK):
-            share = (_mask_own_pair(z[part] @ z.T / ctx.tau, part) - total[part, None]).exp_()
-            share *= grads[0][part, None] / ctx.tau
-            out[part] += share @ z
-            out += share.T @ z[part]
-        return out, None
+        return pair_gradient(z, total, grads[0], ctx.tau), None
 
 
 def _kernel_precision(z: Tensor) -> Literal["tf32x3", "tf32"] | None:
