@@ -1,15 +1,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from nmrgcl.batches import batches
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
-from nmrgcl.train import batches, pretrain
+from nmrgcl.train import pretrain
 from tests.examples import random_graphs
 
 GRAPHS = random_graphs([3] * 10)
@@ -17,6 +19,8 @@ GRAPHS = random_graphs([3] * 10)
 
 class Scripted(nn.Module):
     """Its loss in epoch n is ``script[n]``, whatever the weights."""
+
+    level: Literal["graph", "node"] = "graph"
 
     def __init__(self, *script: float, steps: int = 1) -> None:
         super().__init__()

@@ -10,9 +10,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from nmrgcl.batches import Batches, batches_of
 from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint
-from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.step import GuardedStep, Trainable
@@ -37,7 +37,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the data came to."""
+    """What one pass over the data came to; at node level the speed is that of nodes."""
 
     number: int
     loss: float
@@ -56,8 +56,7 @@ def pretrain(
     """
     if options.epochs == 0:
         return
-    if graphs.num_graphs < 2:
-        raise DataError(f"contrast needs at least two graphs; the dataset has {graphs.num_graphs}")
+    feed = batches_of(graphs, options, method.level)
     on_gpu = graphs.device.type == "cuda"
     optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True, capturable=on_gpu)
     kept = memory.recall() if memory else None
@@ -68,23 +67,16 @@ def pretrain(
         began = time.perf_counter()
         method.train()
         with own_chance(seed, state.epoch + 1, graphs.device), _numerics(options, graphs.device):
-            parts = list(batches(graphs.num_graphs, options.batch_size))
-            compute = compute or _computing(step, graphs, options)
+            parts = feed.cut()
+            compute = compute or _computing(step, graphs, feed, options)
             state.recall_chance(graphs.device)
             loss = _run_epoch(step, compute, parts, options, memory)
         method.train(False)
         state.end_epoch(loss)
         seconds = time.perf_counter() - began
-        yield Epoch(state.epoch, loss, seconds, graphs.num_graphs / seconds)
+        yield Epoch(state.epoch, loss, seconds, feed.items / seconds)
         if memory and memory.due(epoch_ended=True):
             memory.keep(state.step, snapshot(state, method, optimiser, graphs.device))
-
-
-def batches(num_graphs: int, batch_size: int) -> Iterator[Tensor]:
-    """Random batches of graph numbers, on the host; a last batch of one graph, which has no negatives, is left out."""
-    for part in torch.randperm(num_graphs).split(batch_size):
-        if part.shape[0] > 1:
-            yield part
 
 
 def _run_epoch(
@@ -108,13 +100,14 @@ def _run_epoch(
     return state.mean_loss
 
 
-def _computing(step: GuardedStep, graphs: Graphs, options: TrainSettings) -> Callable[[Tensor], None]:
+def _computing(step: GuardedStep, graphs: Graphs, feed: Batches, options: TrainSettings) -> Callable[[Tensor], None]:
     """What computes a batch: on a GPU a recording, for batches that are full."""
 
     def ordinary(index: Tensor) -> None:
-        step(graphs.take(index))
+        step(feed.take(index))
 
-    if not options.capture or graphs.device.type != "cuda" or graphs.num_graphs < options.batch_size:
+    recordable = options.capture and feed.padded and graphs.device.type == "cuda"
+    if not recordable or graphs.num_graphs < options.batch_size:
         return ordinary
     step.first_bad.fill_(0.0)  # rehearsals change no weight
     kept = [*step.method.state_dict().values(), *step.state.sums]

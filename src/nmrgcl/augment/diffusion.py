@@ -7,11 +7,12 @@ work for a node depends on the accuracy asked for, not on the size of the graph,
 from collections.abc import Iterator
 from dataclasses import replace
 from math import exp
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array, diags_array, eye_array, vstack
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
@@ -59,6 +60,20 @@ def diffuse(
     # D^{-1}A, along whose rows it was walked, is similar to the matrices of both formulas.
     scale = degree**0.5 if kind == "ppr" else degree
     return _as_graphs(csr_array(diags_array(scale) @ vstack(parts) @ diags_array(1 / scale)), graphs)
+
+
+class DiffusedOnce:
+    """``diffuse`` with these options, worked out once for each structure; features are those of the graphs given."""
+
+    def __init__(self, kind: Diffusion, **options: Any) -> None:
+        self.kind, self.options, self.known = kind, options, WeakTensorKeyDictionary()
+
+    def __call__(self, graphs: Graphs) -> Graphs:
+        """The diffusion of ``graphs``, of which no view has removed anything."""
+        if graphs.edge_index not in self.known:
+            self.known[graphs.edge_index] = replace(diffuse(graphs, self.kind, **self.options), y=None)
+        found: Graphs = self.known[graphs.edge_index]
+        return replace(found, x=graphs.x)
 
 
 def _ppr(rows: np.ndarray, walk: csr_array, degree: np.ndarray, alpha: float, accuracy: float) -> csr_array:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
+from nmrgcl.batches import batches
 from nmrgcl.bench import geometric
 from nmrgcl.bench.graphs_at_hand import at_hand, load_graphs
 from nmrgcl.bench.table import Row
@@ -15,7 +16,7 @@ from nmrgcl.bench.timing import Measure, in_turn, row, stopwatch
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.settings import Settings, resolve
-from nmrgcl.train import batches, pretrain
+from nmrgcl.train import pretrain
 
 VIEWS = {"three views": 3, "four views": 4}
 """OneOf(DropNodes, DropEdges, DropFeatures), and with Subgraph."""

@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
@@ -40,7 +41,8 @@ def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Ten
 
 
 _NORMALISED: WeakKeyDictionary[Graphs, dict[tuple[bool, torch.dtype], tuple[Tensor, Tensor]]] = WeakKeyDictionary()
-_TRANSPOSED: WeakKeyDictionary[Graphs, tuple[Tensor, Tensor, Tensor]] = WeakKeyDictionary()
+_TRANSPOSED = WeakTensorKeyDictionary()
+"""By the edges alone, which a graph's views share."""
 
 
 @torch.no_grad()
@@ -59,12 +61,13 @@ def _normalised(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[T
 
 def transposed(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
     """Edges by source: their destinations ``[E]``, row pointers ``[N + 1]``, and the numbers the edges had ``[E]``."""
-    if graphs not in _TRANSPOSED:
+    if graphs.edge_index not in _TRANSPOSED:
         order = torch.argsort(graphs.edge_index[0], stable=True)
         source = graphs.edge_index[0].index_select(0, order)
         rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
-        _TRANSPOSED[graphs] = graphs.edge_index[1].index_select(0, order), rows, order
-    return _TRANSPOSED[graphs]
+        _TRANSPOSED[graphs.edge_index] = graphs.edge_index[1].index_select(0, order), rows, order
+    found: tuple[Tensor, Tensor, Tensor] = _TRANSPOSED[graphs.edge_index]
+    return found
 
 
 class _NormalisedSum(torch.autograd.Function):

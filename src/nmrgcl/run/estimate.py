@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
+from nmrgcl.batches import batches_of
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.methods import build_method
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.settings import Settings
-from nmrgcl.train import batches
 
 STEPS = 4
 
@@ -39,15 +39,16 @@ def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: t
     graphs = apply_features(dataset, features).to(device)
     method = build_method(settings, features.width).to(device).train()
     parameters = sum(p.numel() for p in method.parameters())
-    size = settings.train.batch_size
-    per_epoch = sum(len(part) > 1 for part in torch.arange(graphs.num_graphs).split(size))
-    steps = per_epoch * settings.train.epochs * seeds
+    feed = batches_of(graphs, settings.train, settings.level)
     seconds = []
     with suitable_threads(settings), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        parts = feed.cut()
+        per_epoch = len(parts)
+        steps = per_epoch * settings.train.epochs * seeds
         optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
-        for number, index in zip(range(STEPS + 1), batches(graphs.num_graphs, size), strict=False):
+        for number, index in zip(range(STEPS + 1), parts, strict=False):
             began = time.perf_counter()
-            for loss in method.losses(graphs.take(index)):
+            for loss in method.losses(feed.take(index)):
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()

@@ -56,15 +56,32 @@ class RemovalSettings:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """The objective."""
+    """The objective; ``decorrelate`` is CCA-SSG's weight, ``beta`` and ``momentum`` are MERIT's."""
 
-    name: Literal["infonce", "graphcl"] = "infonce"
+    name: Literal["infonce", "graphcl", "jsd", "cca", "merit"] = "infonce"
     tau: float = field(default=0.2, metadata={"above": 0})
+    decorrelate: float = field(default=1e-3, metadata={"min": 0})
+    beta: float = field(default=0.6, metadata={"min": 0, "max": 1})
+    momentum: float = field(default=0.8, metadata={"min": 0, "below": 1})
+
+
+@dataclass(frozen=True)
+class DiffusionSettings:
+    """The second graph of MVGRL and MERIT: the ``keep`` largest entries a row of PageRank or heat."""
+
+    name: Literal["ppr", "heat"] = "ppr"
+    alpha: float = field(default=0.2, metadata={"above": 0, "below": 1})
+    time: float = field(default=5.0, metadata={"above": 0})
+    keep: int = field(default=32, metadata={"min": 1})
 
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU."""
+    """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU.
+
+    At node level a step sees the whole graph, or what is sampled around ``batch_size`` nodes: a walk of ``hops`` steps
+    from each, or ``fanout`` neighbours of each and of those, ``hops`` times.
+    """
 
     epochs: int = field(default=20, metadata={"min": 0})
     batch_size: int = field(default=128, metadata={"min": 2})
@@ -73,6 +90,9 @@ class TrainSettings:
     precision: Literal["float32", "tf32", "bf16"] = "float32"
     deterministic: bool = False
     capture: bool = True
+    sampling: Literal["none", "walk", "neighbours"] = "none"
+    hops: int = field(default=2, metadata={"min": 1})
+    fanout: int = field(default=10, metadata={"min": 1})
 
 
 @dataclass(frozen=True)
@@ -83,6 +103,23 @@ class SVMSettings:
     inner: Literal["shuffled", "in_order"] = "shuffled"
     standardise: bool = True
     folds: int = field(default=10, metadata={"min": 2})
+
+
+@dataclass(frozen=True)
+class LinearSettings:
+    """The judge of nodes: how embeddings are brought to one scale before logistic regression."""
+
+    normalise: Literal["none", "l2", "standardise"] = "l2"
+
+
+@dataclass(frozen=True)
+class FinetuneSettings:
+    """Training encoder and linear head with labels; ``tune_patience`` epochs without a better validation end it."""
+
+    tune_epochs: int = field(default=200, metadata={"min": 1})
+    tune_lr: float = field(default=1e-2, metadata={"above": 0})
+    weight_decay: float = field(default=5e-4, metadata={"min": 0})
+    tune_patience: int = field(default=50, metadata={"min": 0})
 
 
 @dataclass(frozen=True)
@@ -98,8 +135,11 @@ class Settings:
     head: HeadSettings = HeadSettings()
     removal: RemovalSettings = RemovalSettings()
     loss: LossSettings = LossSettings()
+    diffusion: DiffusionSettings = DiffusionSettings()
     train: TrainSettings = TrainSettings()
     svm: SVMSettings = SVMSettings()
+    linear: LinearSettings = LinearSettings()
+    finetune: FinetuneSettings = FinetuneSettings()
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, ready for JSON."""
