@@ -41,20 +41,24 @@ def fit_logistic(
     # Half of the squared spread bounds the curvature along an axis; the intercept's axis is a column of ones.
     curvature = torch.cat([1 + c[:, None] * spread.square() / 2, c[:, None] * len(z) / 2], 1).clamp(min=1e-12)
     scale = curvature.rsqrt()[:, :, None].expand(-1, -1, count)
-    target = torch.nn.functional.one_hot(y, count).to(z.dtype)
+    rows = torch.arange(len(z), device=device)
 
     def objective(theta: Tensor, problems: Tensor) -> tuple[Tensor, Tensor]:
         unit, cost = scale[problems], c[problems]
-        w = theta.view(unit.shape) * unit
-        weights, intercept = w[:, :-1], w[:, -1]
-        logits = torch.einsum("nd,pdk->pnk", turned, weights) + intercept[:, None]
-        total = logits.logsumexp(2)
-        loss = (total - (logits * target).sum(2)).sum(1)
-        wrong = (logits - total[:, :, None]).exp_().sub_(target)
-        of_weights = cost[:, None, None] * torch.einsum("nd,pnk->pdk", turned, wrong) + weights
-        of_intercept = cost[:, None] * wrong.sum(1)
-        grad = torch.cat([of_weights, of_intercept[:, None]], 1) * unit
-        return cost * loss + weights.square().sum((1, 2)) / 2, grad.flatten(1)
+        w = (theta.view(unit.shape) * unit).permute(1, 2, 0)
+        weights, intercept = w[:-1], w[-1]
+        # Problems come last: sums over classes then run over whole vectors, and all problems share one product.
+        logits = (turned @ weights.flatten(1)).view(len(z), *intercept.shape).add_(intercept)
+        own = logits[rows, y].sum(0)
+        top = logits.amax(1, keepdim=True)
+        share = logits.sub_(top).exp_()
+        total = share.sum(1, keepdim=True)
+        loss = (total.log() + top).sum((0, 1)) - own
+        wrong = share.div_(total)
+        wrong[rows, y] -= 1
+        of_weights = cost * (turned.T @ wrong.flatten(1)).view(weights.shape) + weights
+        grad = torch.cat([of_weights, (cost * wrong.sum(0))[None]]).permute(2, 0, 1) * unit
+        return cost * loss + weights.square().sum((0, 1)) / 2, grad.flatten(1)
 
     start = torch.zeros(len(c), scale[0].numel(), dtype=torch.float64, device=device)
     found = minimise(objective, start, tolerance).view(scale.shape) * scale
