@@ -17,21 +17,27 @@ def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run or model folder, or an .npz.", show_default=False)],
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Dataset; not needed with an .npz.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Fold seeds, where the run is a single model.")] = 5,
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
+    ] = None,
     assignments: Assignments = None,
     device: Device = "auto",
     jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Judge frozen embeddings by an SVM, ten-fold, beside the untrained encoder's.
+    """Judge frozen embeddings beside the untrained encoder's: graphs by an SVM, ten-fold, nodes by logistic regression.
 
-    The penalty C is chosen inside the training folds, and no epoch is chosen by any label. Scores and folds are kept
-    as evaluation.json and splits.json in the run's folder.
+    The penalty C is chosen inside the training folds, or on the validation nodes, and no epoch is chosen by any label.
+    Scores and folds are kept as evaluation.json and splits.json in the run's folder.
 
     Examples:
 
       nmrgcl evaluate runs/mutag MUTAG
 
       nmrgcl evaluate runs/mutag/seed-0 MUTAG --set standardise=false --json
+
+      nmrgcl evaluate runs/pubmed PubMed --split public
 
       nmrgcl evaluate z.npz
     """
@@ -54,24 +60,31 @@ def evaluate(
         if data is None:
             raise SettingError(f"{run}: name the dataset, too: nmrgcl evaluate {run} DATA")
         dataset = load(data)
-        found = evaluate_run(run, dataset, device=where, **options)
+        found = evaluate_run(run, dataset, device=where, split=split, **options)
         keep_judgement(run, found, dataset)
     print(json.dumps(found.to_dict()) if as_json else _table(found))
 
 
 def _table(found: "Judgement") -> str:
-    n, folds = found.trained.folds.shape
-    varied = "models" if found.varied == "model" else "fold seeds"
-    scaled = "standardised" if found.svm.standardise else "raw"
+    n = len(found.trained.folds)
+    varied = "models" if found.varied == "model" else "fold seeds" if found.protocol == "svm" else "seeds of the split"
     features = f" with {found.features} features" if found.features else ""
     lines = [
         f"{found.dataset}{features}: accuracy in %, mean ± sample standard deviation",
-        f"RBF SVM on {scaled} embeddings, C: {found.svm.c}; {folds} folds × {n} {varied}; honest selection",
+        f"{_protocol(found)} × {n} {varied}; honest selection",
         f"  {found.method or 'embeddings':<10} {_row(found.trained)}",
     ]
     if found.untrained:
         lines.append(f"  {'untrained':<10} {_row(found.untrained)}")
     return "\n".join(lines)
+
+
+def _protocol(found: "Judgement") -> str:
+    if found.linear:
+        scaled = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised"}[found.linear.normalise]
+        return f"logistic regression on {scaled} embeddings, C by validation; split {found.split}"
+    scaled = "standardised" if found.svm.standardise else "raw"
+    return f"RBF SVM on {scaled} embeddings, C: {found.svm.c}; {found.trained.folds.shape[1]} folds"
 
 
 def _row(scores: "Scores") -> str:

@@ -11,13 +11,17 @@ import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
+from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.svm import svm_scores_many
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, load_model
+from nmrgcl.run.cell import CUTS
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.export import Embeddings
-from nmrgcl.settings import Settings, SVMSettings, parse_assignments
+from nmrgcl.run.level import class_labels, require_level
+from nmrgcl.settings import LinearSettings, Settings, SVMSettings, parse_assignments
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,13 @@ class Judgement:
     features: str | None
     svm: SVMSettings
     seeds: tuple[int, ...] = ()
+    linear: LinearSettings | None = None
+    split: str = "stratified"
+
+    @property
+    def protocol(self) -> str:
+        """How graphs (by an SVM) or nodes (by logistic regression) were judged."""
+        return "linear" if self.linear else "svm"
 
     def to_dict(self) -> dict[str, Any]:
         """The object that ``evaluate --json`` prints."""
@@ -52,9 +63,10 @@ class Judgement:
             "dataset": self.dataset,
             "method": self.method,
             "features": self.features,
-            "protocol": "svm",
+            "protocol": self.protocol,
+            "split": self.split,
             "selection": "honest",
-            "svm": asdict(self.svm),
+            self.protocol: asdict(self.linear or self.svm),
             **self.trained.to_dict(),
             "folds": self.trained.folds.tolist(),
             "untrained": self.untrained.to_dict() if self.untrained else None,
@@ -71,17 +83,23 @@ def evaluate_run(
     fold_seeds: int = 5,
     overrides: Sequence[str] = (),
     jobs: int = 0,
+    split: str | None = None,
 ) -> Judgement:
-    """Judge every model of a run beside the encoder it started from, each on its own seed's folds.
+    """Judge every model of a run beside the encoder it started from, each on its own seed's folds or split.
 
-    A run of one model is judged on the folds of ``fold_seeds`` seeds instead.
+    A run of one model is judged on the folds or splits of ``fold_seeds`` seeds instead. ``split`` names that of nodes.
     """
     models = [load_model(folder) for folder in find_models(Path(run))]
     first = models[0]
-    svm = _judge_settings(first.settings, overrides).svm
-    y = graph_labels(dataset)
-    labelled = y >= 0
+    require_level(dataset, first.settings)
+    chosen = _judge_settings(first.settings, overrides)
+    y = class_labels(dataset, first.settings.level)
     seeds = [model.settings.seed for model in models] if len(models) > 1 else list(range(fold_seeds))
+    if first.settings.level == "node":
+        return _judge_nodes(models, seeds, dataset, chosen, split or CUTS["node"][0], device)
+    if split not in (None, "stratified"):
+        raise SettingError(f"--split {split}: graphs are judged on stratified folds; leave it out")
+    svm, labelled = chosen.svm, y >= 0
     cells = []
     for start in (False, True):
         embeddings = [_embed(model, dataset, device, start=start)[labelled] for model in models]
@@ -97,6 +115,32 @@ def evaluate_run(
         features=first.features.kind,
         svm=svm,
         seeds=tuple(seeds),
+    )
+
+
+def _judge_nodes(
+    models: list[Model], seeds: list[int], dataset: Dataset, chosen: Settings, split: str, device: torch.device
+) -> Judgement:
+    """By logistic regression, trained and untrained, ``[seeds, 1]`` each."""
+    y, first = class_labels(dataset, "node"), models[0]
+    cuts = [split_nodes(split, y, seed=seed, public=dataset.public_split) for seed in seeds]
+    tables = []
+    for start in (False, True):
+        embeddings = [torch.from_numpy(_embed(model, dataset, device, start=start)).to(device) for model in models]
+        shared = embeddings if len(models) > 1 else embeddings * len(seeds)
+        found = [linear_score(z, y, cut, scaling=chosen.linear.normalise) for z, cut in zip(shared, cuts, strict=True)]
+        tables.append(Scores(np.array([[score.test] for score in found])))
+    return Judgement(
+        dataset=dataset.name,
+        trained=tables[0],
+        untrained=tables[1],
+        varied="model" if len(models) > 1 else "folds",
+        method=first.settings.method,
+        features=first.features.kind,
+        svm=chosen.svm,
+        seeds=tuple(seeds),
+        linear=chosen.linear,
+        split=split,
     )
 
 
@@ -127,15 +171,6 @@ def find_models(run: Path) -> list[Path]:
     return [run / f"seed-{number}" for number in numbers]
 
 
-def graph_labels(dataset: Dataset) -> np.ndarray:
-    """``[B]`` class codes of the graphs, -1 where one has none."""
-    if dataset.level == "node":
-        raise DataError(f"{dataset.name}: its labels are of nodes, but graphs are judged here; use a dataset of graphs")
-    if dataset.y is None or not (dataset.y >= 0).any():
-        raise DataError(f"{dataset.name}: has no graph labels, so there is nothing to judge against")
-    return dataset.y
-
-
 def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool) -> np.ndarray:
     """Embeddings by the model, or by the encoder as it was at the start of its training."""
     method = model.method
@@ -147,6 +182,7 @@ def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool)
 def _judge_settings(settings: Settings, overrides: Sequence[str]) -> Settings:
     values = parse_assignments(overrides)
     for key in values:
-        if not key.startswith("svm.") and key not in asdict(settings.svm):
-            raise SettingError(f"--set {key}: evaluate takes svm.* settings only; the model's own are fixed")
+        known = asdict(settings.svm) | asdict(settings.linear)
+        if not key.startswith(("svm.", "linear.")) and key not in known:
+            raise SettingError(f"--set {key}: evaluate takes svm.* and linear.* only; the model's own are fixed")
     return settings.updated(values, source="--set")
