@@ -67,6 +67,13 @@ def test_pretrain_evaluate_and_embed_take_nodes_by_themselves(
         part = read_splits(tmp_path / "r")[seed]
         assert np.array_equal(np.flatnonzero(part == 3), split.test)
         assert (part[9::10] == 0).all()  # no label, no part
+    run(capsys, "report", folder, network)
+    page = (tmp_path / "r/report.html").read_text()
+    assert "120 nodes and" in page
+    assert "logistic regression on l2-normalised embeddings" in page
+    assert "embedded nearest" not in page
+    out, _ = run(capsys, "compare", folder, folder, "--data", network)
+    assert "+0.00 points" in out
     out, _ = run(capsys, "embed", f"{folder}/seed-0", network, "--out", str(tmp_path / "z.npz"))
     assert "120 nodes, 16 dimensions" in out
     saved = np.load(tmp_path / "z.npz")

@@ -66,25 +66,15 @@ def evaluate(
 
 
 def _table(found: "Judgement") -> str:
-    n = len(found.trained.folds)
-    varied = "models" if found.varied == "model" else "fold seeds" if found.protocol == "svm" else "seeds of the split"
     features = f" with {found.features} features" if found.features else ""
     lines = [
         f"{found.dataset}{features}: accuracy in %, mean ± sample standard deviation",
-        f"{_protocol(found)} × {n} {varied}; honest selection",
+        found.sentence,
         f"  {found.method or 'embeddings':<10} {_row(found.trained)}",
     ]
     if found.untrained:
         lines.append(f"  {'untrained':<10} {_row(found.untrained)}")
     return "\n".join(lines)
-
-
-def _protocol(found: "Judgement") -> str:
-    if found.linear:
-        scaled = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised"}[found.linear.normalise]
-        return f"logistic regression on {scaled} embeddings, C by validation; split {found.split}"
-    scaled = "standardised" if found.svm.standardise else "raw"
-    return f"RBF SVM on {scaled} embeddings, C: {found.svm.c}; {found.trained.folds.shape[1]} folds"
 
 
 def _row(scores: "Scores") -> str:

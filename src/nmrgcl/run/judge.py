@@ -51,11 +51,31 @@ class Judgement:
     seeds: tuple[int, ...] = ()
     linear: LinearSettings | None = None
     split: str = "stratified"
+    test_to_train: float | None = None
 
     @property
     def protocol(self) -> str:
         """How graphs (by an SVM) or nodes (by logistic regression) were judged."""
         return "linear" if self.linear else "svm"
+
+    @property
+    def sentence(self) -> str:
+        """How it was judged, on what and how often, in words."""
+        n, folds = self.trained.folds.shape
+        if self.linear:
+            scaled = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised"}[self.linear.normalise]
+            cut = f"logistic regression on {scaled} embeddings, C by validation; split {self.split}"
+        else:
+            scaled = "standardised" if self.svm.standardise else "raw"
+            cut = f"RBF SVM on {scaled} embeddings, C: {self.svm.c}; {folds} folds"
+        return f"{cut} × {n} {self.spread_over}; honest selection"
+
+    @property
+    def spread_over(self) -> str:
+        """What the seeds are of."""
+        if self.varied == "model":
+            return "models"
+        return "fold seeds" if self.protocol == "svm" else "seeds of the split"
 
     def to_dict(self) -> dict[str, Any]:
         """The object that ``evaluate --json`` prints."""
@@ -141,6 +161,7 @@ def _judge_nodes(
         seeds=tuple(seeds),
         linear=chosen.linear,
         split=split,
+        test_to_train=len(cuts[0].test) / len(cuts[0].train),
     )
 
 
