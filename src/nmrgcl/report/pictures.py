@@ -79,7 +79,7 @@ def _spectrum(facts: Facts) -> Picture:
         key="spectrum",
         title=f"Singular spectrum, seed {facts.seeds[0]}",
         description=f"Two falling lines on a log axis. Dimensions used: {counts}. The {ranks}.",
-        caption=f"Centred embeddings of all {facts.things}; the later a line falls, the more dimensions it uses: {ranks}.",
+        caption=f"Centred embeddings of all {facts.things}; a line that falls later uses more dimensions: {ranks}.",
         figure=plot_spectrum(before, after),
     )
 
