@@ -1,6 +1,6 @@
 """A graph that does not fit a step: training on samples of it, then embeddings of all its nodes.
 
-    python benchmarks/large_graph.py --nodes 1000000 --edges 20000000 --steps 50 --json benchmarks/results/large_graph.json
+    python benchmarks/large_graph.py --nodes 1000000 --edges 20000000 --steps 30 --json FILE
 
 ``edges`` are directed. Groups of nodes share a feature pattern and mostly know each other; degrees vary.
 """

@@ -6,11 +6,14 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 
 from nmrgcl import GraphEmbedder, load
+from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.linear import linear_score
+from nmrgcl.methods import build_method, find_method
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds, read_splits
 from nmrgcl.run.cell import Run, cross
@@ -18,6 +21,8 @@ from nmrgcl.run.embed import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.results import Results
 from nmrgcl.settings import Settings, resolve
+from nmrgcl.train import pretrain
+from tests.examples import random_graphs
 from tests.run.cells import CPU
 from tests.test_cli import run, write_tu
 
@@ -188,3 +193,40 @@ def test_the_estimator_embeds_the_nodes_of_a_graph(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has 2 graphs, but level = node"):
         embedder.fit([graph, graph])
     assert GraphEmbedder("dgi", level="node", settings=settings, device="cpu").fit_transform(graph).shape == (120, 16)
+
+
+class Shelf:
+    """Remembers the last checkpoint, and asks for one after each batch."""
+
+    def __init__(self) -> None:
+        self.kept: Checkpoint | None = None
+
+    def recall(self) -> Checkpoint | None:
+        return self.kept
+
+    def due(self, *, epoch_ended: bool) -> bool:
+        return True
+
+    def keep(self, step: int, checkpoint: Checkpoint) -> None:
+        values = {name: tensor.clone() for name, tensor in checkpoint.tensors.items()}
+        self.kept = Checkpoint(values, dict(checkpoint.values))
+
+
+@pytest.mark.parametrize("sampling", ["none", "walk"])
+@pytest.mark.parametrize("method", ["nmrgcl", "merit", "gca"])
+def test_a_training_on_nodes_goes_on_from_a_checkpoint_to_the_same_weights(method: str, sampling: str) -> None:
+    graphs = random_graphs([50], density=0.1)
+    kind = find_method(method)
+    small = ["encoder.units=8", "head.units=0", "epochs=4", "batch_size=20", f"sampling={sampling}"]
+    settings = resolve(kind.PRESETS["node"], assignments=small, method=method, fixed=kind.FIXED)
+    whole = build_method(settings, 4)
+    list(pretrain(whole, graphs, settings.train))
+    shelf, begun, resumed = Shelf(), build_method(settings, 4), build_method(settings, 4)
+    steps = pretrain(begun, graphs, settings.train, memory=shelf)
+    next(steps)
+    next(steps)
+    steps.close()  # type: ignore[attr-defined]
+    list(pretrain(resumed, graphs, settings.train, memory=shelf))
+    assert all(
+        torch.equal(a, b) for a, b in zip(whole.state_dict().values(), resumed.state_dict().values(), strict=True)
+    )
