@@ -17,7 +17,8 @@ def test_resolved_settings_are_valid_input(preset: str, tmp_path: Path) -> None:
 
 def test_the_keys_are_those_that_are_documented() -> None:
     assert setting_keys() == [
-        *("method", "seed", "level", "data.features", "data.max_degree", "views.first", "views.second"),
+        *("method", "seed", "level", "data.features", "data.max_degree", "data.scale"),
+        *("views.first", "views.second"),
         *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool"),
         *("encoder.activation", "encoder.activate_last", "encoder.dropout", "head.units"),
         *("removal.kind", "removal.delta", "removal.where", "loss.name", "loss.tau"),

@@ -69,7 +69,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         settings, device = self._resolved(), choose_device(self.device)
         dataset = as_dataset(graphs, node_feature=self.node_feature)
         require_level(dataset, settings)
-        features = choose_features(dataset, settings.data.features, settings.data.max_degree)
+        features = choose_features(dataset, settings.data.features, settings.data.max_degree, settings.data.scale)
         method = build_method(settings, features.width).to(device)
         self.history_ = []
         with suitable_threads(settings):

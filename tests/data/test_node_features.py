@@ -149,3 +149,25 @@ def test_attributes_of_which_few_are_not_zero_stay_sparse() -> None:
         found = again.node_attributes
         assert found is not None
         assert np.array_equal(found if isinstance(found, np.ndarray) else found.toarray(), words)
+
+
+def test_rows_of_attributes_can_sum_to_one() -> None:
+    from scipy.sparse import csr_array
+
+    from tests.examples import one_graph
+
+    words = np.zeros((3, 60), np.float32)
+    words[0, :2], words[2, 5] = (3, -1), 7
+    expected = np.zeros((3, 60), np.float32)
+    expected[0, :2], expected[2, 5] = (0.75, -0.25), 1
+    for form in (words, csr_array(words)):
+        data = Dataset("words", one_graph(3, (0, 1)), node_attributes=form)
+        spec = choose_features(data, scale="rows")
+        assert np.array_equal(apply_features(data, spec).dense_x().numpy(), expected)
+        assert FeatureSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
+    # Degrees have no scale, and models of the first version name none.
+    assert choose_features(data, "degree", scale="rows").scale == "none"
+    assert "scale" not in choose_features(data).to_dict()
+    for junk in ({"scale": "columns"}, {"scale": 3}, {"kind": "constant", "width": 1, "scale": "rows"}):
+        with pytest.raises(DataError):
+            FeatureSpec.from_dict(spec.to_dict() | junk)

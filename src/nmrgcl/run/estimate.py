@@ -35,7 +35,7 @@ class Cost:
 
 def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: torch.device) -> Cost:
     """Train a few steps on a method that is then thrown away; nothing is written."""
-    features = choose_features(dataset, settings.data.features, settings.data.max_degree)
+    features = choose_features(dataset, settings.data.features, settings.data.max_degree, settings.data.scale)
     graphs = apply_features(dataset, features).to(device)
     method = build_method(settings, features.width).to(device).train()
     parameters = sum(p.numel() for p in method.parameters())

@@ -124,7 +124,7 @@ def _load(run: Run, device: torch.device) -> tuple[Graphs, Truth, dict[str, Any]
     require_level(dataset, run.settings)
     truth = Truth(class_labels(dataset, run.settings.level), dataset.public_split)
     options = run.settings.data
-    graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree))
+    graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree, options.scale))
     data = {
         "name": dataset.name,
         "graphs": graphs.num_graphs,

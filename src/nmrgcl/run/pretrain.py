@@ -88,7 +88,9 @@ def pretrain_seeds(
     require_level(dataset, settings)
     with explained(settings):
         options = settings.data
-        features = start.features if start else choose_features(dataset, options.features, options.max_degree)
+        features = (
+            start.features if start else choose_features(dataset, options.features, options.max_degree, options.scale)
+        )
         graphs = apply_features(dataset, features).to(device)
     if start and start.settings.encoder != settings.encoder:
         raise SettingError(f"the earlier model has another encoder ({start.settings.encoder}); use its settings")

@@ -11,10 +11,11 @@ from nmrgcl.settings.check import ViewChoices, build, find_key, flatten
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Which node features are used."""
+    """Which node features are used; ``scale = "rows"`` makes the attributes of each node sum to one."""
 
     features: Literal["auto", "labels", "attributes", "constant", "degree"] = "auto"
     max_degree: int = field(default=32, metadata={"min": 1})
+    scale: Literal["none", "rows"] = "none"
 
 
 @dataclass(frozen=True)
