@@ -84,6 +84,8 @@ def test_pretrain_evaluate_and_embed_take_nodes_by_themselves(
     saved = np.load(tmp_path / "z.npz")
     assert np.isnan(saved["y"][9])
     assert saved["y"][119 - 1] == 2
+    out, _ = run(capsys, "evaluate", str(tmp_path / "z.npz"), "--split", "paper-80-10-10", "--seeds", "1", "--json")
+    assert json.loads(out)["protocol"] == "linear"
 
 
 def test_a_mistaken_level_names_the_setting_that_is_meant(

@@ -51,7 +51,7 @@ def evaluate(
         read_embeddings,
     )
 
-    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
+    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs, "split": split}
     where = choose_device(device)
     if run.suffix == ".npz":
         found = evaluate_embeddings(read_embeddings(run), run.name, **options)
@@ -60,7 +60,7 @@ def evaluate(
         if data is None:
             raise SettingError(f"{run}: name the dataset, too: nmrgcl evaluate {run} DATA")
         dataset = load(data)
-        found = evaluate_run(run, dataset, device=where, split=split, **options)
+        found = evaluate_run(run, dataset, device=where, **options)
         keep_judgement(run, found, dataset)
     print(json.dumps(found.to_dict()) if as_json else _table(found))
 

@@ -166,18 +166,28 @@ def _judge_nodes(
 
 
 def evaluate_embeddings(
-    embeddings: Embeddings, name: str, *, fold_seeds: int = 5, overrides: Sequence[str] = (), jobs: int = 0
+    embeddings: Embeddings,
+    name: str,
+    *,
+    fold_seeds: int = 5,
+    overrides: Sequence[str] = (),
+    jobs: int = 0,
+    split: str | None = None,
 ) -> Judgement:
-    """Judge embeddings of any origin on the folds of ``fold_seeds`` seeds."""
+    """Judge embeddings of any origin on the folds of ``fold_seeds`` seeds; with ``split`` as nodes."""
     if embeddings.y is None:
         raise DataError(f"{name}: has no y, so there is nothing to judge against; save z and y together")
     labelled = embeddings.labelled
     z, codes = embeddings.z[labelled], np.unique(embeddings.y[labelled], return_inverse=True)[1]
-    svm = _judge_settings(Settings(), overrides).svm
-    cells = [(z, codes, seed) for seed in range(fold_seeds)]
-    scores = Scores(svm_scores_many(cells, **asdict(svm), jobs=jobs or -1))
-    seeds = tuple(range(fold_seeds))
-    return Judgement(name, scores, untrained=None, varied="folds", method=None, features=None, svm=svm, seeds=seeds)
+    chosen, seeds = _judge_settings(Settings(), overrides), tuple(range(fold_seeds))
+    facts: dict[str, Any] = {"untrained": None, "varied": "folds", "method": None, "features": None, "seeds": seeds}
+    if split is not None:
+        cuts = [split_nodes(split, codes, seed=seed) for seed in seeds]
+        found = [[linear_score(z, codes, cut, scaling=chosen.linear.normalise).test] for cut in cuts]
+        return Judgement(name, Scores(np.array(found)), svm=chosen.svm, linear=chosen.linear, split=split, **facts)
+    cells = [(z, codes, seed) for seed in seeds]
+    scores = Scores(svm_scores_many(cells, **asdict(chosen.svm), jobs=jobs or -1))
+    return Judgement(name, scores, svm=chosen.svm, **facts)
 
 
 def find_models(run: Path) -> list[Path]:
