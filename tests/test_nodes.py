@@ -20,6 +20,7 @@ from nmrgcl.run.cell import Run, cross
 from nmrgcl.run.embed import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.results import Results
+from nmrgcl.run.table import tabulate
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import pretrain
 from tests.examples import random_graphs
@@ -142,6 +143,7 @@ def test_supervised_learning_is_finetuning_a_fresh_encoder(network: str, encoder
     result = execute(cell, Results(tmp_path), device=CPU)
     assert result.mean >= 75
     assert result.training["epochs"] == 0
+    assert [entry.method for entry in tabulate([result])] == [f"{encoder} (supervised)"]
     (epoch,) = result.scores["epochs"]
     assert 1 <= epoch <= 60
 
