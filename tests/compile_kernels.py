@@ -2,7 +2,7 @@
 
     python -m tests.compile_kernels
 
-Launches are intercepted: each is compiled for compute capability 9.0, and nothing runs. `make test-kernels` gets Triton.
+Launches are intercepted: each is compiled for compute capability 9.0, and nothing runs. See `make test-kernels`.
 """
 
 import sys

@@ -10,7 +10,9 @@ from nmrgcl import kernels
 from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.encode.narrow import fits_narrow_layer, narrow_layer
 from nmrgcl.encode.norm import MaskedBatchNorm
+from nmrgcl.encode.sparse_product import sparse_product
 from nmrgcl.graphs import Graphs
+from nmrgcl.sparse_rows import is_sparse
 
 FEW_NAMES = 256
 """Up to this many columns the one-hot form of a batch is small beside its embeddings."""
@@ -24,7 +26,9 @@ class FeatureMap(nn.Module):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(num_features, units)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``[N, F]`` dense or ``[N, C]`` categorical to ``[N, units]``."""
+        """``[N, F]`` dense or sparse, or ``[N, C]`` categorical, to ``[N, units]``."""
+        if is_sparse(x):
+            return sparse_product(x, self.weight)
         if x.is_floating_point():
             return x.to(self.weight.dtype) @ self.weight
         if kernels.serve(self.weight) and self.weight.shape[0] <= FEW_NAMES:
