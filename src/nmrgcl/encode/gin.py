@@ -94,12 +94,12 @@ class GINLayer(nn.Module):
     def forward(self, h: Tensor, graphs: Graphs) -> Tensor:
         """``[N, ·]`` to ``[N, units]``."""
         matrix = self.first.weight if isinstance(self.first, nn.Linear) else None
-        given = h if matrix is not None else self.first(h)
-        if self.training and fits_narrow_layer(given, graphs):
-            return narrow_layer(given, graphs, matrix, self.bias, self.second.weight, self.second.bias, self.norm)
-        if matrix is not None:
-            given = self.first(h)
-        h = neighbour_sum(given, graphs, self_weight=1.0) + self.bias
+        if matrix is None:
+            h = self.first(h)
+        if self.training and fits_narrow_layer(h, graphs):
+            return narrow_layer(h, graphs, matrix, self.bias, self.second.weight, self.second.bias, self.norm)
+        h = h if matrix is None else self.first(h)
+        h = neighbour_sum(h, graphs, self_weight=1.0) + self.bias
         return self.norm(relu(self.second(relu(h))), graphs.node_keep, graphs.split)
 
 
