@@ -50,3 +50,15 @@ def random_graphs(
 def edge_set(graphs: Graphs) -> set[tuple[int, int]]:
     """Directed edges of the graphs as numbered after compacting."""
     return {(s, d) for s, d in graphs.compact().edge_index.T.tolist()}
+
+
+def sparse_x(graphs: Graphs) -> Graphs:
+    """The same graphs with their features as a CSR tensor."""
+    from dataclasses import replace
+
+    from nmrgcl.sparse_rows import sparse_rows
+
+    x = graphs.dense_x()
+    row, column = x.nonzero(as_tuple=True)
+    ptr = torch.cat([torch.zeros(1, dtype=torch.long), torch.bincount(row, minlength=len(x)).cumsum(0)])
+    return replace(graphs, x=sparse_rows(ptr, column, x[row, column], x.shape[1]))

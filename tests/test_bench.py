@@ -42,12 +42,12 @@ SCALE_ROWS = """\
 1,000 graphs, chunks: epoch, to resident
 1,000 graphs, chunks: a graph
 1,000 graphs, chunks: memory of the host
-1,500 graphs, resident: epoch
-1,500 graphs, resident: a graph
-1,500 graphs, resident: memory of the host
-1,500 graphs, chunks: epoch, to resident
-1,500 graphs, chunks: a graph
-1,500 graphs, chunks: memory of the host
+2,500 graphs, resident: epoch
+2,500 graphs, resident: a graph
+2,500 graphs, resident: memory of the host
+2,500 graphs, chunks: epoch, to resident
+2,500 graphs, chunks: a graph
+2,500 graphs, chunks: memory of the host
 resident: time grows with this power of the graphs
 chunks: time grows with this power of the graphs
 """.splitlines()
@@ -230,7 +230,7 @@ def test_the_exponent_of_known_growth() -> None:
 def test_scale_draws_what_it_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot = tmp_path / "scale.svg"
     out, _ = run(
-        capsys, "scale", "--graphs", "1500", "--device", "cpu", "--repeats", "1", "--json", "--plot", str(plot)
+        capsys, "scale", "--graphs", "2500", "--device", "cpu", "--repeats", "1", "--json", "--plot", str(plot)
     )
     names = [entry["name"] for entry in json.loads(out)["rows"]]
     assert names == SCALE_ROWS

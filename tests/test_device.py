@@ -1,7 +1,7 @@
 """What only a GPU can show: the same results there, and no step that waits for the host."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from nmrgcl.augment import VIEWS, DropNodes, OneOf
+from nmrgcl.augment import VIEWS, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
 from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
@@ -19,13 +19,13 @@ from nmrgcl.feed import batches
 from nmrgcl.feed.chunks import Chunks
 from nmrgcl.feed.resident import Resident
 from nmrgcl.graphs import Graphs, Room
-from nmrgcl.methods import build_method
-from nmrgcl.settings import resolve
+from nmrgcl.methods import build_method, find_method, method_names
+from nmrgcl.settings import TrainSettings, resolve
 from nmrgcl.step import GuardedStep
 from nmrgcl.store import open_store, write_store
 from nmrgcl.train import pretrain
 from nmrgcl.training_state import TrainingState
-from tests.examples import random_graphs
+from tests.examples import random_graphs, sparse_x
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 
@@ -51,6 +51,27 @@ def test_a_batch_and_its_views_do_not_wait_for_the_host() -> None:
     with no_waiting():
         seen = every(graphs.take(index))
     assert bool((seen.node_counts().cpu() > 0).equal(graphs.take(index).node_counts().cpu() > 0))
+
+
+@pytest.mark.parametrize("name", [n for n in method_names() if "node" in find_method(n).PRESETS and n != "untrained"])
+@pytest.mark.parametrize("form", [lambda g: g, sparse_x], ids=["dense", "sparse"])
+def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
+    name: str, form: Callable[[Graphs], Graphs]
+) -> None:
+    kind, network = find_method(name), form(random_graphs([300], density=0.03, features=12))
+    views = ["views.first=Identity", "views.second=Identity"]
+    settings = resolve(kind.PRESETS["node"], assignments=["encoder.units=16", *views], method=name, fixed=kind.FIXED)
+    losses = []
+    for device in ("cpu", "cuda"):
+        method, graphs = build_method(settings, 12).to(device).train(), network.to(device)
+        if name in ("dgi", "mvgrl"):
+            method.shuffle = MaskFeatures(1.0)  # type: ignore[assignment]
+        for waiting in (True, False):  # the first step allocates and diffuses
+            with torch.enable_grad() if waiting or device == "cpu" else no_waiting():
+                (loss,) = method.losses(graphs)
+                loss.backward()
+        losses.append(float(loss))
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
 
 
 def test_a_training_step_does_not_wait_for_the_host() -> None:
@@ -198,8 +219,8 @@ def test_training_by_chunks_on_the_gpu_is_training_in_that_order(
     store = open_store(tmp_path / "store")
     found = [epoch.loss for epoch in pretrain(method, store, settings.train, device=torch.device("cuda"))]
 
-    def all_in_memory(source: Graphs, device: torch.device, batch_size: int, chunk: int) -> Resident:
-        return Resident(source, device, chunk)
+    def all_in_memory(source: Graphs, device: torch.device, options: TrainSettings, level: str, chunk: int) -> Resident:
+        return Resident(source, device, options.batch_size, chunk)
 
     with monkeypatch.context() as patch:
         patch.setattr("nmrgcl.train.open_feed", all_in_memory)

@@ -17,12 +17,18 @@ def test_resolved_settings_are_valid_input(preset: str, tmp_path: Path) -> None:
 
 def test_the_keys_are_those_that_are_documented() -> None:
     assert setting_keys() == [
-        *("method", "seed", "level", "data.features", "data.max_degree", "views.first", "views.second"),
-        *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool", "head.units"),
+        *("method", "seed", "level", "data.features", "data.max_degree", "data.scale"),
+        *("views.first", "views.second"),
+        *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool"),
+        *("encoder.activation", "encoder.activate_last", "encoder.dropout", "head.units"),
         *("removal.kind", "removal.delta", "removal.where", "loss.name", "loss.tau"),
+        *("loss.decorrelate", "loss.beta", "loss.momentum"),
+        *("diffusion.name", "diffusion.alpha", "diffusion.time", "diffusion.keep"),
         *("train.epochs", "train.batch_size", "train.lr", "train.patience"),
         *("train.precision", "train.deterministic", "train.capture", "train.chunk_graphs"),
-        *("svm.c", "svm.inner", "svm.standardise", "svm.folds"),
+        *("train.sampling", "train.hops", "train.fanout"),
+        *("svm.c", "svm.inner", "svm.standardise", "svm.folds", "linear.normalise"),
+        *("finetune.tune_epochs", "finetune.tune_lr", "finetune.weight_decay", "finetune.tune_patience"),
     ]
 
 

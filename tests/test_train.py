@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 import torch
@@ -7,9 +8,10 @@ from torch import Tensor, nn
 
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.errors import DataError, SettingError
+from nmrgcl.feed import batches
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
-from nmrgcl.train import batches, pretrain
+from nmrgcl.train import pretrain
 from nmrgcl.training_state import own_chance
 from tests.examples import random_graphs
 
@@ -18,6 +20,8 @@ GRAPHS = random_graphs([3] * 10)
 
 class Scripted(nn.Module):
     """Its loss in epoch n is ``script[n]``, whatever the weights."""
+
+    level: Literal["graph", "node"] = "graph"
 
     def __init__(self, *script: float, steps: int = 1) -> None:
         super().__init__()
@@ -62,6 +66,8 @@ def test_batches_hold_every_graph_once_but_never_one_alone() -> None:
 
 class Regression(nn.Module):
     """A linear map whose loss depends on its weights, twice a batch."""
+
+    level: Literal["graph", "node"] = "graph"
 
     def __init__(self) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.errors import SettingError
 from nmrgcl.methods import build_method, find_method
 from nmrgcl.model_folder import Model, load_model, save_model
-from nmrgcl.run import choose_device, embed_dataset
+from nmrgcl.run import choose_device, default_preset, embed_dataset, require_level
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import pretrain
@@ -22,11 +22,13 @@ from nmrgcl.train import pretrain
 class GraphEmbedder(TransformerMixin, BaseEstimator):
     """Pre-train an encoder on graphs without labels; then graphs in, one row of numbers a graph out.
 
-    Graphs are a dataset's name, a TU folder or archive, PyG data, NetworkX graphs, or ``Graphs``.
+    Graphs are a dataset's name, a TU folder or archive, PyG data, NetworkX graphs, or ``Graphs``. With ``level="node"``
+    it is one graph, and one row a node comes out.
 
     Args:
         method: which pre-training.
-        preset: which recipe.
+        level: ``graph``, or ``node`` for the nodes of one graph.
+        preset: which recipe; the method's own for that level if None.
         random_state: the seed of everything.
         settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
         node_feature: the node attribute to use as features of NetworkX graphs.
@@ -43,7 +45,8 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         self,
         method: str = "nmrgcl",
         *,
-        preset: str = "strong",
+        level: Literal["graph", "node"] = "graph",
+        preset: str | None = None,
         random_state: int = 0,
         settings: dict[str, Any] | None = None,
         node_feature: str | None = None,
@@ -52,6 +55,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         verbose: bool = False,
     ) -> None:
         self.method = method
+        self.level = level
         self.preset = preset
         self.random_state = random_state
         self.settings = settings
@@ -64,7 +68,8 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         """Pre-train on ``graphs``; ``y`` is not looked at."""
         settings, device = self._resolved(), choose_device(self.device)
         dataset = as_dataset(graphs, node_feature=self.node_feature)
-        features = choose_features(dataset, settings.data.features, settings.data.max_degree)
+        require_level(dataset, settings)
+        features = choose_features(dataset, settings.data.features, settings.data.max_degree, settings.data.scale)
         method = build_method(settings, features.width).to(device)
         self.history_ = []
         with suitable_threads(settings):
@@ -78,7 +83,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, graphs: Any) -> np.ndarray:
-        """``[B, D]`` embeddings in the order of ``graphs``."""
+        """``[B, D]`` embeddings in the order of ``graphs``, or ``[N, D]`` in that of the nodes."""
         check_is_fitted(self, "model_")
         dataset = as_dataset(graphs, node_feature=self.node_feature)
         return embed_dataset(self.model_, dataset, choose_device(self.device), unknown=self.unknown).z
@@ -102,11 +107,17 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         """A fitted embedder from a model folder; ``options`` such as ``device`` go to the constructor."""
         model = load_model(Path(folder))
         loaded = cls(
-            model.settings.method, random_state=model.settings.seed, settings=model.settings.to_dict(), **options
+            model.settings.method,
+            level=model.settings.level,
+            random_state=model.settings.seed,
+            settings=model.settings.to_dict(),
+            **options,
         )
         loaded.model_, loaded.history_ = model, []
         return loaded
 
     def _resolved(self) -> Settings:
-        settings = resolve(self.preset, method=self.method, fixed=find_method(self.method).FIXED)
-        return settings.updated({**(self.settings or {}), "method": self.method, "seed": self.random_state})
+        preset = self.preset or default_preset(self.method, self.level)
+        settings = resolve(preset, method=self.method, fixed=find_method(self.method).FIXED)
+        wanted = {**(self.settings or {}), "method": self.method, "seed": self.random_state, "level": self.level}
+        return settings.updated(wanted)

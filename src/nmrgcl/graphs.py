@@ -14,6 +14,7 @@ from torch.nn.functional import pad
 
 from nmrgcl import kernels
 from nmrgcl.errors import DataError
+from nmrgcl.sparse_rows import select_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +22,8 @@ class Graphs:
     """``B`` graphs with ``N`` nodes and ``E`` directed edges in all; nodes and edges of a graph are contiguous.
 
     Attributes:
-        x: node features, either dense (floating point, ``[N, F]``) or categorical (``int64``, ``[N, C]``):
-            each row then names the columns that are one, and -1 names none.
+        x: node features, either dense (floating point, ``[N, F]``), the same as a sparse CSR tensor, or categorical
+            (``int64``, ``[N, C]``): each row then names the columns that are one, and -1 names none.
         num_features: ``F``, also for categorical ``x``.
         edge_index: ``[2, E]`` source and destination, sorted by destination, then source.
         row_ptr: ``[N + 1]``; the edges into node ``v`` are ``row_ptr[v]:row_ptr[v + 1]``.
@@ -170,7 +171,7 @@ class Graphs:
     def dense_x(self) -> Tensor:
         """``[N, F]`` features as floating point, whichever way they are stored."""
         if not self.categorical:
-            return self.x
+            return self.x.to_dense()
         dense = torch.zeros(self.num_nodes, self.num_features + 1, device=self.device)
         columns = torch.where(self.x < 0, self.num_features, self.x)
         return dense.scatter_add_(1, columns, torch.ones_like(columns, dtype=dense.dtype))[:, : self.num_features]
@@ -215,7 +216,7 @@ class Graphs:
         if y is not None:
             y = y.index_select(0, index if self.y_level == "graph" else nodes.items)
         return Graphs(
-            x=self.x.index_select(0, nodes.items),
+            x=select_rows(self.x, nodes.items),
             num_features=self.num_features,
             edge_index=_select_edges(self.edge_index, edges.items).sub_(nodes.shift.index_select(0, edges.owner)),
             row_ptr=pad(row_ptr, (0, 1), value=num_edges),
@@ -250,7 +251,7 @@ class Graphs:
         if y is not None:
             y = y.index_select(0, index if self.y_level == "graph" else nodes.items)
         return Graphs(
-            x=self.x.index_select(0, nodes.items),
+            x=select_rows(self.x, nodes.items),
             num_features=self.num_features,
             edge_index=torch.where(edges.used, edge_index, room.nodes - 1),
             row_ptr=torch.cat([row_ptr, edges.ptr[-1:]]),
@@ -422,7 +423,7 @@ class Graphs:
         number = (kept - 1).clamp_(min=0)
         return replace(
             self,
-            x=self.x.index_select(0, nodes),
+            x=select_rows(self.x, nodes),
             batch=self.batch.index_select(0, nodes),
             node_ptr=pad(kept, (1, 0)).index_select(0, self.node_ptr),
             y=_select(self.y, nodes) if self.y_level == "node" else self.y,

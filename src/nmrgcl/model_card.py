@@ -18,11 +18,13 @@ _CITATION = """@article{sun2022nmrgcl,
 def model_card(settings: Settings, features: FeatureSpec, dataset: str, training: dict[str, Any] | None) -> str:
     """Markdown with the header that model hubs read."""
     encoder = settings.encoder
+    readout = f", {encoder.pool} pooling" if settings.level == "graph" else ""
     facts = {
         "Method": settings.method,
         "Dataset": dataset,
         "Seed": settings.seed,
-        "Encoder": f"{encoder.name}, {encoder.layers} layers × {encoder.units} units, {encoder.pool} pooling",
+        "Embeds": f"{settings.level}s",
+        "Encoder": f"{encoder.name}, {encoder.layers} layers × {encoder.units} units{readout}",
         "Node features": f"{features.kind}, {features.width} columns",
         "Removal": f"{settings.removal.kind}, δ = {settings.removal.delta}, on the {settings.removal.where}",
         "Loss": f"{settings.loss.name}, τ = {settings.loss.tau}",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -14,7 +14,9 @@ from nmrgcl.training_state import Stateful, TrainingState
 
 
 class Trainable(Stateful, Protocol):
-    """What the loop asks of a method."""
+    """What the loop asks of a method, which embeds graphs or the nodes of one (``level``)."""
+
+    level: Literal["graph", "node"]
 
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
         """Yield the losses of one batch; the optimiser steps after each."""

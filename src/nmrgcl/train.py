@@ -12,8 +12,7 @@ from torch import Tensor
 
 from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint
-from nmrgcl.errors import DataError
-from nmrgcl.feed import Feed, Source, batches, open_feed
+from nmrgcl.feed import Feed, Source, open_feed
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.step import GuardedStep, Trainable
@@ -38,7 +37,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the data came to."""
+    """What one pass over the data came to; at node level the speed is that of nodes."""
 
     number: int
     loss: float
@@ -66,8 +65,6 @@ def pretrain(
     """
     if options.epochs == 0:
         return
-    if len(graphs) < 2:
-        raise DataError(f"contrast needs at least two graphs; the dataset has {len(graphs)}")
     device = device or (graphs.device if isinstance(graphs, Graphs) else torch.device("cpu"))
     optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True, capturable=device.type == "cuda")
     kept = memory.recall() if memory else None
@@ -75,7 +72,7 @@ def pretrain(
     step = GuardedStep(method, optimiser, state)
     # The order of batches depends on the chunks, so that a training that goes on keeps to those it began with.
     chunk = state.chunk if kept else options.chunk_graphs or None
-    with closing(open_feed(graphs, device, options.batch_size, chunk)) as feed:
+    with closing(open_feed(graphs, device, options, method.level, chunk)) as feed:
         state.chunk = feed.chunk
         for epoch in _epochs(step, feed, options, seed, memory):
             yield epoch
@@ -90,14 +87,14 @@ def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, me
         began = time.perf_counter()
         step.method.train()
         with own_chance(seed, state.epoch + 1, feed.device), _numerics(options, feed.device):
-            feed.begin(batches(feed.num_graphs, options.batch_size, feed.chunk), state.position)
+            feed.begin(feed.cut(), state.position)
             compute = compute or _computing(step, feed, options)
             state.recall_chance(feed.device)
             loss = _run_epoch(step, compute, feed, options, memory)
         step.method.train(False)
         state.end_epoch(loss)
         seconds = time.perf_counter() - began
-        yield Epoch(state.epoch, loss, seconds, feed.num_graphs / seconds)
+        yield Epoch(state.epoch, loss, seconds, feed.items / seconds)
 
 
 def _run_epoch(
@@ -125,13 +122,13 @@ def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callabl
     """What computes a batch: on a GPU a recording, one for batches that are full and one for what is left over."""
 
     def ordinary(graphs: Graphs, index: Tensor) -> None:
-        step(graphs.take(index))
+        step(feed.take(graphs, index))
 
-    if not options.capture or feed.device.type != "cuda":
+    if not options.capture or not feed.padded or feed.device.type != "cuda":
         return ordinary
     step.rehearse()
     kept = [*step.method.state_dict().values(), *step.state.sums]
-    sizes = {min(options.batch_size, feed.num_graphs), feed.num_graphs % options.batch_size} - {0, 1}
+    sizes = {min(options.batch_size, feed.items), feed.items % options.batch_size} - {0, 1}
     recorded: dict[int, CapturedStep] = {}
     try:
         for size in sorted(sizes, reverse=True):  # the largest first: the others find room in its memory

@@ -6,7 +6,7 @@ import torch
 from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, OneOf, Subgraph, View, build_view
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from tests.examples import complete, edge_set, one_graph, random_graphs
+from tests.examples import complete, edge_set, one_graph, random_graphs, sparse_x
 
 MEMBERS: list[View] = [
     *(VIEWS[name]() for name in VIEWS),
@@ -17,6 +17,7 @@ MEMBERS: list[View] = [
 BATCHES = {
     "mixed": random_graphs([5, 1, 9, 0, 3, 12], density=0.4),
     "categorical": random_graphs([5, 1, 9, 3], density=0.4, categorical=True),
+    "sparse": sparse_x(random_graphs([5, 1, 9, 0], density=0.4)),
     "complete": complete(5),
     "edgeless": one_graph(4),
     "one node": one_graph(1),
@@ -46,9 +47,12 @@ def test_no_graph_loses_its_last_node(view: View, batch: Graphs) -> None:
 
 
 def test_the_input_is_left_as_it_was(view: View, batch: Graphs) -> None:
-    before = [t.clone() for t in (batch.x, batch.edge_index, batch.row_ptr)]
+    def parts() -> list[torch.Tensor]:
+        return [t.clone() for t in (batch.dense_x(), batch.edge_index, batch.row_ptr)]
+
+    before = parts()
     seen(view, batch, 0)
-    assert all(torch.equal(a, b) for a, b in zip(before, (batch.x, batch.edge_index, batch.row_ptr), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(before, parts(), strict=True))
     assert not batch.masked
 
 
@@ -61,7 +65,7 @@ def test_the_shape_does_not_depend_on_chance(view: View, batch: Graphs) -> None:
 
 def test_a_seed_repeats_the_view(view: View, batch: Graphs) -> None:
     a, b = seen(view, batch, 3).compact(), seen(view, batch, 3).compact()
-    assert torch.equal(a.x, b.x)
+    assert torch.equal(a.dense_x(), b.dense_x())
     assert torch.equal(a.edge_index, b.edge_index)
 
 
@@ -76,7 +80,8 @@ def test_undirected_graphs_stay_undirected_and_simple(view: View, batch: Graphs)
 
 def test_graphs_that_are_not_chosen_pass_unchanged(view: View, batch: Graphs) -> None:
     after = seen(view, batch, 1, torch.zeros(batch.num_graphs, dtype=torch.bool)).compact()
-    for field in ("x", "edge_index", "row_ptr", "node_ptr", "batch", "pair"):
+    assert torch.equal(after.dense_x(), batch.dense_x())
+    for field in ("edge_index", "row_ptr", "node_ptr", "batch", "pair"):
         assert torch.equal(getattr(after, field), getattr(batch, field)), field
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from nmrgcl.contrast import cosine, graphcl_loss, infonce
-from nmrgcl.contrast.infonce import _StreamedNegatives, unit_rows
+from nmrgcl.contrast.infonce import unit_rows
 from nmrgcl.errors import SettingError
 
 
@@ -88,7 +88,7 @@ def test_streamed_negatives_equal_the_matrix_form(monkeypatch: pytest.MonkeyPatc
     dense = infonce(z1, z2)
     expected = torch.autograd.grad(dense, (z1, z2))
     monkeypatch.setattr(sys.modules[infonce.__module__], "DENSE_ROWS", 0)
-    monkeypatch.setattr(_StreamedNegatives, "BLOCK", 4)
+    monkeypatch.setattr("nmrgcl.contrast.streamed.TILE", 4)
     streamed = infonce(z1, z2)
     torch.testing.assert_close(streamed, dense, atol=1e-14, rtol=0)
     torch.testing.assert_close(torch.autograd.grad(streamed, (z1, z2)), expected, atol=1e-14, rtol=0)

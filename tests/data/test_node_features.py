@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.dataset import Dataset, dataset_of
 from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
 from nmrgcl.data.formats.tu import read_tu
 from nmrgcl.errors import DataError
+from nmrgcl.sparse_rows import is_sparse
 from tests.data.formats.tu_text import write_tu
 
 
@@ -129,3 +130,44 @@ def test_junk_is_not_a_spec(junk: Any) -> None:
     with pytest.raises(DataError) as caught:
         FeatureSpec.from_dict(junk)
     assert "\n" not in str(caught.value)
+
+
+def test_attributes_of_which_few_are_not_zero_stay_sparse() -> None:
+    from scipy.sparse import csr_array
+
+    from tests.examples import one_graph
+
+    words = np.zeros((2, 40), np.float32)
+    words[0, 3], words[1, 39] = 2, 5
+    for filled, sparse in ((0, True), (4, False)):
+        words[0, :filled] = 1
+        data = Dataset("words", one_graph(2, (0, 1)), node_attributes=csr_array(words))
+        graphs = apply_features(data, choose_features(data))
+        assert is_sparse(graphs.x) == sparse
+        assert np.array_equal(graphs.dense_x().numpy(), words)
+        again = dataset_of(graphs)
+        found = again.node_attributes
+        assert found is not None
+        assert np.array_equal(found if isinstance(found, np.ndarray) else found.toarray(), words)
+
+
+def test_rows_of_attributes_can_sum_to_one() -> None:
+    from scipy.sparse import csr_array
+
+    from tests.examples import one_graph
+
+    words = np.zeros((3, 60), np.float32)
+    words[0, :2], words[2, 5] = (3, -1), 7
+    expected = np.zeros((3, 60), np.float32)
+    expected[0, :2], expected[2, 5] = (0.75, -0.25), 1
+    for form in (words, csr_array(words)):
+        data = Dataset("words", one_graph(3, (0, 1)), node_attributes=form)
+        spec = choose_features(data, scale="rows")
+        assert np.array_equal(apply_features(data, spec).dense_x().numpy(), expected)
+        assert FeatureSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
+    # Degrees have no scale, and models of the first version name none.
+    assert choose_features(data, "degree", scale="rows").scale == "none"
+    assert "scale" not in choose_features(data).to_dict()
+    for junk in ({"scale": "columns"}, {"scale": 3}, {"kind": "constant", "width": 1, "scale": "rows"}):
+        with pytest.raises(DataError):
+            FeatureSpec.from_dict(spec.to_dict() | junk)

@@ -5,7 +5,7 @@ than any other.
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from nmrgcl.feed.chunks import Chunks
 from nmrgcl.feed.resident import Resident
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
-from nmrgcl.settings import resolve
+from nmrgcl.settings import TrainSettings, resolve
 from nmrgcl.store import Store, open_store, write_store
 from nmrgcl.train import Epoch, pretrain
 from tests.examples import random_graphs
@@ -60,7 +60,7 @@ class Listed:
 def seen(feed: Feed) -> list[list[int]]:
     """The graphs of each batch of an epoch, known by their edges and labels."""
     torch.manual_seed(7)
-    parts = batches(feed.num_graphs, 4, feed.chunk)
+    parts = batches(feed.items, 4, feed.chunk)
     feed.begin(parts, 0)
     found = []
     for position, part in enumerate(parts):
@@ -92,8 +92,8 @@ def test_training_by_chunks_is_training_in_that_order(store: Store, monkeypatch:
     """The slow definition: everything in memory, each batch taken from it by its numbers."""
     epochs, weights = train(store)
 
-    def all_in_memory(source: Any, device: Any, batch_size: int, chunk: int) -> Feed:
-        return Resident(source, device, 16)  # 15 in whole batches
+    def all_in_memory(source: Any, device: Any, options: TrainSettings, level: str, chunk: int) -> Feed:
+        return Resident(source, device, options.batch_size, 16)  # 15 in whole batches
 
     monkeypatch.setattr("nmrgcl.train.open_feed", all_in_memory)
     expected, same = train(GRAPHS)
@@ -164,13 +164,16 @@ def test_whether_graphs_fit_is_their_bytes_against_half_of_what_is_free(
         assert fit(GRAPHS, CPU)  # they are there
     monkeypatch.setattr("nmrgcl.feed.choose.CHUNK_BYTES", needed // 5)
     assert usual_chunk(store) == 9  # a fifth of 50, and a rounding down of bytes
-    assert isinstance(open_feed(store, CPU, 4), Chunks)
-    assert isinstance(open_feed(store, CPU, 4, 0), Resident)
-    assert isinstance(open_feed(store, CPU, 4, 49), Resident)  # whole batches of it are everything
+    options = TrainSettings(batch_size=4)
+    assert isinstance(open_feed(store, CPU, options), Chunks)
+    assert isinstance(open_feed(store, CPU, options, chunk=0), Resident)
+    assert isinstance(open_feed(store, CPU, options, chunk=49), Resident)  # whole batches of it are everything
 
 
 class Poisoned(nn.Module):
     """Its loss is not a number where a batch holds a graph without nodes."""
+
+    level: Literal["graph", "node"] = "graph"
 
     def __init__(self) -> None:
         super().__init__()

@@ -4,62 +4,76 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 
+from nmrgcl.augment import build_view
+from nmrgcl.contrast import infonce
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method, build_method, find_method, method_names
+from nmrgcl.methods import Level, Method, build_method, find_method, method_names
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import pretrain
 from tests.examples import random_graphs
 
 GRAPHS = random_graphs([6, 1, 9, 4, 0, 7, 5, 8], density=0.4, categorical=True)
+NETWORK = random_graphs([40], density=0.1, features=6)
+DATA: dict[Level, Graphs] = {"graph": GRAPHS, "node": NETWORK}
 
 
-def settings_of(name: str, *assignments: str) -> Settings:
-    small = ["encoder.layers=2", "encoder.units=8", "batch_size=4", *assignments]
+def settings_of(name: str, *assignments: str, level: Level = "graph") -> Settings:
+    small = ["encoder.layers=2", "encoder.units=8", "head.units=0", "batch_size=4", *assignments]
     if "train.epochs" not in find_method(name).FIXED:
         small.append("epochs=3")
-    return resolve("graphcl", assignments=small, method=name, fixed=find_method(name).FIXED)
+    preset = "graphcl" if level == "graph" else find_method(name).PRESETS[level]
+    return resolve(preset, assignments=small, method=name, fixed=find_method(name).FIXED)
 
 
-def train(name: str, graphs: Graphs, *assignments: str) -> tuple[Method, list[float]]:
-    settings = settings_of(name, *assignments)
+def train(name: str, graphs: Graphs, *assignments: str, level: Level = "graph") -> tuple[Method, list[float]]:
+    settings = settings_of(name, *assignments, level=level)
     method = build_method(settings, graphs.num_features)
     return method, [epoch.loss for epoch in pretrain(method, graphs, settings.train, seed=settings.seed)]
 
 
-@pytest.fixture(params=method_names())
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+MEMBERS = [(name, level) for name in method_names() for level in find_method(name).PRESETS]
 
 
-def test_training_is_finite_and_changes_the_encoder(name: str) -> None:
-    method, losses = train(name, GRAPHS)
-    settings = settings_of(name)
+@pytest.fixture(params=MEMBERS, ids=[" of ".join(member) for member in MEMBERS])
+def member(request: pytest.FixtureRequest) -> tuple[str, Level]:
+    found: tuple[str, Level] = request.param
+    return found
+
+
+def test_training_is_finite_and_changes_the_encoder(member: tuple[str, Level]) -> None:
+    name, level = member
+    method, losses = train(name, DATA[level], level=level)
+    settings = settings_of(name, level=level)
     assert len(losses) == settings.train.epochs
     assert all(torch.isfinite(torch.tensor(losses)))
-    fresh = build_method(settings, GRAPHS.num_features)
+    fresh = build_method(settings, DATA[level].num_features)
     moved = any(not torch.equal(a, b) for a, b in zip(method.parameters(), fresh.parameters(), strict=True))
     assert moved == (settings.train.epochs > 0)
 
 
-def test_every_parameter_is_reached_by_the_loss(name: str) -> None:
-    method = build_method(settings_of(name), GRAPHS.num_features).train()
-    for loss in method.losses(GRAPHS):
+def test_every_parameter_is_reached_by_the_loss(member: tuple[str, Level]) -> None:
+    name, level = member
+    method = build_method(settings_of(name, level=level), DATA[level].num_features).train()
+    for loss in method.losses(DATA[level]):
         loss.backward()
         assert all(p.grad is not None for p in method.parameters())
 
 
-def test_a_seed_repeats_bit_for_bit_whatever_happens_between(name: str) -> None:
-    a, losses_a = train(name, GRAPHS)
+def test_a_seed_repeats_bit_for_bit_whatever_happens_between(member: tuple[str, Level]) -> None:
+    name, level = member
+    a, losses_a = train(name, DATA[level], level=level)
     torch.rand(17)
-    b, losses_b = train(name, GRAPHS)
+    b, losses_b = train(name, DATA[level], level=level)
     assert losses_a == losses_b
     assert all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
-    c, _ = train(name, GRAPHS, "seed=1")
+    c, _ = train(name, DATA[level], "seed=1", level=level)
     assert any(not torch.equal(x, y) for x, y in zip(a.parameters(), c.parameters(), strict=True))
 
 
+@pytest.mark.parametrize("name", [name for name, level in MEMBERS if level == "graph"])
 def test_embeddings_come_one_a_graph_and_do_not_depend_on_the_batch(name: str) -> None:
     method, _ = train(name, GRAPHS)
     method.eval()
@@ -70,10 +84,52 @@ def test_embeddings_come_one_a_graph_and_do_not_depend_on_the_batch(name: str) -
     torch.testing.assert_close(parts, z, atol=1e-5, rtol=1e-4)
 
 
-def test_the_encoder_starts_from_the_same_weights_as_the_untrained_one(name: str) -> None:
-    ours = build_method(settings_of(name), GRAPHS.num_features).encoder.state_dict()
-    untrained = build_method(replace(settings_of(name), method="untrained"), GRAPHS.num_features).encoder.state_dict()
+@pytest.mark.parametrize("name", [name for name, level in MEMBERS if level == "node"])
+def test_embeddings_come_one_a_node_and_do_not_depend_on_the_order_of_nodes(name: str) -> None:
+    method, _ = train(name, NETWORK, level="node")
+    order = torch.randperm(40)
+    renamed = Graphs.build(torch.argsort(order)[NETWORK.edge_index], NETWORK.node_ptr, x=NETWORK.x[order])
+    with torch.no_grad():
+        z = method.eval().embed(NETWORK)
+        torch.testing.assert_close(method.embed(renamed), z[order], atol=1e-3, rtol=1e-3)
+    assert z.shape == (40, method.encoder.units)
+
+
+@pytest.mark.parametrize("sampling", ["walk", "neighbours"])
+@pytest.mark.parametrize("name", [name for name, level in MEMBERS if level == "node" and name != "untrained"])
+def test_nodes_are_learned_from_parts_of_their_graph(name: str, sampling: str) -> None:
+    losses = train(name, NETWORK, f"sampling={sampling}", "batch_size=16", "fanout=2", level="node")[1]
+    assert len(losses) == 3
+    assert all(torch.isfinite(torch.tensor(losses)))
+
+
+def test_the_encoder_starts_from_the_same_weights_as_the_untrained_one(member: tuple[str, Level]) -> None:
+    name, level = member
+    settings, width = settings_of(name, level=level), DATA[level].num_features
+    ours = build_method(settings, width).encoder.state_dict()
+    untrained = build_method(replace(settings, method="untrained"), width).encoder.state_dict()
     assert all(torch.equal(ours[key], untrained[key]) for key in untrained)
+
+
+def test_a_method_says_what_it_can_embed() -> None:
+    with pytest.raises(SettingError, match="graphcl embeds graphs, not nodes; use level = graph"):
+        build_method(settings_of("graphcl", "level=node"), 4)
+    with pytest.raises(SettingError, match=r"dgi embeds nodes, not graphs; use level = node \(--preset dgi\)"):
+        build_method(settings_of("dgi", "level=graph", level="node"), 4)
+
+
+@pytest.mark.parametrize("view", ["DropNodes", "Subgraph", "AddEdges"])
+def test_only_nodes_that_both_views_keep_are_pairs(view: str) -> None:
+    settings = settings_of("nmrgcl", f"views.first={view}", "views.second=DropNodes", level="node")
+    method = build_method(settings, NETWORK.num_features)
+    first, second = (build_view([{"name": name}])(NETWORK) for name in (view, "DropNodes"))
+    assert second.node_keep is not None
+    kept = second.node_keep if first.node_keep is None else first.node_keep & second.node_keep
+    r1, r2 = method.embed_pair(first, second)
+    assert r1.shape == r2.shape == (int(kept.sum()), 8)
+    # A kept node has the embedding that the view as a graph of its own gives it.
+    alone = method.encoder(second.compact())
+    torch.testing.assert_close(r2, alone[kept[second.node_keep]], atol=1e-5, rtol=1e-4)
 
 
 def test_a_method_fixes_what_makes_it_what_it_is() -> None:
@@ -86,10 +142,12 @@ def test_an_unknown_method_offers_the_nearest() -> None:
         find_method("nmrgl")
 
 
+@pytest.mark.parametrize("level", ["graph", "node"])
 @pytest.mark.parametrize("where", ["projection", "representation"])
 @pytest.mark.parametrize("kind", ["none", "non_maximum", "both", "random", "non_minimum", "learned"])
-def test_every_removal_setting_trains(kind: str, where: str) -> None:
-    _, losses = train("nmrgcl", GRAPHS, f"removal.kind={kind}", f"removal.where={where}", "head.units=5")
+def test_every_removal_setting_trains(kind: str, where: str, level: Level) -> None:
+    changed = (f"removal.kind={kind}", f"removal.where={where}", "head.units=5")
+    _, losses = train("nmrgcl", DATA[level], *changed, level=level)
     assert all(torch.isfinite(torch.tensor(losses)))
 
 
@@ -99,3 +157,24 @@ def test_removing_nothing_is_the_plain_loss() -> None:
     for where in ("projection", "representation"):
         assert train("nmrgcl", GRAPHS, "delta=1.0", f"removal.where={where}")[1] == pytest.approx(plain, rel=1e-4)
     assert train("nmrgcl", GRAPHS, "delta=0.3")[1] != pytest.approx(plain, rel=1e-3)
+
+
+def test_grace_is_the_plain_loss_at_node_level() -> None:
+    """Eq. 14 without its mask, but for the activation inside the head."""
+    method = build_method(settings_of("grace", level="node"), NETWORK.num_features)
+    assert isinstance(method.head, nn.Sequential)
+    torch.manual_seed(1)
+    (found,) = method.losses(NETWORK)
+    torch.manual_seed(1)
+    z1, z2 = (method.head(method.embed(view(NETWORK))) for view in method.views)  # type: ignore[union-attr]
+    torch.testing.assert_close(found, infonce(z1, z2, tau=0.7))
+
+
+def test_merits_teacher_follows_after_each_step() -> None:
+    method = build_method(settings_of("merit", level="node"), NETWORK.num_features)
+    start = method.encoder.layers[0].bias.detach().clone()  # type: ignore[operator]
+    for _ in method.losses(NETWORK):
+        with torch.no_grad():
+            method.encoder.layers[0].bias.add_(1.0)  # type: ignore[operator]
+    taught = method.state_dict()["teachers.0.layers__0__bias"]
+    torch.testing.assert_close(taught, start + 0.2)

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
+from nmrgcl.augment.adaptive import DropCentralEdgesLess, MaskCentralFeaturesLess
 from nmrgcl.augment.choose import Compose, Identity, OneOf, on_halves
 from nmrgcl.augment.edges import AddEdges, DropEdges
 from nmrgcl.augment.features import DropFeatures, MaskFeatures
@@ -13,7 +15,10 @@ from nmrgcl.errors import SettingError, nearest
 
 VIEWS: dict[str, type] = {
     view.__name__: view
-    for view in (Identity, DropNodes, ShuffleNodes, DropEdges, AddEdges, MaskFeatures, DropFeatures, Subgraph)
+    for view in (
+        *(Identity, DropNodes, ShuffleNodes, DropEdges, AddEdges, MaskFeatures, DropFeatures, Subgraph),
+        *(DropCentralEdgesLess, MaskCentralFeaturesLess),
+    )
 }
 
 PAPER_NAMES = {
@@ -31,10 +36,12 @@ __all__ = [
     "VIEWS",
     "AddEdges",
     "Compose",
+    "DropCentralEdgesLess",
     "DropEdges",
     "DropFeatures",
     "DropNodes",
     "Identity",
+    "MaskCentralFeaturesLess",
     "MaskFeatures",
     "OneOf",
     "ShuffleNodes",
@@ -46,7 +53,10 @@ __all__ = [
 
 
 def build_view(choices: Sequence[Mapping[str, object]]) -> View:
-    """The view that settings describe: ``[{"name": "DropNodes", "p": 0.2}, …]``, several meaning one of them."""
+    """The view that settings describe: ``[{"name": "DropNodes", "p": 0.2}, …]``, several meaning one of them.
+
+    ``{"name": "Compose", "views": […]}`` means its views one after the other.
+    """
     views = [_build_one(dict(choice)) for choice in choices]
     if not views:
         return Identity()
@@ -55,9 +65,11 @@ def build_view(choices: Sequence[Mapping[str, object]]) -> View:
 
 def _build_one(options: dict[str, object]) -> View:
     name = str(options.pop("name", ""))
+    if name.lower() == "compose":
+        return _compose(options)
     known = {key.lower(): VIEWS[PAPER_NAMES.get(key, key)] for key in (*VIEWS, *PAPER_NAMES)}
     if name.lower() not in known:
-        raise SettingError(f"unknown view {name!r}; {nearest(name, (*VIEWS, *PAPER_NAMES))}")
+        raise SettingError(f"unknown view {name!r}; {nearest(name, (*VIEWS, *PAPER_NAMES, 'Compose'))}")
     view = known[name.lower()]
     allowed = {field.name: field.type for field in fields(view)}
     for key, value in options.items():
@@ -65,9 +77,25 @@ def _build_one(options: dict[str, object]) -> View:
             raise SettingError(
                 f"view {name} has no option {key!r}; {nearest(key, allowed) if allowed else 'it has none'}"
             )
-        if isinstance(value, bool) or not isinstance(value, int if allowed[key] is int else int | float):
-            raise SettingError(
-                f"view {name}: {key} = {value!r} must be {'a whole' if allowed[key] is int else 'a'} number"
-            )
+        accepted, words = _KINDS[allowed[key]]
+        if isinstance(value, bool) or not isinstance(value, accepted):
+            raise SettingError(f"view {name}: {key} = {value!r} must be {words}")
     built: View = view(**options)
     return built
+
+
+_KINDS: dict[Any, tuple[Any, str]] = {
+    int: (int, "a whole number"),
+    float: (int | float, "a number"),
+    str: (str, "a word"),
+}
+"""What an option of each type accepts, and how that is said."""
+
+
+def _compose(options: dict[str, object]) -> View:
+    parts = options.pop("views", None)
+    if options or not isinstance(parts, list | tuple) or not all(isinstance(p, Mapping) for p in parts):
+        raise SettingError(
+            'view Compose takes views alone, for example {name = "Compose", views = [{name = "DropEdges", p = 0.2}]}'
+        )
+    return Compose(*(_build_one(dict(part)) for part in parts))

@@ -8,6 +8,7 @@ from torch import Tensor
 from nmrgcl.augment.view import chance, check_share
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
+from nmrgcl.sparse_rows import entry_rows, is_sparse, with_values
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,18 @@ class MaskFeatures:
         keep = torch.rand(graphs.num_graphs, graphs.num_features, device=graphs.device) >= self.p
         if chosen is not None:
             keep = keep | ~chosen[:, None]
-        if graphs.categorical:
-            kept = keep[graphs.batch[:, None], graphs.x.clamp(min=0)]
-            return replace(graphs, x=torch.where(kept, graphs.x, -1))
-        return replace(graphs, x=graphs.x * keep.index_select(0, graphs.batch))
+        return keep_columns(graphs, keep)
+
+
+def keep_columns(graphs: Graphs, keep: Tensor) -> Graphs:
+    """The graphs without the feature columns where ``keep`` (``[B, F]``, bool) is false."""
+    if graphs.categorical:
+        kept = keep[graphs.batch[:, None], graphs.x.clamp(min=0)]
+        return replace(graphs, x=torch.where(kept, graphs.x, -1))
+    if is_sparse(graphs.x):
+        owner = graphs.batch.index_select(0, entry_rows(graphs.x))
+        return replace(graphs, x=with_values(graphs.x, graphs.x.values() * keep[owner, graphs.x.col_indices()]))
+    return replace(graphs, x=graphs.x * keep.index_select(0, graphs.batch))
 
 
 @dataclass(frozen=True)
@@ -42,10 +51,12 @@ class DropFeatures:
     def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """The node itself and its edges stay."""
         draw = torch.rand(graphs.num_nodes, device=graphs.device)
-        if serve(draw):
+        if serve(draw) and not is_sparse(graphs.x):
             from nmrgcl.kernels.masks import blank_drawn_rows
 
             blank = -1.0 if graphs.categorical else 0.0
             return replace(graphs, x=blank_drawn_rows(graphs.x, draw, graphs.batch, chosen, self.p, blank))
         keep = (draw >= chance(self.p, chosen, graphs.batch))[:, None]
+        if is_sparse(graphs.x):
+            return replace(graphs, x=with_values(graphs.x, graphs.x.values() * keep[entry_rows(graphs.x), 0]))
         return replace(graphs, x=torch.where(keep, graphs.x, -1) if graphs.categorical else graphs.x * keep)

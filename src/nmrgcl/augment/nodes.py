@@ -8,6 +8,7 @@ from torch import Tensor
 from nmrgcl.augment.view import check_share
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
+from nmrgcl.sparse_rows import permute_rows
 
 
 @dataclass(frozen=True)
@@ -62,4 +63,4 @@ class ShuffleNodes:
         in_order = torch.argsort(2 * graphs.batch + ~is_moved, stable=True)
         source = torch.where(moved, shuffled, in_order)
         row = torch.empty_like(source).index_copy_(0, in_order, source)
-        return replace(graphs, x=graphs.x.index_select(0, row))
+        return replace(graphs, x=permute_rows(graphs.x, row))

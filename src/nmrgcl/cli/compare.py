@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,10 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Runs; the first is the reference.")],
     data: Annotated[str, typer.Option(help="Dataset to judge them on.")],
     assignments: Assignments = None,
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
+    ] = None,
     device: Device = "auto",
     jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
     as_json: AsJson = False,
@@ -41,8 +45,10 @@ def compare(
                 f"{run}: has other seeds than {runs[0]}; folds belong to seeds, so they cannot be paired"
             )
     dataset = load(data)
-    found = [evaluate_run(run, dataset, device=where, overrides=assignments or (), jobs=jobs) for run in runs]
-    differences = [paired_difference(f.trained.folds, found[0].trained.folds) for f in found[1:]]
+    options: dict[str, Any] = {"overrides": assignments or (), "jobs": jobs, "split": split}
+    found = [evaluate_run(run, dataset, device=where, **options) for run in runs]
+    ratio = found[0].test_to_train
+    differences = [paired_difference(f.trained.folds, found[0].trained.folds, test_to_train=ratio) for f in found[1:]]
     adjusted = holm([d.p for d in differences])
     if as_json:
         rows = [

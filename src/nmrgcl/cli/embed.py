@@ -18,7 +18,7 @@ def embed(
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Embed graphs, also ones never seen in training: one row a graph, in the dataset's order.
+    """Embed graphs or nodes, also ones never seen in training: one row each, in the dataset's order.
 
     Examples:
 
@@ -36,10 +36,11 @@ def embed(
     folders = find_models(model)
     if len(folders) > 1:
         raise SettingError(f"{model}: holds {len(folders)} models; name one, for example {folders[0]}")
-    found = embed_dataset(load_model(folders[0]), load(data), where, unknown=cast(Literal["error", "zero"], unknown))
+    loaded = load_model(folders[0])
+    found = embed_dataset(loaded, load(data), where, unknown=cast(Literal["error", "zero"], unknown))
     write_embeddings(found, out)
-    rows, width = found.z.shape
+    (rows, width), what = found.z.shape, f"{loaded.settings.level}s"
     if as_json:
-        print(json.dumps({"out": str(out), "graphs": rows, "dimensions": width, "labelled": found.y is not None}))
+        print(json.dumps({"out": str(out), what: rows, "dimensions": width, "labelled": found.y is not None}))
     else:
-        print(f"{rows} graphs, {width} dimensions, in {out}")
+        print(f"{rows} {what}, {width} dimensions, in {out}")

@@ -17,21 +17,27 @@ def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run or model folder, or an .npz.", show_default=False)],
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Dataset; not needed with an .npz.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Fold seeds, where the run is a single model.")] = 5,
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
+    ] = None,
     assignments: Assignments = None,
     device: Device = "auto",
     jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Judge frozen embeddings by an SVM, ten-fold, beside the untrained encoder's.
+    """Judge frozen embeddings beside the untrained encoder's: graphs by an SVM, ten-fold, nodes by logistic regression.
 
-    The penalty C is chosen inside the training folds, and no epoch is chosen by any label. Scores and folds are kept
-    as evaluation.json and splits.json in the run's folder.
+    The penalty C is chosen inside the training folds, or on the validation nodes, and no epoch is chosen by any label.
+    Scores and folds are kept as evaluation.json and splits.json in the run's folder.
 
     Examples:
 
       nmrgcl evaluate runs/mutag MUTAG
 
       nmrgcl evaluate runs/mutag/seed-0 MUTAG --set standardise=false --json
+
+      nmrgcl evaluate runs/pubmed PubMed --split public
 
       nmrgcl evaluate z.npz
     """
@@ -45,7 +51,7 @@ def evaluate(
         read_embeddings,
     )
 
-    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
+    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs, "split": split}
     where = choose_device(device)
     if run.suffix == ".npz":
         found = evaluate_embeddings(read_embeddings(run), run.name, **options)
@@ -60,13 +66,10 @@ def evaluate(
 
 
 def _table(found: "Judgement") -> str:
-    n, folds = found.trained.folds.shape
-    varied = "models" if found.varied == "model" else "fold seeds"
-    scaled = "standardised" if found.svm.standardise else "raw"
     features = f" with {found.features} features" if found.features else ""
     lines = [
         f"{found.dataset}{features}: accuracy in %, mean ± sample standard deviation",
-        f"RBF SVM on {scaled} embeddings, C: {found.svm.c}; {folds} folds × {n} {varied}; honest selection",
+        found.sentence,
         f"  {found.method or 'embeddings':<10} {_row(found.trained)}",
     ]
     if found.untrained:

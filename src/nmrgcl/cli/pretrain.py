@@ -12,10 +12,10 @@ from nmrgcl.errors import SettingError
 
 def pretrain(
     data: Data,
-    preset: Annotated[str | None, typer.Option(help="Start from strong, graphcl or paper. (default: strong)")] = None,
-    method: Annotated[
-        str | None, typer.Option(help="For example nmrgcl, graphcl or untrained. (default: nmrgcl)")
+    preset: Annotated[
+        str | None, typer.Option(help="Recipe, for example graphcl or node. (default: the method's)")
     ] = None,
+    method: Annotated[str | None, typer.Option(help="For example nmrgcl, graphcl or grace. (default: nmrgcl)")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many models, from seed 0 on.")] = 5,
     out: Annotated[Path | None, typer.Option(help="Run folder. (default: runs/DATA-METHOD)")] = None,
     config: Annotated[
@@ -34,7 +34,7 @@ def pretrain(
     checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints; 0: never.")] = 5.0,
     as_json: AsJson = False,
 ) -> None:
-    """Pre-train encoders on graphs, without looking at labels.
+    """Pre-train encoders on graphs, or on the nodes of one graph, without looking at labels.
 
     A run that was interrupted or killed goes on with --resume as if nothing had happened, to the last bit.
 
@@ -46,22 +46,26 @@ def pretrain(
 
       nmrgcl pretrain path/to/MY_TU_FOLDER --seeds 1 --device cuda
 
+      nmrgcl pretrain PubMed --method cca_ssg --out runs/pubmed
+
       nmrgcl pretrain NCI1 --out runs/nci1 --resume auto
     """
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.data import load
     from nmrgcl.methods import find_method
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import Cadence, choose_device, estimate_cost, pretrain_seeds
+    from nmrgcl.run import Cadence, choose_device, default_preset, estimate_cost, pretrain_seeds, require_level
     from nmrgcl.settings import resolve
 
     if resume not in ("no", "yes", "auto"):
         raise SettingError(f"--resume {resume}: unknown; use --resume or --resume auto")
-    base = preset if preset or config else "strong"
-    name = method or resolve(base, config, assignments or ()).method
-    settings = resolve(base, config, assignments or (), method=method, fixed=find_method(name).FIXED)
+    name = method or resolve(preset, config, assignments or ()).method
+    fixed = find_method(name).FIXED
     where = choose_device(device)
     dataset = load(data)
+    base = preset if preset or config else default_preset(name, dataset.level)
+    settings = resolve(base, config, assignments or (), method=method, fixed=fixed)
+    require_level(dataset, settings)
     if dry_run:
         cost = estimate_cost(dataset, settings, seeds=seeds, device=where).to_dict()
         print(json.dumps({"dataset": dataset.name, "settings": settings.to_dict(), "estimate": cost}, indent=2))

@@ -38,7 +38,7 @@ def _print(title: str, step: Progress) -> None:
 
 
 def _describe(step: Progress) -> str:
-    return f"epoch {step.epoch.number}: loss {step.epoch.loss:.4f}, {step.epoch.graphs_per_second:,.0f} graphs/s"
+    return f"epoch {step.epoch.number}: loss {step.epoch.loss:.4f}, {step.epoch.graphs_per_second:,.0f} {step.level}s/s"
 
 
 def _bar(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:

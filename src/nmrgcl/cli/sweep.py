@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -23,10 +24,17 @@ def sweep(
     method: Annotated[
         list[str] | None, typer.Option(help="Methods: the rows. (default: nmrgcl)", show_default=False)
     ] = None,
-    preset: Annotated[str, typer.Option(help="Settings to start from: strong, graphcl or paper.")] = "strong",
+    preset: Annotated[str | None, typer.Option(help="Settings to start from. (default: each method's)")] = None,
     assignments: Assignments = None,
     seeds: Annotated[int, typer.Option(min=1, help="Cells for each method and dataset.")] = 5,
-    protocol: Annotated[str, typer.Option(metavar="svm", help="How embeddings are judged.")] = "svm",
+    protocol: Annotated[
+        str,
+        typer.Option(metavar="svm|linear|finetune", help="How embeddings are judged. (default: svm, nodes: linear)"),
+    ] = "",
+    split: Annotated[
+        str,
+        typer.Option(metavar="random-10-10-80|paper-80-10-10|public", help="Of nodes. (default: random-10-10-80)"),
+    ] = "",
     selection: Annotated[
         str, typer.Option(metavar="honest|paper", help="paper: report the best epoch and C, as published code does.")
     ] = "honest",
@@ -65,9 +73,9 @@ def sweep(
         raise SettingError(f"--backend {backend}: known: {', '.join(BACKENDS)}")
     if backend in ("processes", "inline"):
         device = choose_device(device).type
-    rows = _rows(preset, method or [], assignments or [])
     _require_datasets(data)
-    cells = cross(data, rows, seeds, protocol=protocol, selection=selection)
+    rows = _rows(preset, method or [], assignments or [], "graph" if preset else _level(data))
+    cells = cross(data, rows, seeds, protocol=protocol, selection=selection, split=split)
     if dry_run:
         _list(cells, results, as_json)
         return
@@ -78,19 +86,22 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _rows(preset: str, methods: list[str], assignments: list[str]) -> "list[Settings]":
+def _rows(preset: str | None, methods: list[str], assignments: list[str], level: str) -> "list[Settings]":
     """The settings of each method: where it means one of them, its own meaning counts."""
     from nmrgcl.methods import build_method, find_method
+    from nmrgcl.run.level import default_preset
     from nmrgcl.settings import parse_assignments, resolve, setting_keys
     from nmrgcl.settings.check import find_key
 
-    base = resolve(preset, assignments=assignments)
-    fixed = {name: find_method(name).FIXED for name in methods or [base.method]}
+    fixed = {name: find_method(name).FIXED for name in methods or [resolve(preset, assignments=assignments).method]}
     for text, value in parse_assignments(assignments).items():
         key = find_key(text, setting_keys(), "--set")
         if all(meaning.get(key, value) != value for meaning in fixed.values()):
             raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
-    rows = [base.updated({"method": name, **meaning}) for name, meaning in fixed.items()]
+    rows = []
+    for name, meaning in fixed.items():
+        base = resolve(preset or default_preset(name, level), assignments=assignments)
+        rows.append(base.updated({"method": name, **meaning}))
     for settings in rows:
         build_method(settings, 1)  # what is impossible is told before anything is written
     return rows
@@ -103,6 +114,25 @@ def _require_datasets(names: list[str]) -> None:
     for name in names:
         if known(name) is None and not Path(name).expanduser().exists():
             load(name)
+
+
+def _level(names: list[str]) -> str:
+    """Whether these are datasets of graphs or of nodes; one table holds one kind.
+
+    What cannot be read is left to the worker that needs it.
+    """
+    from nmrgcl.data.loading import known, load
+    from nmrgcl.errors import UserError
+
+    levels = {}
+    for name in names:
+        entry = known(name)
+        with suppress(UserError):
+            levels[name] = entry.level if entry else load(name).level
+    if len(set(levels.values())) > 1:
+        kinds = ", ".join(f"{name} of {level}s" for name, level in levels.items())
+        raise SettingError(f"datasets of graphs and of nodes make two tables ({kinds}); sweep them apart")
+    return next(iter(levels.values()), "graph")
 
 
 def _parameters(texts: list[str]) -> dict[str, Any]:
@@ -152,7 +182,8 @@ def _print(cells: "list[Run]", summary: "Summary", folder: Path, as_json: bool) 
         print(json.dumps({"folder": str(folder), "table": [asdict(e) for e in table], **asdict(summary)}))
         return
     run = cells[0]
-    print(f"accuracy in %, mean ± sample standard deviation (seeds); {run.protocol}, {run.selection} selection")
+    how = f"{run.protocol}, {run.split}, {run.selection} selection"
+    print(f"accuracy in %, mean ± sample standard deviation (seeds); {how}")
     print(as_text(table))
     missing = {name: len(getattr(summary, name)) for name in ("failed", "busy", "lost")}
     notes = [f"{count} {name}" for name, count in missing.items() if count]

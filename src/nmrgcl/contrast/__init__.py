@@ -1,9 +1,24 @@
 """Objectives: two views' embeddings → a loss. Pure functions of tensors."""
 
+from nmrgcl.contrast.cca import cca_loss
 from nmrgcl.contrast.graphcl import graphcl_loss
 from nmrgcl.contrast.infonce import cosine, infonce
+from nmrgcl.contrast.jsd import jensen_shannon
+from nmrgcl.contrast.merit import merit_loss
 from nmrgcl.contrast.removal import REMOVALS, non_maximum, removal_masks, remove
 
 LOSSES = {"infonce": infonce, "graphcl": graphcl_loss}
 
-__all__ = ["LOSSES", "REMOVALS", "cosine", "graphcl_loss", "infonce", "non_maximum", "removal_masks", "remove"]
+__all__ = [
+    "LOSSES",
+    "REMOVALS",
+    "cca_loss",
+    "cosine",
+    "graphcl_loss",
+    "infonce",
+    "jensen_shannon",
+    "merit_loss",
+    "non_maximum",
+    "removal_masks",
+    "remove",
+]

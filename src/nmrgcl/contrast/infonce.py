@@ -10,6 +10,7 @@ from torch.nn.functional import logsigmoid
 
 from nmrgcl.contrast.fused import fits_fused_loss, fused_loss, kernel_precision
 from nmrgcl.contrast.removal import non_maximum
+from nmrgcl.contrast.streamed import pair_gradient, pair_logsumexp
 from nmrgcl.kernels import serve
 
 DENSE_ROWS = 4096
@@ -62,9 +63,9 @@ def _wide(z: Tensor) -> Tensor:
     return z if z.dtype == torch.float64 else z.float()
 
 
-def _mask_own_pair(similarity: Tensor, rows: Tensor) -> Tensor:
-    """Both views of a row's own graph are no negatives; ``similarity``: ``[len(rows), 2B]``, changed in place."""
-    both = similarity.shape[1]
+def _mask_own_pair(similarity: Tensor) -> Tensor:
+    """Both views of a row's own graph are no negatives; ``similarity``: ``[2B, 2B]``, changed in place."""
+    rows, both = torch.arange(similarity.shape[0], device=similarity.device), similarity.shape[1]
     own = torch.stack([rows, (rows + both // 2) % both], 1)
     return similarity.scatter_(1, own, -torch.inf)
 
@@ -94,7 +95,7 @@ class _DenseNegatives(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
         with torch.autocast(z.device.type, enabled=False):
             similarity = (z / tau) @ z.T
-        share = _mask_own_pair(similarity, torch.arange(z.shape[0], device=z.device))
+        share = _mask_own_pair(similarity)
         largest = share.amax(1, keepdim=True)
         total = share.sub_(largest).exp_().sum(1, keepdim=True)
         share.div_(total)
@@ -114,8 +115,6 @@ class _DenseNegatives(torch.autograd.Function):
 class _StreamedNegatives(torch.autograd.Function):
     """Row-wise log-sum-exp of the masked similarities, in tiles that are computed again in the backward pass."""
 
-    BLOCK = 1024
-
     @staticmethod
     def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
         served = serve(z) and z.dtype == torch.float32
@@ -125,8 +124,7 @@ class _StreamedNegatives(torch.autograd.Function):
 
             total = negatives_logsumexp(z, tau, precision=ctx.precision)
         else:
-            parts = torch.arange(z.shape[0], device=z.device).split(_StreamedNegatives.BLOCK)
-            total = torch.cat([_mask_own_pair(z[part] @ z.T / tau, part).logsumexp(1) for part in parts])
+            total = pair_logsumexp(z, tau)
         ctx.save_for_backward(z, total)
         return total
 
@@ -137,10 +135,4 @@ class _StreamedNegatives(torch.autograd.Function):
             from nmrgcl.kernels.negatives import negatives_gradient
 
             return negatives_gradient(z, total, grads[0], ctx.tau, precision=ctx.precision), None
-        out = torch.zeros_like(z)
-        for part in torch.arange(z.shape[0], device=z.device).split(_StreamedNegatives.BLOCK):
-            share = (_mask_own_pair(z[part] @ z.T / ctx.tau, part) - total[part, None]).exp_()
-            share *= grads[0][part, None] / ctx.tau
-            out[part] += share @ z
-            out += share.T @ z[part]
-        return out, None
+        return pair_gradient(z, total, grads[0], ctx.tau), None

@@ -10,6 +10,7 @@ import torch
 from scipy.sparse import csr_array
 
 from nmrgcl.graphs import Graphs
+from nmrgcl.sparse_rows import is_sparse
 from nmrgcl.store import Store
 
 Level = Literal["graph", "node"]
@@ -96,12 +97,17 @@ class Dataset:
 def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> Dataset:
     """Graphs as a dataset: features become labels or attributes; a constant one says nothing, so it counts as none."""
     graphs = graphs.compact().to("cpu")
+    level: Level = graphs.y_level if graphs.num_graphs == 1 and graphs.y is not None else "graph"
+    classes, graphs = _classes(graphs, level)
+    if is_sparse(graphs.x):
+        parts = graphs.x.values(), graphs.x.col_indices(), graphs.x.crow_indices()
+        words = csr_array(tuple(part.numpy() for part in parts), graphs.x.shape)
+        plain = replace(graphs, x=torch.zeros(graphs.num_nodes, 1, dtype=torch.long), num_features=1)
+        return Dataset(name, plain, classes, node_attributes=words, source=source, level=level)
     x = graphs.x.numpy()
     constant = graphs.num_features == 1 and (x.size == 0 or bool((x == x.flat[0]).all()))
     labels = x.astype(np.int64) if graphs.categorical and not constant else None
     attributes = x.astype(np.float32) if not graphs.categorical and not constant else None
-    level: Level = graphs.y_level if graphs.num_graphs == 1 and graphs.y is not None else "graph"
-    classes, graphs = _classes(graphs, level)
     return Dataset(name, graphs, classes, node_labels=labels, node_attributes=attributes, source=source, level=level)
 
 

@@ -11,10 +11,15 @@ from scipy.sparse import csr_array
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
+from nmrgcl.sparse_rows import entry_rows, is_sparse, sparse_rows, with_values
 
 Kind = Literal["labels", "attributes", "constant", "degree"]
 Unknown = Literal["error", "zero"]
+Scale = Literal["none", "rows"]
+SCALES: tuple[str, ...] = get_args(Scale)
 KINDS: tuple[str, ...] = get_args(Kind)
+SPARSE_SHARE = 0.05
+"""Below this share of entries that are not zero a table of features stays sparse: from there on dense is as fast."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +31,14 @@ class FeatureSpec:
         width: number of feature columns.
         max_degree: higher degrees share the last column (``degree`` only).
         labels: the known values of each label column, sorted (``labels`` only).
+        scale: ``rows``: the attributes of a node sum to one, in absolute value (``attributes`` only).
     """
 
     kind: Kind
     width: int
     max_degree: int | None = None
     labels: tuple[tuple[int, ...], ...] | None = None
+    scale: Scale = "none"
 
     def __post_init__(self) -> None:
         expected: dict[str, Any] = {
@@ -46,6 +53,8 @@ class FeatureSpec:
             raise DataError(f"features: label values belong to labels and to nothing else, not to {self.kind}")
         if (self.kind == "degree") != (self.max_degree is not None):
             raise DataError(f"features: max_degree belongs to degree and to nothing else, not to {self.kind}")
+        if self.scale not in SCALES or (self.scale != "none" and self.kind != "attributes"):
+            raise DataError(f"features: scale {self.scale!r} with {self.kind}; known: none, and rows for attributes")
         if any(not values or list(values) != sorted(set(values)) for values in self.labels or ()):
             raise DataError("features: the values of a label column are not sorted and distinct")
         if self.width < 1 or self.width != expected[self.kind]:
@@ -56,15 +65,19 @@ class FeatureSpec:
         values = asdict(self)
         if self.labels is not None:
             values["labels"] = [list(column) for column in self.labels]
+        if self.scale == "none":
+            del values["scale"]  # as models have been saved from the first version on
         return values
 
     @classmethod
     def from_dict(cls, values: Any) -> "FeatureSpec":
         """The inverse of ``to_dict``; anything else is an error."""
-        known = {f.name for f in fields(cls)}
-        if not isinstance(values, Mapping) or set(values) != known:
+        known = {f.name for f in fields(cls)} - {"scale"}
+        if not isinstance(values, Mapping) or set(values) - {"scale"} != known:
             raise DataError(f"features: expected exactly {', '.join(sorted(known))}")
-        kind, width, max_degree, labels = (values[f.name] for f in fields(cls))
+        kind, width, max_degree, labels, scale = (values.get(f.name, "none") for f in fields(cls))
+        if not isinstance(scale, str):
+            raise DataError("features: scale is of the wrong type")
         if not isinstance(kind, str) or not _is_int(width) or not (max_degree is None or _is_int(max_degree)):
             raise DataError("features: kind, width or max_degree is of the wrong type")
         if labels is not None:
@@ -73,11 +86,14 @@ class FeatureSpec:
             if not all(_is_int(value) for column in labels for value in column):
                 raise DataError("features: a label value is not an integer")
             labels = tuple(tuple(column) for column in labels)
-        return cls(kind, width, max_degree, labels)  # type: ignore[arg-type]
+        return cls(kind, width, max_degree, labels, scale)  # type: ignore[arg-type]
 
 
-def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 32) -> FeatureSpec:
-    """The features of a kind for this dataset; ``auto`` takes labels, else attributes, else degrees."""
+def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 32, scale: Scale = "none") -> FeatureSpec:
+    """The features of a kind for this dataset; ``auto`` takes labels, else attributes, else degrees.
+
+    ``scale`` is that of attributes; other features have none.
+    """
     available = _available(dataset)
     if kind == "auto":
         kind = next(k for k in ("labels", "attributes", "degree") if k in available)
@@ -91,7 +107,7 @@ def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 32) 
         return FeatureSpec("labels", sum(map(len, columns)), labels=columns)
     if kind == "attributes":
         assert dataset.node_attributes is not None
-        return FeatureSpec("attributes", dataset.node_attributes.shape[1])
+        return FeatureSpec("attributes", dataset.node_attributes.shape[1], scale=scale)
     if kind == "constant":
         return FeatureSpec("constant", 1)
     if max_degree < 1:
@@ -119,7 +135,9 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
                 f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes a node, "
                 f"but these features have {spec.width}"
             )
-        x = _dense(dataset.node_attributes)
+        x = _matrix(dataset.node_attributes)
+        if spec.scale == "rows":
+            x = _rows_to_one(x)
     elif spec.max_degree is not None:
         x = graphs.row_ptr.diff().clamp(max=spec.max_degree).unsqueeze(1)
     else:
@@ -132,11 +150,24 @@ def _available(dataset: Dataset) -> list[str]:
     return [kind for kind in KINDS if not missing.get(kind)]
 
 
-def _dense(attributes: np.ndarray | csr_array) -> torch.Tensor:
-    """In memory of its own: attributes may be mapped read-only from a file, or sparse."""
-    return torch.from_numpy(
-        np.array(attributes if isinstance(attributes, np.ndarray) else attributes.toarray(), np.float32)
-    )
+def _matrix(attributes: np.ndarray | csr_array) -> torch.Tensor:
+    """In memory of its own: attributes may be mapped read-only from a file."""
+    if isinstance(attributes, np.ndarray):
+        return torch.from_numpy(np.array(attributes, np.float32))
+    if attributes.nnz >= SPARSE_SHARE * attributes.shape[0] * attributes.shape[1]:
+        return torch.from_numpy(attributes.toarray().astype(np.float32, copy=False))
+    ptr, column = (torch.from_numpy(part.astype(np.int64)) for part in (attributes.indptr, attributes.indices))
+    return sparse_rows(ptr, column, torch.from_numpy(attributes.data.astype(np.float32)), attributes.shape[1])
+
+
+def _rows_to_one(x: torch.Tensor) -> torch.Tensor:
+    """Rows that are all zero stay so."""
+    if not is_sparse(x):
+        total = x.abs().sum(1, keepdim=True)
+        return x / torch.where(total > 0, total, 1.0)
+    row, value = entry_rows(x), x.values()
+    total = torch.zeros(x.shape[0]).index_add_(0, row, value.abs())[row]
+    return with_values(x, value / torch.where(total > 0, total, 1.0))
 
 
 def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...], unknown: Unknown) -> np.ndarray:

@@ -1,10 +1,12 @@
 """Message passing: the sum over a node's neighbours, by rows of the sorted edge list."""
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
@@ -52,14 +54,63 @@ def edge_counts(graphs: Graphs, rows: int) -> Tensor:
 
 
 def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Tensor:
-    """``D^{-1/2}(A + I)D^{-1/2} h``, ``[N, D]`` (Eq. 4).
+    """``D^{-1/2}(A + I)D^{-1/2} h``, ``[N, D]`` (Eq. 4); the matrix is worked out once for each view.
 
     ``D`` counts the self-loop in GCN's renormalisation. The paper's five-node example works out only with degrees
     that do not count it, at least 1 each: ``count_self=False``.
     """
-    degree = neighbour_sum(torch.ones_like(h[:, :1]), graphs)
-    scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
-    return scale * neighbour_sum(scale * h, graphs, self_weight=1.0)
+    graphs = graphs.merge_added()
+    weight, own = _normalised(graphs, count_self, torch.float64 if h.dtype == torch.float64 else torch.float32)
+    result: Tensor = _NormalisedSum.apply(h, graphs, weight, own)
+    return result
+
+
+_NORMALISED: WeakKeyDictionary[Graphs, dict[tuple[bool, torch.dtype], tuple[Tensor, Tensor]]] = WeakKeyDictionary()
+_TRANSPOSED = WeakTensorKeyDictionary()
+"""By the edges alone, which a graph's views share."""
+
+
+@torch.no_grad()
+def _normalised(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """The matrix of ``normalised_sum``: one entry an edge ``[E]``, and its diagonal ``[N]``."""
+    known = _NORMALISED.setdefault(graphs, {})
+    if (count_self, dtype) not in known:
+        degree = neighbour_sum(torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.device), graphs).squeeze(1)
+        scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
+        weight = scale[graphs.edge_index].prod(0)
+        if graphs.edge_weight is not None:
+            weight = weight * graphs.edge_weight
+        known[count_self, dtype] = (weight * graphs.live_edges if graphs.masked else weight), scale.square()
+    return known[count_self, dtype]
+
+
+def transposed(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
+    """Edges by source: their destinations ``[E]``, row pointers ``[N + 1]``, and the numbers the edges had ``[E]``."""
+    if graphs.edge_index not in _TRANSPOSED:
+        order = torch.argsort(graphs.edge_index[0], stable=True)
+        source = graphs.edge_index[0].index_select(0, order)
+        rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
+        _TRANSPOSED[graphs.edge_index] = graphs.edge_index[1].index_select(0, order), rows, order
+    found: tuple[Tensor, Tensor, Tensor] = _TRANSPOSED[graphs.edge_index]
+    return found
+
+
+class _NormalisedSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, graphs: Graphs, weight: Tensor, own: Tensor) -> Tensor:
+        ctx.graphs, ctx.weight, ctx.own = graphs, weight, own
+        out = row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight)
+        return out.addcmul_(h, own.to(h.dtype)[:, None])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        graphs, weight, grad = ctx.graphs, ctx.weight, grads[0].contiguous()
+        if graphs.symmetric and graphs.edge_weight is None:
+            out = row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight)
+        else:
+            column, rows, order = transposed(graphs)
+            out = row_sums(grad, column, rows, weight.index_select(0, order))
+        return out.addcmul_(grad, ctx.own.to(grad.dtype)[:, None]), None, None, None
 
 
 class _NeighbourSum(torch.autograd.Function):
@@ -98,21 +149,19 @@ def sum_sources(
 ) -> Tensor:
     """What ``neighbour_sum`` is, without a gradient; ``weight``: ``[E]``."""
     attr = None if table is None else graphs.edge_attr
-    return _row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table, counts)
+    return row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table, counts)
 
 
 def sum_targets(grad: Tensor, graphs: Graphs, weight: Tensor | None, self_weight: float = 0.0) -> Tensor:
     """The gradient of ``sum_sources`` by ``h``: the sum over out-neighbours."""
     if graphs.symmetric and graphs.edge_weight is None:
-        return _row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, self_weight)
-    order = torch.argsort(graphs.edge_index[0], stable=True)
-    source = graphs.edge_index[0].index_select(0, order)
-    rows = torch.searchsorted(source, torch.arange(graphs.num_nodes + 1, device=source.device))
+        return row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, self_weight)
+    column, rows, order = transposed(graphs)
     weight = None if weight is None else weight.index_select(0, order)
-    return _row_sums(grad, graphs.edge_index[1].index_select(0, order), rows, weight, self_weight)
+    return row_sums(grad, column, rows, weight, self_weight)
 
 
-def _row_sums(
+def row_sums(
     h: Tensor,
     column: Tensor,
     row_ptr: Tensor,
@@ -124,9 +173,9 @@ def _row_sums(
 ) -> Tensor:
     """What ``nmrgcl.kernels.rows.row_sums`` says, by it where it serves."""
     if serve(h):
-        from nmrgcl.kernels.rows import row_sums
+        from nmrgcl.kernels import rows
 
-        return row_sums(h, column, row_ptr, weight, self_weight=self_weight, edge_attr=attr, edge_table=table)
+        return rows.row_sums(h, column, row_ptr, weight, self_weight=self_weight, edge_attr=attr, edge_table=table)
     out = _bags(h, column, row_ptr, weight)
     if self_weight:
         out.add_(h, alpha=self_weight)

@@ -10,7 +10,9 @@ from nmrgcl import kernels
 from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.encode.narrow import fits_narrow_layer, narrow_layer
 from nmrgcl.encode.norm import MaskedBatchNorm
+from nmrgcl.encode.sparse_product import sparse_product
 from nmrgcl.graphs import Graphs
+from nmrgcl.sparse_rows import is_sparse
 
 FEW_NAMES = 256
 """Up to this many columns the one-hot form of a batch is small beside its embeddings."""
@@ -24,7 +26,9 @@ class FeatureMap(nn.Module):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(num_features, units)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``[N, F]`` dense or ``[N, C]`` categorical to ``[N, units]``."""
+        """``[N, F]`` dense or sparse, or ``[N, C]`` categorical, to ``[N, units]``."""
+        if is_sparse(x):
+            return sparse_product(x, self.weight)
         if x.is_floating_point():
             return x.to(self.weight.dtype) @ self.weight
         if kernels.serve(self.weight) and self.weight.shape[0] <= FEW_NAMES:
@@ -90,12 +94,12 @@ class GINLayer(nn.Module):
     def forward(self, h: Tensor, graphs: Graphs) -> Tensor:
         """``[N, ·]`` to ``[N, units]``."""
         matrix = self.first.weight if isinstance(self.first, nn.Linear) else None
-        given = h if matrix is not None else self.first(h)
-        if self.training and fits_narrow_layer(given, graphs):
-            return narrow_layer(given, graphs, matrix, self.bias, self.second.weight, self.second.bias, self.norm)
-        if matrix is not None:
-            given = self.first(h)
-        h = neighbour_sum(given, graphs, self_weight=1.0) + self.bias
+        if matrix is None:
+            h = self.first(h)
+        if self.training and fits_narrow_layer(h, graphs):
+            return narrow_layer(h, graphs, matrix, self.bias, self.second.weight, self.second.bias, self.norm)
+        h = h if matrix is None else self.first(h)
+        h = neighbour_sum(h, graphs, self_weight=1.0) + self.bias
         return self.norm(relu(self.second(relu(h))), graphs.node_keep, graphs.split)
 
 

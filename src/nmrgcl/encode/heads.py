@@ -9,11 +9,11 @@ from nmrgcl import kernels
 
 
 class Head(nn.Sequential):
-    """Linear, ReLU, Linear; as wide as its input unless ``units`` says otherwise."""
+    """Linear, ``activation``, Linear; as wide as its input unless ``units`` says otherwise."""
 
-    def __init__(self, width: int, units: int | None = None) -> None:
+    def __init__(self, width: int, units: int | None = None, activation: type[nn.Module] = nn.ReLU) -> None:
         units = units or width
-        super().__init__(nn.Linear(width, units), nn.ReLU(), nn.Linear(units, units))
+        super().__init__(nn.Linear(width, units), activation(), nn.Linear(units, units))
         for module in self:
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)

@@ -18,18 +18,19 @@ class Difference:
     p: float
 
 
-def paired_difference(first: np.ndarray, second: np.ndarray) -> Difference:
+def paired_difference(first: np.ndarray, second: np.ndarray, *, test_to_train: float | None = None) -> Difference:
     """``first`` − ``second``, ``[seeds, folds]`` each, by the corrected resampled t-test (Nadeau & Bengio 2003).
 
     Training sets of different folds overlap, so folds are no independent samples: the plain paired test finds
-    differences that are not there. The correction adds the ratio of test to training size to the variance.
+    differences that are not there. The correction adds the ratio of test to training size to the variance: that of
+    the folds, or ``test_to_train`` where each seed has one split of its own.
     """
     if first.shape != second.shape or first.ndim != 2 or first.size < 2:
         raise DataError(f"scores of shape {list(first.shape)} and {list(second.shape)} are not of the same folds")
-    folds = first.shape[1]
+    ratio = 1 / (first.shape[1] - 1) if test_to_train is None else test_to_train
     difference = (first - second).ravel()
     mean, freedom = float(difference.mean()), difference.size - 1
-    error = float(np.sqrt(difference.var(ddof=1) * (1 / difference.size + 1 / (folds - 1))))
+    error = float(np.sqrt(difference.var(ddof=1) * (1 / difference.size + ratio)))
     if error == 0:
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0)
     margin = float(t.ppf(0.975, freedom)) * error

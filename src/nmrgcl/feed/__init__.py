@@ -1,4 +1,4 @@
-"""How graphs come to the device that trains: all of them at once, or a chunk at a time.
+"""How graphs come to the device that trains: all of them at once, or a chunk at a time; or the nodes of one graph.
 
 Whichever it is, an epoch is a list of batches that is drawn before the first of them.
 """

@@ -1,16 +1,19 @@
 """Whether all graphs fit on the device."""
 
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
 
+from nmrgcl.errors import DataError
 from nmrgcl.feed.buffers import Buffers, Extent
 from nmrgcl.feed.chunks import Chunks
+from nmrgcl.feed.nodes import open_node_feed
 from nmrgcl.feed.resident import Resident
 from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs, Room
+from nmrgcl.settings import TrainSettings
 
 SHARE = 0.5
 """Of the memory that is free, what graphs may take; the rest is the training's."""
@@ -22,9 +25,16 @@ class Feed(Protocol):
     """What the loop asks of either."""
 
     device: torch.device
-    num_graphs: int
+    items: int
+    """Graphs or nodes, of which an epoch sees each once."""
     chunk: int
     parts: list[Tensor]
+    padded: bool
+    """Whether ``Graphs.take_padded`` makes batches of one size, so that a step can be recorded."""
+
+    def cut(self) -> list[Tensor]:
+        """Draw the batches of an epoch, as numbers of items, on the host."""
+        ...
 
     def begin(self, parts: list[Tensor], position: int) -> None:
         """These are the batches of an epoch; it starts with the one at ``position``."""
@@ -32,6 +42,10 @@ class Feed(Protocol):
 
     def batch(self, position: int) -> tuple[Graphs, Tensor]:
         """Graphs on the device and, on the host, the numbers among them of those that make up the batch."""
+        ...
+
+    def take(self, graphs: Graphs, index: Tensor) -> Graphs:
+        """The batch that ``batch`` has told of."""
         ...
 
     def lasting(self) -> Graphs:
@@ -47,15 +61,29 @@ class Feed(Protocol):
         ...
 
 
-def open_feed(source: Source, device: torch.device, batch_size: int, chunk: int | None = None) -> Feed:
-    """The graphs of ``source``, ``chunk`` of them on ``device`` at a time, 0 for all; None: all of them if they fit."""
+def open_feed(
+    source: Source,
+    device: torch.device,
+    options: TrainSettings,
+    level: Literal["graph", "node"] = "graph",
+    chunk: int | None = None,
+) -> Feed:
+    """What a step sees: some graphs of ``source``; at node level the one graph as a whole, or sampled around nodes.
+
+    ``chunk`` graphs are on ``device`` at a time, 0 for all; None: all of them if they fit.
+    """
+    if level == "node":
+        return open_node_feed(source, device, options)
+    batch_size = options.batch_size
+    if len(source) < 2:
+        raise DataError(f"contrast needs at least two graphs; the dataset has {len(source)}")
     if chunk is None:
         chunk = 0 if fit(source, device) else usual_chunk(source)
     chunk = -(-chunk // batch_size) * batch_size
     if not 0 < chunk < len(source):
-        return Resident(source, device)
+        return Resident(source, device, batch_size)
     there = isinstance(source, Graphs) and source.device.type == device.type
-    return Resident(source, device, chunk) if there else Chunks(source, device, chunk, batch_size)
+    return Resident(source, device, batch_size, chunk) if there else Chunks(source, device, chunk, batch_size)
 
 
 def fit(source: Source, device: torch.device) -> bool:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.feed.buffers import Buffers, Extent
-from nmrgcl.feed.order import largest_chunk
+from nmrgcl.feed.order import batches, largest_chunk
 from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs, Room
 
@@ -19,9 +19,11 @@ from nmrgcl.graphs import Graphs, Room
 class Chunks:
     """The ``chunk`` graphs that make up the next batches, a multiple of the batch size."""
 
+    padded = True
+
     def __init__(self, source: Source, device: torch.device, chunk: int, batch_size: int) -> None:
-        self.source, self.device, self.chunk = source, device, chunk
-        self.num_graphs, self.batches = len(source), chunk // batch_size
+        self.source, self.device, self.chunk, self.batch_size = source, device, chunk, batch_size
+        self.items, self.batches = len(source), chunk // batch_size
         nodes, edges = (largest_chunk(sizes, chunk) for sizes in source.sizes())
         like, extent = source.take(torch.arange(0)), Extent(chunk, nodes, edges)
         self.lane = (_GPULane if device.type == "cuda" else _HostLane)(like, extent, device)
@@ -29,6 +31,10 @@ class Chunks:
         self.parts: list[Tensor] = []
         self.number = -1
         self.coming: Future[tuple[Tensor, Graphs]] | None = None
+
+    def cut(self) -> list[Tensor]:
+        """Draw the batches of an epoch, as numbers of graphs, on the host."""
+        return batches(self.items, self.batch_size, self.chunk)
 
     def begin(self, parts: list[Tensor], position: int) -> None:
         """These are the batches of an epoch; it starts with the one at ``position``."""
@@ -44,6 +50,10 @@ class Chunks:
             self.graphs, self.number = self.lane.receive(sent), number
             self.coming = self._ask(number + 1) if (number + 1) * self.batches < len(self.parts) else None
         return self.graphs, torch.searchsorted(self.ids, self.parts[position])
+
+    def take(self, graphs: Graphs, index: Tensor) -> Graphs:
+        """The graphs that ``index`` names."""
+        return graphs.take(index)
 
     def lasting(self) -> Graphs:
         """Graphs whose tensors stay where they are for as long as the feed is open; no copy is under way."""

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.feed.buffers import Buffers, Extent
+from nmrgcl.feed.order import batches
 from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs, Room
 
@@ -11,11 +12,17 @@ from nmrgcl.graphs import Graphs, Room
 class Resident:
     """A batch is a gather on the device; with a ``chunk`` only the order of batches is that of chunks."""
 
-    def __init__(self, source: Source, device: torch.device, chunk: int = 0) -> None:
-        self.chunk = chunk
+    padded = True
+
+    def __init__(self, source: Source, device: torch.device, batch_size: int, chunk: int = 0) -> None:
+        self.batch_size, self.chunk = batch_size, chunk
         self.graphs = source.to(device) if isinstance(source, Graphs) else moved(source, device)
-        self.device, self.num_graphs = self.graphs.device, self.graphs.num_graphs
+        self.device, self.items = self.graphs.device, self.graphs.num_graphs
         self.parts: list[Tensor] = []
+
+    def cut(self) -> list[Tensor]:
+        """Draw the batches of an epoch, as numbers of graphs, on the host."""
+        return batches(self.items, self.batch_size, self.chunk)
 
     def begin(self, parts: list[Tensor], position: int) -> None:
         """These are the batches of an epoch; it starts with the one at ``position``."""
@@ -24,6 +31,10 @@ class Resident:
     def batch(self, position: int) -> tuple[Graphs, Tensor]:
         """Graphs on the device and, on the host, the numbers among them of those that make up the batch."""
         return self.graphs, self.parts[position]
+
+    def take(self, graphs: Graphs, index: Tensor) -> Graphs:
+        """The graphs that ``index`` names."""
+        return graphs.take(index)
 
     def lasting(self) -> Graphs:
         """Graphs whose tensors stay where they are for as long as the feed is open."""

@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,8 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 from nmrgcl.settings import Settings
 
+Level = Literal["graph", "node"]
+
 
 class Method(nn.Module, ABC):
     """An encoder and the way it is pre-trained."""
@@ -23,13 +26,21 @@ class Method(nn.Module, ABC):
     FIXED: ClassVar[dict[str, Any]] = {}
     """Settings that make the method what it is."""
 
+    PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong"}
+    """What it can embed, graphs or the nodes of one, and the recipe for each where none is named."""
+
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__()
-        if settings.level != "graph":
-            raise SettingError(f"method {settings.method} embeds graphs; level = {settings.level} is not available")
-        options = settings.encoder
-        self.encoder = build_encoder(options.name, num_features, layers=options.layers, units=options.units)
-        self.readout = options.pool
+        if settings.level not in self.PRESETS:
+            ((level, preset),) = self.PRESETS.items()
+            raise SettingError(
+                f"method {settings.method} embeds {level}s, not {settings.level}s; use level = {level} "
+                f"(--preset {preset}) or another method"
+            )
+        self.level: Level = settings.level
+        options = asdict(settings.encoder)
+        self.readout = options.pop("pool")
+        self.encoder = build_encoder(options.pop("name"), num_features, **options)
 
     @abstractmethod
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
@@ -42,10 +53,33 @@ class Method(nn.Module, ABC):
         return self.embed(on_halves(graphs.twice(), first, second))
 
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[B, D]`` graph embeddings, honouring the masks of a view."""
-        if graphs.device.type == "cpu":
-            graphs = graphs.compact_nodes()  # a host that waits for nobody saves work with smaller tensors
+        """``[B, D]`` embeddings of graphs, honouring the masks of a view; at node level ``[N, D]`` of all nodes."""
+        on_host = graphs.device.type == "cpu"  # which waits for nobody, and saves work with smaller tensors
+        if self.level == "node":
+            nodes: Tensor = self.encoder(drop_dead_edges(graphs) if on_host else graphs)
+            return nodes
+        if on_host:
+            graphs = graphs.compact_nodes()
         return embed_graphs(self.encoder, graphs, self.readout)
+
+    def embed_pair(self, first: Graphs, second: Graphs) -> tuple[Tensor, Tensor]:
+        """Embeddings of two views, row i of both being the same graph or node; nodes that one has lost are left out."""
+        r1, r2 = self.matched(first, second, self.embed(first), self.embed(second))
+        return r1, r2
+
+    def matched(self, first: Graphs, second: Graphs, *rows: Tensor) -> tuple[Tensor, ...]:
+        """The ``rows`` of both views that are in both: all graphs, or the nodes that both keep."""
+        kept = [view.node_keep for view in (first, second) if view.node_keep is not None]
+        if self.level == "graph" or not kept:
+            return rows
+        both = torch.stack(kept).all(0).nonzero().squeeze(1)
+        return tuple(row.index_select(0, both) for row in rows)
+
+
+def drop_dead_edges(graphs: Graphs) -> Graphs:
+    """All nodes, without the edges that a view has removed or whose ends it has."""
+    graphs = graphs.merge_added()
+    return replace(graphs, node_keep=None, edge_keep=graphs.live_edges).compact() if graphs.masked else graphs
 
 
 def method_names() -> list[str]:

@@ -1,6 +1,7 @@
 """nmrGCL (arXiv 2203.12821); its ablations are values of ``removal.kind``."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -8,17 +9,22 @@ from torch import Tensor, nn
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import LOSSES, cosine, removal_masks, remove
 from nmrgcl.encode import Head
+from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
+from nmrgcl.methods import Level, Method
 from nmrgcl.settings import Settings
 
 
 class NMRGCL(Method):
     """Contrast two views; what one shows most prominently is removed from the other (Eq. 13)."""
 
+    PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
+
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__(settings, num_features)
         self.removal = settings.removal
+        if settings.loss.name not in LOSSES:
+            raise SettingError(f"method nmrgcl contrasts: loss.name = {settings.loss.name}; use {' or '.join(LOSSES)}")
         self.contrast, self.tau = LOSSES[settings.loss.name], settings.loss.tau
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, settings.head.units)
@@ -28,7 +34,10 @@ class NMRGCL(Method):
 
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
         """Eq. 14; the mask touches positives only."""
-        r = self.embed_views(graphs, *self.views)
+        if self.level == "graph":
+            r = self.embed_views(graphs, *self.views)
+        else:
+            r = torch.cat(self.embed_pair(*(view(graphs) for view in self.views)))
         z1, z2 = self.head(r).chunk(2)
         kind, delta, where = self.removal.kind, self.removal.delta, self.removal.where
         if kind == "none" or (kind == "non_maximum" and where == "projection"):
@@ -38,7 +47,7 @@ class NMRGCL(Method):
             yield self.contrast(z1, z2, positive=self._positive(r1, r2, z1, z2), tau=self.tau)
 
     def _positive(self, r1: Tensor, r2: Tensor, z1: Tensor, z2: Tensor) -> Tensor:
-        """``[B]`` cosine of a graph's two views after removal: on the projection (text) or before it (Alg. 1)."""
+        """``[B]`` cosine of the two views of each row after removal: on the projection (text) or before it (Alg. 1)."""
         kind, delta = self.removal.kind, self.removal.delta
         if self.removal.where == "projection":
             m1, m2 = removal_masks(kind, z1, z2, delta=delta, gate=self.gate)

@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
+from nmrgcl.methods import Level, Method
 
 
 class Untrained(Method):
     """No objective, no epochs."""
 
     FIXED: ClassVar[dict[str, Any]] = {"train.epochs": 0}
+    PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
 
     def losses(self, graphs: Graphs) -> Iterator[Tensor]:
         """Nothing to minimise."""

@@ -14,7 +14,7 @@ from nmrgcl.errors import DataError
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.report.accuracy import judge
-from nmrgcl.run import Judgement, embed_all, find_models
+from nmrgcl.run import Judgement, embed_all, find_models, require_level
 
 Curve = dict[int, float]
 """A measurement by epoch."""
@@ -29,7 +29,7 @@ class Facts:
         judgement: None where there is nothing to judge against, for the reason in ``unjudged``.
         losses: one curve a model; empty if it was not trained or the record is gone.
         ranks: likewise.
-        after: ``[B, D]`` embeddings by the first model.
+        after: ``[B, D]`` embeddings of graphs or nodes by the first model.
         spectra: singular values before and after training, largest first.
         rank_ends: effective rank before and after training.
     """
@@ -48,6 +48,11 @@ class Facts:
     rank_ends: tuple[float, float]
 
     @property
+    def things(self) -> str:
+        """What is embedded, in the plural."""
+        return f"{self.models[0].settings.level}s"
+
+    @property
     def seeds(self) -> list[int]:
         """The seed of each model."""
         return [model.settings.seed for model in self.models]
@@ -60,7 +65,7 @@ class Facts:
 
     @property
     def class_names(self) -> list[str]:
-        """The original graph labels as text; ``y`` counts into them."""
+        """The original labels as text; ``y`` counts into them."""
         y = self.dataset.y
         missing = ["no label"] if y is not None and (y < 0).any() else []
         return [f"class {name}" for name in self.dataset.classes] + missing
@@ -71,6 +76,8 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
     folders = find_models(run)
     models = [load_model(folder) for folder in folders]
     first = models[0]
+    if first.settings.level == "node":
+        require_level(dataset, first.settings)
     graphs = apply_features(dataset, first.features).to(device)
     start = build_method(replace(first.settings, method="untrained"), first.features.width)
     before, after = (embed_all(method.to(device), graphs).cpu() for method in (start, first.method))

@@ -15,7 +15,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.report.collect import Facts, collect
 from nmrgcl.report.pictures import examples, plots
 from nmrgcl.report.repeat import commands
-from nmrgcl.run import Scores, find_models, hardware, versions
+from nmrgcl.run import Judgement, Scores, find_models, hardware, versions
 from nmrgcl.settings.check import flatten
 
 
@@ -75,21 +75,23 @@ def _headline(facts: Facts) -> dict[str, Any] | None:
     found = facts.judgement
     if found is None:
         return None
-    n, folds = found.trained.folds.shape
-    varied = "models" if found.varied == "model" else "fold seeds"
+    n = len(found.trained.folds)
     rows = ((facts.models[0].settings.method, found.trained), ("untrained", found.untrained))
     return {
         "rows": [_row(name, scores) for name, scores in rows if scores is not None],
         "seeds": facts.seeds if found.varied == "model" else list(range(n)),
         "n": n,
-        "protocol": f"RBF SVM on {'standardised' if found.svm.standardise else 'raw'} embeddings, "
-        f"C: {found.svm.c}; {folds} folds × {n} {varied}; honest selection",
-        "choice": "the penalty C is chosen inside the training folds"
-        if found.svm.c == "grid"
-        else "the penalty C is 1",
-        "spread_over": varied,
+        "protocol": found.sentence,
+        "choice": _choice(found),
+        "spread_over": found.spread_over,
         "column": "seed" if found.varied == "model" else "folds",
     }
+
+
+def _choice(found: Judgement) -> str:
+    if found.linear:
+        return "the penalty C is chosen on the validation nodes"
+    return "the penalty C is chosen inside the training folds" if found.svm.c == "grid" else "the penalty C is 1"
 
 
 def _row(name: str, scores: Scores) -> dict[str, Any]:

@@ -20,7 +20,9 @@ def plots(facts: Facts) -> list[Picture]:
 
 
 def examples(facts: Facts) -> list[Picture]:
-    """A few graphs, each beside those embedded nearest to it."""
+    """A few graphs, each beside those embedded nearest to it; nodes are not drawn."""
+    if facts.things == "nodes":
+        return []
     return [_example(facts, row, n) for n, row in enumerate(choose_examples(facts.y, len(facts.after), EXAMPLES))]
 
 
@@ -32,12 +34,13 @@ def _spread(facts: Facts) -> Picture | None:
     rows = [(facts.models[0].settings.method, found.trained.folds)]
     if found.untrained is not None and found.untrained.folds.shape == (n, folds):  # a stored one has means only
         rows.append(("untrained", found.untrained.folds))
+    part, many = ("fold", f"{n} × {folds}") if found.protocol == "svm" else ("seed", str(n))
     middle = " and ".join(f"{np.median(values):.1f} % for {name}" for name, values in rows)
     return Picture(
         key="folds",
-        title="Accuracy by fold",
-        description=f"Box plots with one point a fold. Median {middle}.",
-        caption=f"{n} × {folds} folds; the box holds the middle half, the thick line is the median.",
+        title=f"Accuracy by {part}",
+        description=f"Box plots with one point a {part}. Median {middle}.",
+        caption=f"{many} {part}s; the box holds the middle half, the thick line is the median.",
         figure=plot_spread(rows),
     )
 
@@ -54,7 +57,7 @@ def _curves(facts: Facts) -> list[Picture]:
                 key=key,
                 title=f"{title} over epochs",
                 description=f"Lines for {len(drawn)} models; on average {start:.2f} at first, {end:.2f} at last.",
-                caption=CAPTIONS[key],
+                caption=CAPTIONS[key].format(things=facts.things),
                 figure=plot_curves(drawn, title.lower()),
             )
         )
@@ -64,7 +67,7 @@ def _curves(facts: Facts) -> list[Picture]:
 CAPTIONS = {
     "loss": "The objective as it was trained, averaged over each epoch.",
     "rank": "How many dimensions the embeddings use: the exponential of the entropy of their singular values, "
-    f"after an epoch, over {RANK_GRAPHS} graphs at most.",
+    f"after an epoch, over {RANK_GRAPHS} {{things}} at most.",
 }
 
 
@@ -76,7 +79,7 @@ def _spectrum(facts: Facts) -> Picture:
         key="spectrum",
         title=f"Singular spectrum, seed {facts.seeds[0]}",
         description=f"Two falling lines on a log axis. Dimensions used: {counts}. The {ranks}.",
-        caption=f"Centred embeddings of all graphs; the later a line falls, the more dimensions are used: {ranks}.",
+        caption=f"Centred embeddings of all {facts.things}; a line that falls later uses more dimensions: {ranks}.",
         figure=plot_spectrum(before, after),
     )
 
@@ -84,12 +87,12 @@ def _spectrum(facts: Facts) -> Picture:
 def _projection(facts: Facts) -> Picture:
     z, y = facts.after, facts.y
     step = -(-len(z) // MOST_POINTS)
-    shown = "All graphs" if step == 1 else f"Every {step}th graph"
+    shown = f"All {facts.things}" if step == 1 else f"Every {step}th of the {facts.things}"
     by = f"coloured by {len(facts.class_names)} classes" if y is not None else "without labels, in one colour"
     return Picture(
         key="projection",
         title=f"Embeddings, seed {facts.seeds[0]}",
-        description=f"Scatter plot of {len(z[::step])} graphs on two principal axes, {by}.",
+        description=f"Scatter plot of {len(z[::step])} {facts.things} on two principal axes, {by}.",
         caption=f"{shown}, projected by PCA; labels colour the picture and took no part in training.",
         figure=plot_projection(z[::step], None if y is None else y[::step], facts.class_names),
     )

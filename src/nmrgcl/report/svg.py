@@ -3,6 +3,7 @@
 import io
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class Picture:
     @property
     def svg(self) -> Markup:
         """An ``<svg>`` element to be put into a page; its ids start with the key, so that several can be."""
-        text = _svg_text(self.figure)
+        text = self._text
         text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
         text = re.sub(r'\bid="', f'id="{self.key}-', text)
         text = text.replace("url(#", f"url(#{self.key}-").replace('href="#', f'href="#{self.key}-')
@@ -53,9 +54,17 @@ class Picture:
         label = escape(f"{self.title}. {self.description}")
         return Markup(f'{head} role="img" aria-label="{label}">{"".join(words)}{body}')
 
+    @cached_property
+    def _text(self) -> str:
+        """Drawn once: the layout of a figure that is drawn again may differ in its last digits."""
+        buffer = io.StringIO()
+        with rc_context(STYLE):
+            self.figure.savefig(buffer, format="svg", metadata={"Date": None})
+        return buffer.getvalue()
+
     def save(self, folder: Path) -> None:
         """As SVG and PDF files on their own."""
-        (folder / f"{self.key}.svg").write_text(_svg_text(self.figure), encoding="utf-8")
+        (folder / f"{self.key}.svg").write_text(self._text, encoding="utf-8")
         with rc_context(STYLE):
             self.figure.savefig(folder / f"{self.key}.pdf", metadata={"CreationDate": None})
 
@@ -68,10 +77,3 @@ def new_figure(width: float = 4.0, height: float = 2.7, columns: int = 1) -> tup
     for axes in grid:
         axes.patch.set_alpha(0)
     return figure, list(grid)
-
-
-def _svg_text(figure: Figure) -> str:
-    buffer = io.StringIO()
-    with rc_context(STYLE):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()

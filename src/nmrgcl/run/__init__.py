@@ -6,6 +6,7 @@ from nmrgcl.run.estimate import estimate_cost
 from nmrgcl.run.export import Embeddings, read_embeddings, write_embeddings
 from nmrgcl.run.judge import Judgement, Scores, evaluate_embeddings, evaluate_run, find_models
 from nmrgcl.run.kept import EVALUATION, keep_judgement, read_splits
+from nmrgcl.run.level import default_preset, require_level
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.run.memory import Cadence
 from nmrgcl.run.pretrain import Progress, pretrain_seeds
@@ -18,6 +19,7 @@ __all__ = [
     "Progress",
     "Scores",
     "choose_device",
+    "default_preset",
     "embed_all",
     "embed_dataset",
     "estimate_cost",
@@ -29,6 +31,7 @@ __all__ = [
     "pretrain_seeds",
     "read_embeddings",
     "read_splits",
+    "require_level",
     "versions",
     "write_embeddings",
 ]

@@ -14,7 +14,10 @@ from nmrgcl.settings import Settings
 FORMAT = 1
 """Part of every key: a cell whose meaning changes is another cell."""
 KEY = re.compile(r"[0-9a-f]{32}")
-_CHOICES = {"protocol": ("svm",), "selection": ("honest", "paper"), "split": ("stratified",)}
+PROTOCOLS: dict[str, tuple[str, ...]] = {"graph": ("svm", "finetune"), "node": ("linear", "finetune")}
+"""How graphs and nodes are judged; the first is meant where none is named."""
+CUTS: dict[str, tuple[str, ...]] = {"graph": ("stratified",), "node": ("random-10-10-80", "paper-80-10-10", "public")}
+"""Likewise how they are split."""
 
 
 @dataclass(frozen=True)
@@ -24,24 +27,31 @@ class Run:
     Attributes:
         dataset: a name (aliases become the name they stand for) or a path, taken as it is.
         settings: of method, training and judge, with the seed.
-        protocol: how embeddings become scores.
+        protocol: how embeddings become scores: "svm" for graphs, "linear" for nodes, "finetune" for both.
         selection: "honest" chooses nothing by the evaluated folds; "paper" reports the epoch and the C that are best
-            on them, as published code does.
-        split: how the folds are cut.
+            on them, as published code does; with "svm" alone.
+        split: how graphs or nodes are cut into parts.
     """
 
     dataset: str
     settings: Settings
-    protocol: Literal["svm"] = "svm"
+    protocol: Literal["svm", "linear", "finetune", ""] = ""
     selection: Literal["honest", "paper"] = "honest"
-    split: str = "stratified"
+    split: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dataset", _canonical(self.dataset))
-        for name, known in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in known:
-                raise SettingError(f"{name} = {value!r}; {nearest(str(value), known)}")
+        level = self.settings.level if isinstance(self.settings, Settings) else "graph"
+        for name, known in (("protocol", PROTOCOLS[level]), ("split", CUTS[level])):
+            if getattr(self, name) == "":
+                object.__setattr__(self, name, known[0])
+            if getattr(self, name) not in known:
+                value = getattr(self, name)
+                raise SettingError(f"{name} = {value!r} with level = {level}; {nearest(str(value), known)}")
+        if self.selection not in ("honest", "paper"):
+            raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), ('honest', 'paper'))}")
+        if self.selection == "paper" and self.protocol != "svm":
+            raise SettingError(f"selection = 'paper' is for protocol svm; {self.protocol} chooses on a validation part")
 
     @property
     def method(self) -> str:

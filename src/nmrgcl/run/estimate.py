@@ -4,6 +4,7 @@ import resource
 import statistics
 import sys
 import time
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,11 +12,11 @@ import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
+from nmrgcl.feed import open_feed
 from nmrgcl.methods import build_method
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
-from nmrgcl.train import batches
 
 STEPS = 4
 
@@ -36,19 +37,21 @@ class Cost:
 
 def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: torch.device) -> Cost:
     """Train a few steps on a method that is then thrown away; nothing is written."""
-    features = choose_features(dataset, settings.data.features, settings.data.max_degree)
+    features = choose_features(dataset, settings.data.features, settings.data.max_degree, settings.data.scale)
     graphs = training_source(dataset, features, settings, device)
     method = build_method(settings, features.width).to(device).train()
     parameters = sum(p.numel() for p in method.parameters())
-    size = settings.train.batch_size
-    per_epoch = sum(len(part) > 1 for part in torch.arange(len(graphs)).split(size))
-    steps = per_epoch * settings.train.epochs * seeds
     seconds = []
-    with suitable_threads(settings), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    devices = [device] if device.type == "cuda" else []
+    feed = open_feed(graphs, device, settings.train, settings.level, settings.train.chunk_graphs or None)
+    with closing(feed), suitable_threads(settings), torch.random.fork_rng(devices=devices):
+        feed.begin(feed.cut(), 0)
+        per_epoch = len(feed.parts)
+        steps = per_epoch * settings.train.epochs * seeds
         optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
-        for number, index in zip(range(STEPS + 1), batches(len(graphs), size), strict=False):
+        for number in range(min(STEPS + 1, per_epoch)):
             began = time.perf_counter()
-            for loss in method.losses(graphs.take(index).to(device)):
+            for loss in method.losses(feed.take(*feed.batch(number))):
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()

@@ -23,15 +23,16 @@ from nmrgcl.methods import Method, build_method, find_method
 from nmrgcl.run.cell import Run
 from nmrgcl.run.embed import embed_all, embed_some
 from nmrgcl.run.interrupt import Signals, noted_signals
-from nmrgcl.run.judge import graph_labels
+from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.lock import locked
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.out_of_memory import explained
+from nmrgcl.run.protocols import Truth, judge
 from nmrgcl.run.record import digest_of
 from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results
-from nmrgcl.run.selection import JUDGED_EVERY, every_penalty, judge
+from nmrgcl.run.selection import JUDGED_EVERY, every_penalty
 from nmrgcl.run.stop import end_at_once, handled
 from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
@@ -72,20 +73,20 @@ def _owned(results: Results, key: str) -> Iterator[None]:
 def _compute(run: Run, work: Path, device: torch.device, cadence: Cadence) -> Result:
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     _require_meaning(run)
-    graphs, y, data = _load(run, device)
+    graphs, truth, data = _load(run, device)
     loaded = time.perf_counter()
     # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
     folder = work / data["sha256"][:16]
     with explained(run.settings), _one_thread():
         method = build_method(run.settings, graphs.num_features).to(device)
         with noted_signals() as signals:
-            memory = _train(run, method, graphs, y, _Memory(folder, cadence, signals, run.settings.train.epochs))
+            memory = _train(run, method, graphs, truth.y, _Memory(folder, cadence, signals, run.settings.train.epochs))
             signals.obey()
         with handled(end_at_once):
             judging = time.perf_counter()
             epochs = [json.loads(line) for line in memory.metrics] or [{"epoch": 0, "loss": None}]
-            scores, chosen = judge(run, embed_all(method, graphs).cpu().numpy(), y, epochs)
             rank = effective_rank(embed_some(method, graphs))
+            scores, chosen = judge(run, method, graphs, truth, epochs)
     spent = [json.loads(line) for line in memory.timings]
     times: dict[str, Any] = {
         "load": loaded - began,
@@ -96,7 +97,7 @@ def _compute(run: Run, work: Path, device: torch.device, cadence: Cadence) -> Re
         key=run.key,
         cell=run.to_dict(),
         status="done",
-        scores={"folds": scores, "mean": float(np.mean(scores))},
+        scores=scores,
         chosen=chosen,
         training={"epochs": epochs[-1]["epoch"], "loss": epochs[-1]["loss"], "effective_rank": rank},
         data=data,
@@ -114,15 +115,16 @@ def _require_meaning(run: Run) -> None:
             raise SettingError(f"method {run.method} means {key} = {value!r}; the cell has {plain[key]!r}")
 
 
-def _load(run: Run, device: torch.device) -> tuple[Graphs, np.ndarray, dict[str, Any]]:
-    """Graphs with their features, class codes ``[B]`` (-1 for none), and what is recorded of them."""
+def _load(run: Run, device: torch.device) -> tuple[Graphs, Truth, dict[str, Any]]:
+    """Graphs with their features, the classes of graphs or nodes, and what is recorded of them."""
     dataset = load(run.dataset)
     entry = find(run.dataset)
     if entry is not None:
         require(dataset, entry)  # a folder of that name, in which the process stands, must not pass for the dataset
-    y = graph_labels(dataset)
+    require_level(dataset, run.settings)
+    truth = Truth(class_labels(dataset, run.settings.level), dataset.public_split)
     options = run.settings.data
-    graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree))
+    graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree, options.scale))
     data = {
         "name": dataset.name,
         "graphs": graphs.num_graphs,
@@ -130,7 +132,7 @@ def _load(run: Run, device: torch.device) -> tuple[Graphs, np.ndarray, dict[str,
         "edges": graphs.num_edges // 2,
         "sha256": digest_of(graphs),
     }
-    return graphs.to(device), y, data
+    return graphs.to(device), truth, data
 
 
 class _Memory(RunMemory):

@@ -14,7 +14,7 @@ from nmrgcl.errors import DataError, SettingError
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """One row a graph, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]`` from 0.
+    """One row a graph or node, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]`` from 0.
 
     A missing label is NaN among numbers, and empty among texts.
     """

@@ -11,13 +11,17 @@ import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
+from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.svm import svm_scores_many
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, load_model
+from nmrgcl.run.cell import CUTS
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.export import Embeddings
-from nmrgcl.settings import Settings, SVMSettings, parse_assignments
+from nmrgcl.run.level import class_labels, require_level
+from nmrgcl.settings import LinearSettings, Settings, SVMSettings, parse_assignments
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,33 @@ class Judgement:
     features: str | None
     svm: SVMSettings
     seeds: tuple[int, ...] = ()
+    linear: LinearSettings | None = None
+    split: str = "stratified"
+    test_to_train: float | None = None
+
+    @property
+    def protocol(self) -> str:
+        """How graphs (by an SVM) or nodes (by logistic regression) were judged."""
+        return "linear" if self.linear else "svm"
+
+    @property
+    def sentence(self) -> str:
+        """How it was judged, on what and how often, in words."""
+        n, folds = self.trained.folds.shape
+        if self.linear:
+            scaled = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised"}[self.linear.normalise]
+            cut = f"logistic regression on {scaled} embeddings, C by validation; split {self.split}"
+        else:
+            scaled = "standardised" if self.svm.standardise else "raw"
+            cut = f"RBF SVM on {scaled} embeddings, C: {self.svm.c}; {folds} folds"
+        return f"{cut} × {n} {self.spread_over}; honest selection"
+
+    @property
+    def spread_over(self) -> str:
+        """What the seeds are of."""
+        if self.varied == "model":
+            return "models"
+        return "fold seeds" if self.protocol == "svm" else "seeds of the split"
 
     def to_dict(self) -> dict[str, Any]:
         """The object that ``evaluate --json`` prints."""
@@ -52,9 +83,10 @@ class Judgement:
             "dataset": self.dataset,
             "method": self.method,
             "features": self.features,
-            "protocol": "svm",
+            "protocol": self.protocol,
+            "split": self.split,
             "selection": "honest",
-            "svm": asdict(self.svm),
+            self.protocol: asdict(self.linear or self.svm),
             **self.trained.to_dict(),
             "folds": self.trained.folds.tolist(),
             "untrained": self.untrained.to_dict() if self.untrained else None,
@@ -71,17 +103,23 @@ def evaluate_run(
     fold_seeds: int = 5,
     overrides: Sequence[str] = (),
     jobs: int = 0,
+    split: str | None = None,
 ) -> Judgement:
-    """Judge every model of a run beside the encoder it started from, each on its own seed's folds.
+    """Judge every model of a run beside the encoder it started from, each on its own seed's folds or split.
 
-    A run of one model is judged on the folds of ``fold_seeds`` seeds instead.
+    A run of one model is judged on the folds or splits of ``fold_seeds`` seeds instead. ``split`` names that of nodes.
     """
     models = [load_model(folder) for folder in find_models(Path(run))]
     first = models[0]
-    svm = _judge_settings(first.settings, overrides).svm
-    y = graph_labels(dataset)
-    labelled = y >= 0
+    require_level(dataset, first.settings)
+    chosen = _judge_settings(first.settings, overrides)
+    y = class_labels(dataset, first.settings.level)
     seeds = [model.settings.seed for model in models] if len(models) > 1 else list(range(fold_seeds))
+    if first.settings.level == "node":
+        return _judge_nodes(models, seeds, dataset, chosen, split or CUTS["node"][0], device)
+    if split not in (None, "stratified"):
+        raise SettingError(f"--split {split}: graphs are judged on stratified folds; leave it out")
+    svm, labelled = chosen.svm, y >= 0
     cells = []
     for start in (False, True):
         embeddings = [_embed(model, dataset, device, start=start)[labelled] for model in models]
@@ -100,19 +138,56 @@ def evaluate_run(
     )
 
 
-def evaluate_embeddings(
-    embeddings: Embeddings, name: str, *, fold_seeds: int = 5, overrides: Sequence[str] = (), jobs: int = 0
+def _judge_nodes(
+    models: list[Model], seeds: list[int], dataset: Dataset, chosen: Settings, split: str, device: torch.device
 ) -> Judgement:
-    """Judge embeddings of any origin on the folds of ``fold_seeds`` seeds."""
+    """By logistic regression, trained and untrained, ``[seeds, 1]`` each."""
+    y, first = class_labels(dataset, "node"), models[0]
+    cuts = [split_nodes(split, y, seed=seed, public=dataset.public_split) for seed in seeds]
+    tables = []
+    for start in (False, True):
+        embeddings = [torch.from_numpy(_embed(model, dataset, device, start=start)).to(device) for model in models]
+        shared = embeddings if len(models) > 1 else embeddings * len(seeds)
+        found = [linear_score(z, y, cut, scaling=chosen.linear.normalise) for z, cut in zip(shared, cuts, strict=True)]
+        tables.append(Scores(np.array([[score.test] for score in found])))
+    return Judgement(
+        dataset=dataset.name,
+        trained=tables[0],
+        untrained=tables[1],
+        varied="model" if len(models) > 1 else "folds",
+        method=first.settings.method,
+        features=first.features.kind,
+        svm=chosen.svm,
+        seeds=tuple(seeds),
+        linear=chosen.linear,
+        split=split,
+        test_to_train=len(cuts[0].test) / len(cuts[0].train),
+    )
+
+
+def evaluate_embeddings(
+    embeddings: Embeddings,
+    name: str,
+    *,
+    fold_seeds: int = 5,
+    overrides: Sequence[str] = (),
+    jobs: int = 0,
+    split: str | None = None,
+) -> Judgement:
+    """Judge embeddings of any origin on the folds of ``fold_seeds`` seeds; with ``split`` as nodes."""
     if embeddings.y is None:
         raise DataError(f"{name}: has no y, so there is nothing to judge against; save z and y together")
     labelled = embeddings.labelled
     z, codes = embeddings.z[labelled], np.unique(embeddings.y[labelled], return_inverse=True)[1]
-    svm = _judge_settings(Settings(), overrides).svm
-    cells = [(z, codes, seed) for seed in range(fold_seeds)]
-    scores = Scores(svm_scores_many(cells, **asdict(svm), jobs=jobs or -1))
-    seeds = tuple(range(fold_seeds))
-    return Judgement(name, scores, untrained=None, varied="folds", method=None, features=None, svm=svm, seeds=seeds)
+    chosen, seeds = _judge_settings(Settings(), overrides), tuple(range(fold_seeds))
+    facts: dict[str, Any] = {"untrained": None, "varied": "folds", "method": None, "features": None, "seeds": seeds}
+    if split is not None:
+        cuts = [split_nodes(split, codes, seed=seed) for seed in seeds]
+        found = [[linear_score(z, codes, cut, scaling=chosen.linear.normalise).test] for cut in cuts]
+        return Judgement(name, Scores(np.array(found)), svm=chosen.svm, linear=chosen.linear, split=split, **facts)
+    cells = [(z, codes, seed) for seed in seeds]
+    scores = Scores(svm_scores_many(cells, **asdict(chosen.svm), jobs=jobs or -1))
+    return Judgement(name, scores, svm=chosen.svm, **facts)
 
 
 def find_models(run: Path) -> list[Path]:
@@ -127,15 +202,6 @@ def find_models(run: Path) -> list[Path]:
     return [run / f"seed-{number}" for number in numbers]
 
 
-def graph_labels(dataset: Dataset) -> np.ndarray:
-    """``[B]`` class codes of the graphs, -1 where one has none."""
-    if dataset.level == "node":
-        raise DataError(f"{dataset.name}: its labels are of nodes, but graphs are judged here; use a dataset of graphs")
-    if dataset.y is None or not (dataset.y >= 0).any():
-        raise DataError(f"{dataset.name}: has no graph labels, so there is nothing to judge against")
-    return dataset.y
-
-
 def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool) -> np.ndarray:
     """Embeddings by the model, or by the encoder as it was at the start of its training."""
     method = model.method
@@ -147,6 +213,7 @@ def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool)
 def _judge_settings(settings: Settings, overrides: Sequence[str]) -> Settings:
     values = parse_assignments(overrides)
     for key in values:
-        if not key.startswith("svm.") and key not in asdict(settings.svm):
-            raise SettingError(f"--set {key}: evaluate takes svm.* settings only; the model's own are fixed")
+        known = asdict(settings.svm) | asdict(settings.linear)
+        if not key.startswith(("svm.", "linear.")) and key not in known:
+            raise SettingError(f"--set {key}: evaluate takes svm.* and linear.* only; the model's own are fixed")
     return settings.updated(values, source="--set")

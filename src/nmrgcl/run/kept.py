@@ -8,7 +8,7 @@ import numpy as np
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.splits import stratified_folds
+from nmrgcl.data.splits import split_nodes, stratified_folds
 from nmrgcl.errors import DataError
 from nmrgcl.run.judge import Judgement
 
@@ -19,15 +19,14 @@ SPLITS = "splits.json"
 def keep_judgement(run: Path, found: Judgement, dataset: Dataset) -> bool:
     """Write both files; False where the folder cannot be written."""
     assert dataset.y is not None
-    folds = {seed: fold_of(dataset.y, found.svm.folds, seed) for seed in found.seeds}
-    splits = {
-        "format": "nmrgcl-splits",
-        "version": 1,
-        "dataset": dataset.name,
-        "kind": "stratified",
-        "folds": found.svm.folds,
-        "tested_in": {str(seed): fold.tolist() for seed, fold in folds.items()},
-    }
+    splits: dict[str, Any] = {"format": "nmrgcl-splits", "version": 1, "dataset": dataset.name, "kind": found.split}
+    if found.protocol == "svm":
+        splits["folds"] = found.svm.folds
+        folds = {seed: fold_of(dataset.y, found.svm.folds, seed) for seed in found.seeds}
+        splits["tested_in"] = {str(seed): fold.tolist() for seed, fold in folds.items()}
+    else:
+        parts = {seed: part_of(dataset, found.split, seed) for seed in found.seeds}
+        splits["part"] = {str(seed): part.tolist() for seed, part in parts.items()}
     try:
         atomic.write_text(run / SPLITS, json.dumps(splits) + "\n")
         atomic.write_text(run / EVALUATION, json.dumps(found.to_dict()) + "\n")
@@ -44,8 +43,18 @@ def fold_of(y: np.ndarray, folds: int, seed: int) -> np.ndarray:
     return fold
 
 
+def part_of(dataset: Dataset, name: str, seed: int) -> np.ndarray:
+    """``[N]`` whether a node is to train (1), validate (2) or test (3) on, or in none of them (0)."""
+    assert dataset.y is not None
+    split = split_nodes(name, dataset.y, seed=seed, public=dataset.public_split)
+    part = np.zeros(len(dataset.y), np.int64)
+    for code, nodes in enumerate((split.train, split.valid, split.test), 1):
+        part[nodes] = code
+    return part
+
+
 def read_splits(run: Path) -> dict[int, np.ndarray]:
-    """Seed → ``[B]`` the fold that each graph was tested in."""
+    """Seed → ``[B]`` the fold that each graph was tested in, or ``[N]`` the part that each node was in."""
     path = run / SPLITS
     try:
         values: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -53,7 +62,8 @@ def read_splits(run: Path) -> dict[int, np.ndarray]:
             raise ValueError
         if values["version"] > 1:
             raise DataError(f"{path}: written by a newer version; upgrade nmrgcl")
-        return {int(seed): np.array(fold, np.int64) for seed, fold in values["tested_in"].items()}
+        found = values["tested_in"] if "tested_in" in values else values["part"]
+        return {int(seed): np.array(fold, np.int64) for seed, fold in found.items()}
     except OSError:
         raise DataError(f"{path}: cannot be read; nmrgcl evaluate {run} DATA writes it") from None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):

@@ -20,7 +20,10 @@ def explained(settings: Settings) -> Iterator[None]:
         known = isinstance(error, MemoryError | torch.OutOfMemoryError)
         if not known and not any(sign in str(error).lower() for sign in _TELLTALES):
             raise
+        remedy = f"lower train.batch_size (it is {settings.train.batch_size}) or"
+        if settings.level == "node" and settings.train.sampling == "none":
+            remedy = "train on samples of the graph (train.sampling=walk) or lower"
         raise SettingError(
-            f"out of memory; lower train.batch_size (it is {settings.train.batch_size}) or encoder.units "
-            f"(it is {settings.encoder.units}), then go on from the last checkpoint with --resume"
+            f"out of memory; {remedy} encoder.units (it is {settings.encoder.units}), then go on from the last "
+            "checkpoint with --resume"
         ) from None

@@ -13,13 +13,14 @@ from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.collapse import effective_rank
-from nmrgcl.errors import DataError, NonFiniteError, SettingError
+from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.feed import Source
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, save_model, weights_digest
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.embed import embed_some
 from nmrgcl.run.interrupt import Signals, noted_signals
+from nmrgcl.run.level import require_level
 from nmrgcl.run.lock import NAME as LOCK
 from nmrgcl.run.lock import locked
 from nmrgcl.run.memory import Cadence, RunMemory
@@ -39,6 +40,7 @@ class Progress:
     seed: int
     epoch: Epoch
     effective_rank: float | None
+    level: Literal["graph", "node"] = "graph"
 
     def record(self) -> dict[str, Any]:
         """A line of ``metrics.jsonl``: what does not depend on the machine's speed."""
@@ -50,7 +52,7 @@ class Progress:
         return {
             "epoch": self.epoch.number,
             "seconds": self.epoch.seconds,
-            "graphs_per_second": self.epoch.graphs_per_second,
+            f"{self.level}s_per_second": self.epoch.graphs_per_second,
         }
 
 
@@ -84,13 +86,13 @@ def pretrain_seeds(
         start: gives every seed the encoder of an earlier model, with the features that it knows.
     """
     out = Path(out)
+    require_level(dataset, settings)
     with explained(settings):
         options = settings.data
-        features = start.features if start else choose_features(dataset, options.features, options.max_degree)
+        features = (
+            start.features if start else choose_features(dataset, options.features, options.max_degree, options.scale)
+        )
         graphs = training_source(dataset, features, settings, device)
-    if len(graphs) < 2:
-        has = "one, whose nodes are labelled" if dataset.level == "node" else len(graphs)
-        raise DataError(f"{dataset.name}: contrast needs at least two graphs, this dataset has {has}")
     if start and start.settings.encoder != settings.encoder:
         raise SettingError(f"the earlier model has another encoder ({start.settings.encoder}); use its settings")
     with explained(settings):
@@ -171,7 +173,8 @@ def _pretrain_one(
     try:
         for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory):
             due = epoch.number in (1, options.epochs) or epoch.number % track_every == 0
-            step = Progress(seed, epoch, effective_rank(embed_some(model.method, graphs)) if due else None)
+            rank = effective_rank(embed_some(model.method, graphs)) if due else None
+            step = Progress(seed, epoch, rank, model.settings.level)
             memory.metrics.append(json.dumps(step.record()))
             memory.timings.append(json.dumps(step.timing()))
             yield step

@@ -15,6 +15,7 @@ from nmrgcl.errors import ModelError
 from nmrgcl.feed import Source
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import Settings
+from nmrgcl.sparse_rows import is_sparse
 
 NAME, FORMAT, VERSION = "run.json", "nmrgcl-run", 1
 AT_A_TIME = 65_536
@@ -78,7 +79,8 @@ def digest_of(graphs: Source) -> str:
 def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
     """What ``name`` holds for all graphs, one piece after another."""
     if isinstance(graphs, Graphs):
-        yield getattr(graphs, name)
+        values = getattr(graphs, name)
+        yield from (values.crow_indices(), values.col_indices(), values.values()) if is_sparse(values) else (values,)
         return
     for row in (0, 1) if name == "edge_index" else (None,):  # all sources come before all destinations
         nodes = 0

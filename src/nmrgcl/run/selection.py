@@ -1,4 +1,4 @@
-"""Two ways from embeddings to a cell's scores: one that looks at the evaluated folds only once, and the usual one."""
+"""Two ways from embeddings of graphs to scores: one that looks at the evaluated folds only once, and the usual one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,7 +25,7 @@ class Chosen:
     c: float
 
 
-def judge(
+def judge_by_svm(
     run: Run, z: np.ndarray, y: np.ndarray, epochs: Sequence[dict[str, Any]]
 ) -> tuple[list[float], dict[str, Any] | None]:
     """Scores ``[folds]``, and what was chosen by looking at them.

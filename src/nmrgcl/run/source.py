@@ -11,6 +11,8 @@ from nmrgcl.settings import Settings
 
 def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:
     """Graphs on the device or, where they would not fit there or in the host's memory, what to read them from."""
+    if settings.level == "node":  # one graph, which a step sees as a whole or samples from
+        return apply_features(dataset, features).to(device)
     stored = featured_store(dataset, features)
     fits = stored is None or all(fit(stored, place) for place in (device, torch.device("cpu")))
     if stored is not None and (settings.train.chunk_graphs or not fits):

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nmrgcl.run.cell import Run
 from nmrgcl.run.result import Result
 
 
@@ -23,11 +24,17 @@ def tabulate(results: Iterable[Result]) -> list[Entry]:
     groups: dict[tuple[str, str], list[float]] = {}
     for result in results:
         run = result.run
-        groups.setdefault((run.method, run.dataset), []).append(result.mean)
+        groups.setdefault((_row(run), run.dataset), []).append(result.mean)
     return [
         Entry(*names, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else 0.0, len(means))
         for names, means in groups.items()
     ]
+
+
+def _row(run: Run) -> str:
+    """The method; a fresh encoder that is trained with labels goes by its own name."""
+    supervised = run.protocol == "finetune" and run.method == "untrained"
+    return f"{run.settings.encoder.name} (supervised)" if supervised else run.method
 
 
 def as_text(entries: Iterable[Entry]) -> str:

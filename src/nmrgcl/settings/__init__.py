@@ -3,10 +3,12 @@
 Resolved settings are valid input again: ``Settings.from_dict(settings.to_dict()) == settings``.
 """
 
-from nmrgcl.settings.schema import Settings, SVMSettings, TrainSettings, setting_keys
+from nmrgcl.settings.schema import FinetuneSettings, LinearSettings, Settings, SVMSettings, TrainSettings, setting_keys
 from nmrgcl.settings.sources import load_preset, parse_assignments, preset_names, read_config, resolve
 
 __all__ = [
+    "FinetuneSettings",
+    "LinearSettings",
     "SVMSettings",
     "Settings",
     "TrainSettings",

@@ -66,6 +66,10 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
         raise SettingError(f"{source}: {key} = {value!r} must be at least {limits['min']}")
     if "above" in limits and value <= limits["above"]:
         raise SettingError(f"{source}: {key} = {value!r} must be above {limits['above']}")
+    if "max" in limits and value > limits["max"]:
+        raise SettingError(f"{source}: {key} = {value!r} must be at most {limits['max']}")
+    if "below" in limits and value >= limits["below"]:
+        raise SettingError(f"{source}: {key} = {value!r} must be below {limits['below']}")
     return hint(value)
 
 

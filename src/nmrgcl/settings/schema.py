@@ -11,10 +11,11 @@ from nmrgcl.settings.check import ViewChoices, build, find_key, flatten
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Which node features are used."""
+    """Which node features are used; ``scale = "rows"`` makes the attributes of each node sum to one."""
 
     features: Literal["auto", "labels", "attributes", "constant", "degree"] = "auto"
     max_degree: int = field(default=32, metadata={"min": 1})
+    scale: Literal["none", "rows"] = "none"
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,15 @@ class ViewSettings:
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """The network that is kept."""
+    """The network that is kept; ``activation``, ``activate_last`` and ``dropout`` are for gcn and gat."""
 
     name: str = "gin"
     layers: int = field(default=3, metadata={"min": 1})
     units: int = field(default=32, metadata={"min": 1})
     pool: Literal["sum", "mean", "max"] = "sum"
+    activation: Literal["relu", "prelu", "rrelu", "elu"] = "relu"
+    activate_last: bool = True
+    dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,23 @@ class RemovalSettings:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """The objective."""
+    """The objective; ``decorrelate`` is CCA-SSG's weight, ``beta`` and ``momentum`` are MERIT's."""
 
-    name: Literal["infonce", "graphcl"] = "infonce"
+    name: Literal["infonce", "graphcl", "jsd", "cca", "merit"] = "infonce"
     tau: float = field(default=0.2, metadata={"above": 0})
+    decorrelate: float = field(default=1e-3, metadata={"min": 0})
+    beta: float = field(default=0.6, metadata={"min": 0, "max": 1})
+    momentum: float = field(default=0.8, metadata={"min": 0, "below": 1})
+
+
+@dataclass(frozen=True)
+class DiffusionSettings:
+    """The second graph of MVGRL and MERIT: the ``keep`` largest entries a row of PageRank or heat."""
+
+    name: Literal["ppr", "heat"] = "ppr"
+    alpha: float = field(default=0.2, metadata={"above": 0, "below": 1})
+    time: float = field(default=5.0, metadata={"above": 0})
+    keep: int = field(default=32, metadata={"min": 1})
 
 
 @dataclass(frozen=True)
@@ -64,6 +81,8 @@ class TrainSettings:
     """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU.
 
     ``chunk_graphs`` of a dataset are on the device at a time (0: all of them or, if they do not fit, as many as suit).
+    At node level a step sees the whole graph, or what is sampled around ``batch_size`` nodes: a walk of ``hops`` steps
+    from each, or ``fanout`` neighbours of each and of those, ``hops`` times.
     """
 
     epochs: int = field(default=20, metadata={"min": 0})
@@ -74,6 +93,9 @@ class TrainSettings:
     deterministic: bool = False
     capture: bool = True
     chunk_graphs: int = field(default=0, metadata={"min": 0})
+    sampling: Literal["none", "walk", "neighbours"] = "none"
+    hops: int = field(default=2, metadata={"min": 1})
+    fanout: int = field(default=10, metadata={"min": 1})
 
 
 @dataclass(frozen=True)
@@ -84,6 +106,23 @@ class SVMSettings:
     inner: Literal["shuffled", "in_order"] = "shuffled"
     standardise: bool = True
     folds: int = field(default=10, metadata={"min": 2})
+
+
+@dataclass(frozen=True)
+class LinearSettings:
+    """The judge of nodes: how embeddings are brought to one scale before logistic regression."""
+
+    normalise: Literal["none", "l2", "standardise"] = "l2"
+
+
+@dataclass(frozen=True)
+class FinetuneSettings:
+    """Training encoder and linear head with labels; ``tune_patience`` epochs without a better validation end it."""
+
+    tune_epochs: int = field(default=200, metadata={"min": 1})
+    tune_lr: float = field(default=1e-2, metadata={"above": 0})
+    weight_decay: float = field(default=5e-4, metadata={"min": 0})
+    tune_patience: int = field(default=50, metadata={"min": 0})
 
 
 @dataclass(frozen=True)
@@ -99,8 +138,11 @@ class Settings:
     head: HeadSettings = HeadSettings()
     removal: RemovalSettings = RemovalSettings()
     loss: LossSettings = LossSettings()
+    diffusion: DiffusionSettings = DiffusionSettings()
     train: TrainSettings = TrainSettings()
     svm: SVMSettings = SVMSettings()
+    linear: LinearSettings = LinearSettings()
+    finetune: FinetuneSettings = FinetuneSettings()
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, ready for JSON."""

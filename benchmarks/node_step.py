@@ -1,0 +1,79 @@
+"""A step of nmrGCL on all nodes of a graph: negatives streamed in tiles, beside the plain form with its 2N × 2N matrix.
+
+    python benchmarks/node_step.py PubMed                                # time and peak memory, streamed
+    python benchmarks/node_step.py PubMed --forms streamed plain --device cuda --json FILE
+
+Each form is measured in a process of its own, because the peak of a process never falls again.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import torch
+
+from nmrgcl import load
+from nmrgcl.contrast import infonce
+from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.methods import build_method
+from nmrgcl.run.machine import hardware, versions
+from nmrgcl.settings import resolve
+from nmrgcl.step import GuardedStep
+from nmrgcl.training_state import TrainingState
+
+
+def measure(name: str, form: str, device: str, steps: int, units: int) -> dict[str, object]:
+    """Median seconds of ``steps`` steps after a first one, and the most memory the process, or the GPU, has held."""
+    if form == "plain":
+        sys.modules[infonce.__module__].DENSE_ROWS = sys.maxsize  # type: ignore[attr-defined]
+    dataset = load(name)
+    graphs = apply_features(dataset, choose_features(dataset)).to(device)
+    settings = resolve("node", assignments=[f"encoder.units={units}"])
+    method = build_method(settings, graphs.num_features).to(device).train()
+    optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
+    step, seconds = GuardedStep(method, optimiser, TrainingState().to(graphs.device)), []
+    for _ in range(steps + 1 if steps > 1 else 1):
+        began = time.perf_counter()
+        step(graphs)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - began)
+    if device == "cuda":
+        peak = torch.cuda.max_memory_allocated() / 2**30
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    typical = statistics.median(seconds[1:] or seconds)
+    return {"dataset": dataset.name, "form": form, "units": units, "seconds": typical, "peak_gb": peak}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", nargs="?", default="PubMed")
+    parser.add_argument("--forms", nargs="+", default=["streamed"], choices=["streamed", "plain"])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--steps", type=int, default=1)
+    parser.add_argument("--units", type=int, default=512)
+    parser.add_argument("--json")
+    parser.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.inner:
+        print(json.dumps(measure(args.dataset, args.forms[0], args.device, args.steps, args.units)))
+        return
+    common = ["--device", args.device, "--steps", str(args.steps), "--units", str(args.units), "--inner"]
+    rows = []
+    for form in args.forms:
+        command = [sys.executable, __file__, args.dataset, "--forms", form, *common]
+        rows.append(json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout))
+    found = {"rows": rows, "machine": {**hardware(torch.device(args.device)), **versions()}}
+    print(json.dumps(found, indent=1))
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            file.write(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

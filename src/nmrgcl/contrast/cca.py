@@ -1,0 +1,28 @@
+"""CCA-SSG's objective (Zhang et al. 2021): two views agree in every dimension, and dimensions do not agree."""
+
+import torch
+from torch import Tensor
+
+
+def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:
+    """``−Σ_d corr(z1_d, z2_d) + decorrelate · (‖I − C1‖² + ‖I − C2‖²)``, with C the correlations within a view.
+
+    ``[B, D]`` each, standardised over their rows; a constant column counts as zero. Without negatives, memory does
+    not grow with B².
+    """
+    z1, z2 = (_standardised(z) for z in (z1, z2))
+    count = z1.shape[0]
+    agreement = (z1 * z2).sum() / count
+    excess = sum(_from_identity(z.T @ z / count) for z in (z1, z2))
+    return decorrelate * excess - agreement
+
+
+def _standardised(z: Tensor) -> Tensor:
+    z = z if z.dtype == torch.float64 else z.float()
+    z = z - z.mean(0)
+    return z * (z.square().mean(0) + 1e-12).rsqrt()
+
+
+def _from_identity(c: Tensor) -> Tensor:
+    """``‖I − c‖²`` without the identity."""
+    return c.square().sum() - 2 * c.diagonal().sum() + c.shape[0]

@@ -1,0 +1,36 @@
+"""MERIT's objective (Jin et al. 2021): contrast across views, and with a teacher that follows slowly."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from nmrgcl.contrast.infonce import cosine
+from nmrgcl.contrast.streamed import row_logsumexp
+
+
+def merit_loss(
+    z: tuple[Tensor, Tensor], taught: tuple[Tensor, Tensor], *, beta: float = 0.6, tau: float = 1.0
+) -> Tensor:
+    """``beta`` · cross-view + (1 − ``beta``) · cross-network; ``[B, D]`` each.
+
+    Cross-network: row i of a view belongs to row i of the teacher's other view, among all its rows. Cross-view: row i
+    of a view belongs to row i of the other view, once among all rows of that one and once among the rows of its own.
+
+    Args:
+        z: both views by the network that is trained.
+        taught: both views by the teacher, which has no gradient.
+        beta: weight of the cross-view terms.
+        tau: temperature.
+    """
+    ours, theirs = (
+        [normalize(v if v.dtype == torch.float64 else v.float(), eps=1e-12) for v in pair] for pair in (z, taught)
+    )
+    across = cosine(*z) / tau
+    networks, views = [], []
+    for one, other in ((0, 1), (1, 0)):
+        target = theirs[other].detach()
+        networks.append(row_logsumexp(ours[one], target, tau) - (ours[one] * target).sum(1) / tau)
+        inter = row_logsumexp(ours[one], ours[other], tau) - across
+        own = row_logsumexp(ours[one], ours[one], tau, without_own=True)
+        views.append(inter + torch.logaddexp(across, own) - across)
+    return (beta * (views[0] + views[1]) + (1 - beta) * (networks[0] + networks[1])).mean() / 2

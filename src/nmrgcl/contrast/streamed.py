@@ -1,0 +1,102 @@
+"""Log-sum-exp over similarities in tiles that are computed again for the gradient: memory linear in the rows."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+TILE = 2048
+"""Rows and columns of a tile: 16 MB in float32."""
+
+
+def pair_logsumexp(z: Tensor, tau: float) -> Tensor:
+    """``[2B]``: log Σ_j exp(z_i · z_j / tau) over the rows j of other pairs; rows i and i + B are a pair.
+
+    The similarities are symmetric, so each tile serves its rows and its columns.
+    """
+    total = z.new_full(z.shape[:1], -torch.inf)
+    for rows, columns in _upper_tiles(z.shape[0]):
+        tile = _pair_tile(z, rows, columns, tau)
+        total[rows] = torch.logaddexp(total[rows], tile.logsumexp(1))
+        if rows != columns:
+            total[columns] = torch.logaddexp(total[columns], tile.logsumexp(0))
+    return total
+
+
+def pair_gradient(z: Tensor, total: Tensor, grad: Tensor, tau: float) -> Tensor:
+    """``[2B, D]``: the gradient of ``pair_logsumexp``, whose result is ``total``; ``grad`` (``[2B]``) is that of it."""
+    scale, out = grad / tau, torch.zeros_like(z)
+    for rows, columns in _upper_tiles(z.shape[0]):
+        tile = _pair_tile(z, rows, columns, tau)
+        share = (tile - total[columns]).exp_().mul_(scale[columns])
+        share.addcmul_(tile.sub_(total[rows, None]).exp_(), scale[rows, None])
+        out[rows].addmm_(share, z[columns])
+        if rows != columns:
+            out[columns].addmm_(share.T, z[rows])
+    return out
+
+
+def row_logsumexp(a: Tensor, b: Tensor, tau: float, *, without_own: bool = False) -> Tensor:
+    """``[B]``: log Σ_j exp(a_i · b_j / tau), over all rows j of ``b`` or ``without_own`` row i."""
+    result: Tensor = _RowLogsumexp.apply(a, b, tau, without_own)
+    return result
+
+
+class _RowLogsumexp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, tau: float, without_own: bool) -> Tensor:
+        total = a.new_full(a.shape[:1], -torch.inf)
+        for rows in _parts(a.shape[0]):
+            for columns in _parts(b.shape[0]):
+                tile = _tile(a, b, rows, columns, tau, without_own)
+                total[rows] = torch.logaddexp(total[rows], tile.logsumexp(1))
+        ctx.save_for_backward(a, b, total)
+        ctx.tau, ctx.without_own = tau, without_own
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+        (a, b, total), scale = ctx.saved_tensors, grads[0] / ctx.tau
+        of_a, of_b = (
+            torch.zeros_like(z) if needed else None for z, needed in zip((a, b), ctx.needs_input_grad, strict=False)
+        )
+        for rows in _parts(a.shape[0]):
+            for columns in _parts(b.shape[0]):
+                tile = _tile(a, b, rows, columns, ctx.tau, ctx.without_own)
+                share = tile.sub_(total[rows, None]).exp_().mul_(scale[rows, None])
+                if of_a is not None:
+                    of_a[rows].addmm_(share, b[columns])
+                if of_b is not None:
+                    of_b[columns].addmm_(share.T, a[rows])
+        return of_a, of_b, None, None
+
+
+def _parts(count: int) -> list[slice]:
+    return [slice(start, min(start + TILE, count)) for start in range(0, count, TILE)]
+
+
+def _upper_tiles(count: int) -> list[tuple[slice, slice]]:
+    parts = _parts(count)
+    return [(rows, columns) for i, rows in enumerate(parts) for columns in parts[i:]]
+
+
+def _tile(a: Tensor, b: Tensor, rows: slice, columns: slice, tau: float, without_own: bool) -> Tensor:
+    tile = (a[rows] @ b[columns].T).div_(tau)
+    return _without(tile, rows, columns, 0) if without_own else tile
+
+
+def _pair_tile(z: Tensor, rows: slice, columns: slice, tau: float) -> Tensor:
+    """A tile in which neither a row itself nor the other row of its pair takes part."""
+    half = z.shape[0] // 2
+    tile = (z[rows] @ z[columns].T).div_(tau)
+    for offset in (0, half, -half):
+        tile = _without(tile, rows, columns, offset)
+    return tile
+
+
+def _without(tile: Tensor, rows: slice, columns: slice, offset: int) -> Tensor:
+    """Minus infinity where column − row is ``offset``, in place."""
+    shift = rows.start + offset - columns.start
+    if -tile.shape[0] < shift < tile.shape[1]:
+        tile.diagonal(shift).fill_(-torch.inf)
+    return tile

@@ -1,0 +1,66 @@
+"""Graph attention network (Veličković et al. 2018)."""
+
+import torch
+from torch import Tensor, nn
+
+from nmrgcl.encode.activation import build_activation, drop_out
+from nmrgcl.encode.attention import attend
+from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.errors import SettingError
+from nmrgcl.graphs import Graphs
+
+HEADS = 8
+
+
+class GATLayer(nn.Module):
+    """``HEADS`` attentions side by side, ``units`` numbers in all."""
+
+    def __init__(self, linear: nn.Module, units: int) -> None:
+        super().__init__()
+        self.linear = linear
+        self.source, self.destination = (
+            nn.Parameter(nn.init.xavier_uniform_(torch.empty(HEADS, units // HEADS))) for _ in range(2)
+        )
+        self.bias = nn.Parameter(torch.zeros(units))
+
+    def forward(self, h: Tensor, graphs: Graphs, *, drop: float = 0.0) -> Tensor:
+        """``[N, ·]`` to ``[N, units]``."""
+        heads = self.linear(h).unflatten(1, self.source.shape)
+        as_source, as_destination = ((heads * part).sum(2) for part in (self.source, self.destination))
+        return attend(heads, as_source, as_destination, graphs, drop=drop).flatten(1) + self.bias
+
+
+class GAT(nn.Module):
+    """``layers`` GAT layers of ``units`` each; dropout also drops attention, as in the paper."""
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        layers: int = 2,
+        units: int = 64,
+        activation: str = "elu",
+        activate_last: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if units % HEADS:
+            raise SettingError(f"encoder.units = {units} cannot be shared by {HEADS} heads; use a multiple of {HEADS}")
+        self.units, self.dropout = units, dropout
+        maps: list[nn.Module] = [FeatureMap(num_features, units)]
+        for _ in range(layers - 1):
+            linear = nn.Linear(units, units, bias=False)
+            nn.init.xavier_uniform_(linear.weight)
+            maps.append(linear)
+        self.layers = nn.ModuleList(GATLayer(linear, units) for linear in maps)
+        self.activations = nn.ModuleList(build_activation(activation) for _ in range(layers - (not activate_last)))
+
+    def forward(self, graphs: Graphs) -> Tensor:
+        """``[N, units]``."""
+        graphs = graphs.merge_added()
+        h, drop = graphs.x, self.dropout if self.training else 0.0
+        for number, layer in enumerate(self.layers):
+            h = layer(drop_out(h, drop, training=self.training), graphs, drop=drop)
+            if number < len(self.activations):
+                h = self.activations[number](h)
+        return h

@@ -1,0 +1,32 @@
+"""CCA-SSG (Zhang et al. 2021)."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from nmrgcl.augment import build_view
+from nmrgcl.contrast import cca_loss
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Level, Method
+from nmrgcl.settings import Settings
+
+
+class CCASSG(Method):
+    """Two views agree in every dimension while dimensions do not correlate; no negatives and no head."""
+
+    FIXED: ClassVar[dict[str, Any]] = {"loss.name": "cca", "removal.kind": "none"}
+    PRESETS: ClassVar[dict[Level, str]] = {"node": "cca_ssg"}
+
+    def __init__(self, settings: Settings, num_features: int) -> None:
+        super().__init__(settings, num_features)
+        self.decorrelate = settings.loss.decorrelate
+        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
+
+    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+        """Invariance and decorrelation of the encoder's own embeddings."""
+        r1, r2 = self.embed_pair(*(view(graphs) for view in self.views))
+        yield cca_loss(r1, r2, decorrelate=self.decorrelate)
+
+
+METHOD = CCASSG

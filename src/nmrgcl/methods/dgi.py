@@ -1,0 +1,35 @@
+"""Deep Graph Infomax (Veličković et al. 2019)."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from nmrgcl.augment import ShuffleNodes
+from nmrgcl.contrast import jensen_shannon
+from nmrgcl.encode import pool
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Level, Method
+from nmrgcl.settings import Settings
+
+
+class DGI(Method):
+    """Tell the nodes of a graph from those of the graph with shuffled features, by the graph's summary."""
+
+    FIXED: ClassVar[dict[str, Any]] = {"loss.name": "jsd", "removal.kind": "none"}
+    PRESETS: ClassVar[dict[Level, str]] = {"node": "dgi"}
+
+    def __init__(self, settings: Settings, num_features: int) -> None:
+        super().__init__(settings, num_features)
+        self.shuffle = ShuffleNodes(1.0)
+        self.score = nn.Parameter(nn.init.xavier_uniform_(torch.empty(self.encoder.units, self.encoder.units)))
+
+    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+        """A node's score with a summary s is hᵀWs."""
+        real, shuffled = self.embed(graphs), self.embed(self.shuffle(graphs))
+        summary = (pool(real, graphs, "mean").sigmoid() @ self.score.T).index_select(0, graphs.batch)
+        yield jensen_shannon((real * summary).sum(1), (shuffled * summary).sum(1))
+
+
+METHOD = DGI

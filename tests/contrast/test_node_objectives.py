@@ -1,0 +1,72 @@
+"""The objectives of the node methods against their definitions as slow loops."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cosine_similarity
+
+from nmrgcl.contrast import cca_loss, jensen_shannon, merit_loss
+from nmrgcl.contrast.streamed import row_logsumexp
+
+
+def four(batch: int = 7, width: int = 3) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(batch, width, generator=generator, dtype=torch.float64) for _ in range(4)]
+
+
+def test_jensen_shannon_is_binary_cross_entropy() -> None:
+    joint, apart, *_ = four()
+    logits, labels = torch.cat([joint, apart]), torch.cat([torch.ones_like(joint), torch.zeros_like(apart)])
+    torch.testing.assert_close(jensen_shannon(joint, apart), binary_cross_entropy_with_logits(logits, labels))
+
+
+def test_cca_by_its_definition() -> None:
+    z1, z2, *_ = four(batch=9)
+    a, b = ((z - z.mean(0)) / z.std(0, correction=0) for z in (z1, z2))
+    expected = -sum(float((a[:, d] * b[:, d]).mean()) for d in range(3))
+    for c in (a.T @ a / 9, b.T @ b / 9):
+        expected += 0.01 * float((torch.eye(3) - c).square().sum())
+    assert float(cca_loss(z1, z2, decorrelate=0.01)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_cca_of_equal_independent_dimensions_is_as_low_as_it_gets() -> None:
+    z = torch.tensor([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
+    assert float(cca_loss(z, z)) == pytest.approx(-2, abs=1e-6)
+    dead = torch.zeros(4, 2, requires_grad=True)
+    loss = cca_loss(dead, z)
+    loss.backward()
+    assert dead.grad is not None
+    assert bool(dead.grad.isfinite().all())
+
+
+def test_merit_by_its_definition() -> None:
+    z1, z2, t1, t2 = four()
+    beta, tau, batch = 0.6, 0.7, len(z1)
+
+    def e(a: Tensor, b: Tensor) -> float:
+        return math.exp(float(cosine_similarity(a, b, dim=0)) / tau)
+
+    total = 0.0
+    for one, other, teacher in ((z1, z2, t2), (z2, z1, t1)):
+        for i in range(batch):
+            network = -math.log(e(one[i], teacher[i]) / sum(e(one[i], teacher[j]) for j in range(batch)))
+            inter = -math.log(e(one[i], other[i]) / sum(e(one[i], other[j]) for j in range(batch)))
+            own = sum(e(one[i], one[j]) for j in range(batch) if j != i)
+            intra = -math.log(e(one[i], other[i]) / (e(one[i], other[i]) + own))
+            total += beta * (inter + intra) + (1 - beta) * network
+    found = merit_loss((z1, z2), (t1, t2), beta=beta, tau=tau)
+    assert float(found) == pytest.approx(total / (2 * batch), abs=1e-12)
+
+
+@pytest.mark.parametrize("without_own", [False, True])
+def test_streamed_rows_equal_the_matrix_form(without_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmrgcl.contrast.streamed.TILE", 3)
+    a, b, *_ = (z.requires_grad_() for z in four())
+    matrix = a @ b.T / 0.5
+    if without_own:
+        matrix = matrix - torch.diag(torch.full((7,), torch.inf, dtype=torch.float64))
+    torch.testing.assert_close(row_logsumexp(a, b, 0.5, without_own=without_own), matrix.logsumexp(1))
+    assert torch.autograd.gradcheck(lambda x, y: row_logsumexp(x, y, 0.5, without_own=without_own), (a, b))
+    assert torch.autograd.gradcheck(lambda x: row_logsumexp(x, b.detach(), 0.5, without_own=without_own), (a,))
