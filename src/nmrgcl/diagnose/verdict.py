@@ -56,8 +56,8 @@ class Verdict:
             )
         few = f" ({self.possible + 1} rows cannot show all {self.width})" if self.possible < self.width else ""
         use = (
-            f"embeddings use about {self.effective_rank:.1f} of {self.possible} dimensions{few}, {self.used:.0%} of what "
-            "embeddings without a preferred direction would"
+            f"embeddings use about {self.effective_rank:.1f} of {self.possible} dimensions{few}, {self.used:.0%} of "
+            "what embeddings without a preferred direction would"
         )
         empty = round((1 - self.filled) * self.possible)
         if self.kind == "dimensional":
