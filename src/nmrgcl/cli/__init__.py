@@ -16,6 +16,7 @@ from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.cli.report import report
 from nmrgcl.cli.results import app as results
 from nmrgcl.cli.sweep import sweep
+from nmrgcl.cli.theory import theory
 from nmrgcl.errors import UserError
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ app.command()(embed)
 app.command()(report)
 app.command()(compare)
 app.command()(sweep)
+app.command()(theory)
 app.command()(methods)
 app.command()(doctor)
 app.add_typer(datasets, name="datasets")
