@@ -7,6 +7,7 @@ import typer
 from nmrgcl.cli.bench import app as bench
 from nmrgcl.cli.compare import compare
 from nmrgcl.cli.datasets import app as datasets
+from nmrgcl.cli.diagnose import diagnose
 from nmrgcl.cli.doctor import doctor
 from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
@@ -32,6 +33,7 @@ app.command()(embed)
 app.command()(report)
 app.command()(compare)
 app.command()(sweep)
+app.command()(diagnose)
 app.command()(theory)
 app.command()(methods)
 app.command()(doctor)
