@@ -24,11 +24,12 @@ def dead_dimensions(z: Tensor) -> int:
 
 
 def correlation(z: Tensor) -> Tensor:
-    """``[D, D]`` Pearson correlations in float64; those with a dead dimension are 0, also its own."""
-    live = live_dimensions(z)
+    """``[D, D]`` Pearson correlations, multiplied in ``z``'s precision; a dead dimension's are 0, also its own."""
+    live, precision = live_dimensions(z), z.dtype
     z = z.double()
     z = (z - z.mean(0)) * live
     unit = z / torch.linalg.vector_norm(z, dim=0).clamp(min=torch.finfo(z.dtype).tiny)
+    unit = unit.to(precision)
     return unit.T @ unit
 
 

@@ -103,7 +103,7 @@ def measure(
         delta: from where on a dimension is prominent (Eq. 13).
     """
     z = z.detach()
-    values, correlations = singular_spectrum(z), correlation(z)
+    values, correlations = singular_spectrum(z), correlation(z.double())
     spectra = [singular_spectrum(layer) for layer in layers]
     classes, by_dimension = _classes(z, y)
     return Measurement(
