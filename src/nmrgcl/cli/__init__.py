@@ -7,6 +7,7 @@ import typer
 from nmrgcl.cli.bench import app as bench
 from nmrgcl.cli.compare import compare
 from nmrgcl.cli.datasets import app as datasets
+from nmrgcl.cli.diagnose import diagnose
 from nmrgcl.cli.doctor import doctor
 from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
@@ -16,6 +17,7 @@ from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.cli.report import report
 from nmrgcl.cli.results import app as results
 from nmrgcl.cli.sweep import sweep
+from nmrgcl.cli.theory import theory
 from nmrgcl.errors import UserError
 
 app = typer.Typer(
@@ -31,6 +33,8 @@ app.command()(embed)
 app.command()(report)
 app.command()(compare)
 app.command()(sweep)
+app.command()(diagnose)
+app.command()(theory)
 app.command()(methods)
 app.command()(doctor)
 app.add_typer(datasets, name="datasets")

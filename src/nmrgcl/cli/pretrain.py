@@ -23,7 +23,7 @@ def pretrain(
     ] = None,
     assignments: Assignments = None,
     device: Device = "auto",
-    track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of the effective rank.")] = 10,
+    track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of collapse.")] = 10,
     start: Annotated[Path | None, typer.Option("--from", help="Start from the encoder of this model folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, time and memory; train nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,

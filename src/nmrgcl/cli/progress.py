@@ -12,6 +12,8 @@ def show_epochs(steps: Iterator[Progress], *, total: int, title: str, quiet: boo
     last: dict[int, Progress] = {}
     for step in follow(steps, total, title):
         last[step.seed] = step
+        if step.warning and not quiet:
+            print(f"{title}, seed {step.seed}, epoch {step.epoch.number}: {step.warning}", file=sys.stderr, flush=True)
     return last
 
 

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from nmrgcl.diagnose.spectrum import entropy_rank
+
 
 def singular_spectrum(z: Tensor) -> Tensor:
     """Singular values of the centred embeddings ``[B, D]``, largest first, in float64."""
@@ -15,9 +17,14 @@ def effective_rank(z: Tensor) -> float:
 
     Embeddings that are all equal have no spread at all: 0.
     """
-    values = singular_spectrum(z)
-    total = values.sum()
-    if not total > 0:
-        return 0.0
-    share = values[values > 0] / total
-    return float(torch.exp(-(share * share.log()).sum()))
+    return entropy_rank(singular_spectrum(z))
+
+
+def relative_spread(z: Tensor) -> float:
+    """Root mean square distance from the mean over the root mean square length: 0 where all rows are equal, at most 1.
+
+    Rows that are all zero are equal, too: 0.
+    """
+    z = z.double()
+    length = z.square().sum()
+    return float(((z - z.mean(0)).square().sum() / length).sqrt()) if length > 0 else 0.0

@@ -1,19 +1,17 @@
 """Facts and figures as one file of HTML."""
 
 import json
-import os
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import torch
-from jinja2 import Environment, StrictUndefined
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import SettingError
 from nmrgcl.report.collect import Facts, collect
 from nmrgcl.report.pictures import examples, plots
+from nmrgcl.report.render import prepare, render
 from nmrgcl.report.repeat import commands
 from nmrgcl.run import Judgement, Scores, find_models, hardware, versions
 from nmrgcl.settings.check import flatten
@@ -24,7 +22,7 @@ def write_report(
 ) -> Path:
     """Write the page about ``run`` to ``out``; with ``figures`` also each figure as SVG and PDF into that folder."""
     find_models(run)
-    _prepare(out, figures)
+    prepare(out, figures)
     facts = collect(run, dataset, device=device, jobs=jobs)
     shown = {"plots": plots(facts), "examples": examples(facts)}
     try:
@@ -37,24 +35,10 @@ def write_report(
     return out
 
 
-def _prepare(out: Path, figures: Path | None) -> None:
-    """Say what cannot be written before minutes are spent on it."""
-    if out.is_dir():
-        raise SettingError(f"{out}: is a folder; choose another --out")
-    for folder in filter(None, (out.parent, figures)):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SettingError(f"{folder}: cannot be made ({error.strerror})") from None
-        if not os.access(folder, os.W_OK):
-            raise SettingError(f"{folder}: cannot be written to; choose another place")
-
-
 def _render(facts: Facts, out: Path, **pictures: Any) -> str:
     settings = facts.models[0].settings.to_dict()
-    template = resources.files("nmrgcl.report").joinpath("page.html.j2").read_text(encoding="utf-8")
-    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return page.from_string(template).render(
+    return render(
+        "page.html.j2",
         facts=facts,
         method=facts.models[0].settings.method,
         features=facts.models[0].features.kind,

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,7 @@ import torch
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
-from nmrgcl.diagnose.collapse import effective_rank
+from nmrgcl.diagnose.track import track, warn_of_collapse
 from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.feed import Source
 from nmrgcl.methods import build_method
@@ -35,17 +35,23 @@ Resume = Literal["no", "yes", "auto"]
 
 @dataclass(frozen=True)
 class Progress:
-    """One epoch of one seed; the effective rank is measured every few epochs only."""
+    """One epoch of one seed; collapse is measured (``tracked``) every few epochs only, and warned of once."""
 
     seed: int
     epoch: Epoch
-    effective_rank: float | None
+    tracked: Mapping[str, Any]
+    warning: str | None = None
     level: Literal["graph", "node"] = "graph"
+
+    @property
+    def effective_rank(self) -> float | None:
+        """None after an epoch at which it was not measured."""
+        return self.tracked.get("effective_rank")
 
     def record(self) -> dict[str, Any]:
         """A line of ``metrics.jsonl``: what does not depend on the machine's speed."""
-        facts = {"epoch": self.epoch.number, "loss": self.epoch.loss, "effective_rank": self.effective_rank}
-        return {k: v for k, v in facts.items() if v is not None}
+        facts = {"epoch": self.epoch.number, "loss": self.epoch.loss, **self.tracked}
+        return facts | ({"warning": self.warning} if self.warning else {})
 
     def timing(self) -> dict[str, Any]:
         """A line of ``timings.jsonl``."""
@@ -77,7 +83,7 @@ def pretrain_seeds(
         seeds: one model each.
         out: the run's folder; one run at a time may write there.
         device: where to compute.
-        track_every: epochs between measurements of the effective rank.
+        track_every: epochs between measurements of collapse.
         overwrite: an earlier run in ``out`` may go.
         resume: "yes" goes on with the run in ``out``, which must be this one; "auto" does if there is one. Seeds that
             are complete are left alone, one that is not goes on from its last checkpoint.
@@ -173,8 +179,9 @@ def _pretrain_one(
     try:
         for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory):
             due = epoch.number in (1, options.epochs) or epoch.number % track_every == 0
-            rank = effective_rank(embed_some(model.method, graphs)) if due else None
-            step = Progress(seed, epoch, rank, model.settings.level)
+            tracked = track(embed_some(model.method, graphs)) if due else {}
+            warning = warn_of_collapse([*_tracked(memory), tracked]) if due else None
+            step = Progress(seed, epoch, tracked, warning, model.settings.level)
             memory.metrics.append(json.dumps(step.record()))
             memory.timings.append(json.dumps(step.timing()))
             yield step
@@ -187,6 +194,11 @@ def _pretrain_one(
         save_model(folder, model, training=json.loads(memory.metrics[-1]) if memory.metrics else None)
         # After the checksums: times differ between two runs that are otherwise the same to the byte.
         (folder / "timings.jsonl").write_text("".join(f"{line}\n" for line in memory.timings), encoding="utf-8")
+
+
+def _tracked(memory: RunMemory) -> list[dict[str, Any]]:
+    """Earlier measurements of this training, also those from before it was resumed."""
+    return [found for line in memory.metrics if "effective_rank" in (found := json.loads(line))]
 
 
 def _partial(target: Path) -> Path:

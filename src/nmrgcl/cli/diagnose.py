@@ -1,0 +1,135 @@
+"""``nmrgcl diagnose``."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nmrgcl.cli.options import AsJson, Device
+from nmrgcl.errors import SettingError
+
+if TYPE_CHECKING:
+    from nmrgcl.run.diagnosis import Diagnosis
+
+FILES = (".npy", ".npz")
+
+
+def diagnose(
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="MODEL", help="Model or run folder, or embeddings: .npz or .npy.", show_default=False),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Dataset; not needed with embeddings. (default: its own)")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Classes of the rows of an .npy, as an .npy.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML report.")] = None,
+    arrays: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write spectra and correlations: .npz.")
+    ] = None,
+    calibrate: Annotated[int, typer.Option(min=0, help="Judge so many planted cases of each make instead.")] = 0,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """See whether embeddings have collapsed: a verdict in plain words, and the numbers behind it.
+
+    Complete: all embeddings are one point. Dimensional: they fill a part of their dimensions only. Of a run with
+    several models the first is shown in full.
+
+    Examples:
+
+      nmrgcl diagnose runs/mutag MUTAG --out collapse.html
+
+      nmrgcl diagnose z.npz --json
+
+      nmrgcl diagnose z.npy --labels y.npy
+
+      nmrgcl diagnose --calibrate 100
+    """
+    if calibrate:
+        _calibrate(calibrate, as_json)
+        return
+    if model is None:
+        raise SettingError("diagnose: name a model or run folder, or an .npz or .npy of embeddings")
+    if arrays is not None and arrays.suffix != ".npz":
+        raise SettingError(f"--arrays {arrays}: the ending must be .npz")
+    found = _diagnose(model, data, labels, device)
+    if out is not None:
+        from nmrgcl.report.collapse import write_diagnosis
+
+        write_diagnosis(found, out)
+    if arrays is not None:
+        _write_arrays(found[0].found.arrays(), arrays)
+    print(json.dumps(_as_json(found)) if as_json else _words(found))
+
+
+def _diagnose(model: Path, data: str | None, labels: Path | None, device: str) -> "list[Diagnosis]":
+    from nmrgcl.data import load
+    from nmrgcl.model_folder import load_model
+    from nmrgcl.run import choose_device, find_models
+    from nmrgcl.run.diagnosis import diagnose_embeddings, diagnose_model, read_rows
+
+    where = choose_device(device)
+    if model.suffix in FILES and not model.is_dir():
+        if data is not None:
+            raise SettingError(f"{model}: embeddings need no dataset; leave {data} out (classes: --labels y.npy)")
+        return [diagnose_embeddings(read_rows(model, labels), model.name)]
+    if labels is not None:
+        raise SettingError("--labels is for embeddings in an .npy or .npz; a dataset has its own")
+    models = [(folder, load_model(folder)) for folder in find_models(model)]
+    dataset = load(data or models[0][1].dataset)
+    return [diagnose_model(one, dataset, where, str(folder)) for folder, one in models]
+
+
+def _as_json(found: "list[Diagnosis]") -> dict[str, Any]:
+    """The first model in full, and of all the verdict."""
+    short = [
+        {"source": one.source, "seed": one.seed, "verdict": one.found.verdict.kind}
+        | {"effective_rank": one.found.verdict.effective_rank, "used": one.found.verdict.used}
+        for one in found
+    ]
+    return found[0].to_dict() | {"models": short}
+
+
+def _words(found: "list[Diagnosis]") -> str:
+    from nmrgcl.report.collapse import rows_of
+
+    first = found[0]
+    of = f" on {first.dataset}" if first.dataset else ""
+    lines = [f"{first.source}{of}: {first.found.rows} {first.things}, {first.found.verdict.width} dimensions"]
+    lines.append(first.found.verdict.sentence)
+    lines += [f"  {name:<34} {value}" for name, value in rows_of(first.found)]
+    if len(found) > 1:
+        kinds = [f"seed {one.seed}: {one.found.verdict.kind} ({one.found.verdict.effective_rank:.1f})" for one in found]
+        lines.append("Verdict and effective rank of each model: " + ", ".join(kinds))
+    return "\n".join(lines)
+
+
+def _write_arrays(arrays: dict[str, Any], out: Path) -> None:
+    import numpy as np
+
+    from nmrgcl import atomic
+
+    try:
+        with atomic.new_file(out) as file:
+            np.savez(file, **arrays)
+    except OSError as error:
+        raise SettingError(f"--arrays {out}: cannot be written ({error.strerror})") from None
+
+
+def _calibrate(cases: int, as_json: bool) -> None:
+    from nmrgcl.diagnose.calibration import calibrate, sum_up
+
+    table = calibrate(cases)
+    shares = sum_up(table)
+    if as_json:
+        print(json.dumps({"cases": [row.to_dict() for row in table], "right": shares}))
+        return
+    print(f"{'planted':<12} {'case':<32} {'cases':>6} {'complete':>9} {'dimensional':>12} {'none':>6}")
+    for row in table:
+        print(f"{row.kind:<12} {row.case:<32} {row.planted:>6} {row.complete:>9} {row.dimensional:>12} {row.none:>6}")
+    kinds = ", ".join(f"{kind} {100 * shares[kind]:.2f} %" for kind in ("complete", "dimensional", "none"))
+    print(f"called right: {kinds}; false alarms: {100 * shares['false_alarms']:.2f} %")

@@ -1,0 +1,54 @@
+"""Two views of the same rows: how close they are, how evenly rows fill the sphere, which dimensions both show most."""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+BLOCK = 2048
+"""Rows whose similarities to all others are held at a time."""
+
+
+def alignment(first: Tensor, second: Tensor) -> float:
+    """Mean squared distance of the two views of a row on the unit sphere: 0 … 4 (Wang & Isola 2020)."""
+    return float((_on_sphere(first) - _on_sphere(second)).square().sum(1).mean())
+
+
+def uniformity(z: Tensor) -> float:
+    """``log mean exp(−2‖zᵢ − zⱼ‖²)`` over pairs of different rows on the unit sphere: −8 … 0 (Wang & Isola 2020)."""
+    unit = _on_sphere(z)
+    rows = len(unit)
+    if rows < 2:
+        return 0.0
+    # ‖a − b‖² by inner products; a row and itself are taken out, not subtracted, so that nothing cancels.
+    square = unit.square().sum(1)
+    totals = []
+    for start in range(0, rows, BLOCK):
+        own = torch.arange(start, min(start + BLOCK, rows), device=z.device)
+        distance = square[own, None] + square - 2 * unit[own] @ unit.T
+        distance[own - start, own] = torch.inf
+        totals.append(torch.logsumexp((-2 * distance.clamp(min=0)).flatten(), 0))
+    return float(torch.logsumexp(torch.stack(totals), 0)) - math.log(rows * (rows - 1))
+
+
+def prominent(z: Tensor, delta: float = 0.7) -> Tensor:
+    """``[B, D]`` which entries exceed ``delta`` after each row is scaled to 0 … 1 (Eq. 13); none in a constant row."""
+    z = z.double()
+    low, high = z.amin(1, keepdim=True), z.amax(1, keepdim=True)
+    return z - low > delta * (high - low)
+
+
+def prominent_overlap(first: Tensor, second: Tensor, delta: float = 0.7) -> float:
+    """Prominent dimensions that both views of a row share, over those that either has; mean over rows.
+
+    Rows where neither view has any are left out; 0 if that is all of them.
+    """
+    one, two = prominent(first, delta), prominent(second, delta)
+    either = (one | two).sum(1)
+    shared = (one & two).sum(1)[either > 0] / either[either > 0]
+    return float(shared.double().mean()) if len(shared) else 0.0
+
+
+def _on_sphere(z: Tensor) -> Tensor:
+    return normalize(z.double(), dim=1, eps=1e-12)

@@ -1,0 +1,169 @@
+"""Every instrument at once: an embedding, and what else is known of it, to one record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nmrgcl.diagnose.alignment import alignment, prominent_overlap, uniformity
+from nmrgcl.diagnose.collapse import relative_spread, singular_spectrum
+from nmrgcl.diagnose.dimensions import correlation, dead_dimensions, duplicate_dimensions, mean_correlation
+from nmrgcl.diagnose.separability import centroid_margins, sliced_wasserstein, wasserstein_by_dimension
+from nmrgcl.diagnose.spectrum import (
+    directions_for,
+    numerical_rank,
+    participation_ratio,
+    stable_rank,
+    variance_share,
+)
+from nmrgcl.diagnose.verdict import Verdict, judge_spectrum
+
+TOP = (1, 2, 5, 10)
+"""Numbers of directions whose share of the variance is told."""
+PAIRED_ROWS = 4096
+"""Measures of pairs of rows take an even sample of so many at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What the instruments show.
+
+    Attributes:
+        verdict: on collapse, with the effective rank.
+        singular_values: ``[K]`` of the centred embeddings.
+        correlation: ``[D, D]`` between dimensions.
+        numbers: ranks, shares of variance, dead and repeated dimensions, uniformity.
+        classes: how far classes lie apart; None without labels of two classes at least.
+        by_dimension: ``[D]`` the same for each dimension.
+        views: alignment and prominent overlap of two views; None where there is one.
+        layers: the verdict on each layer of the encoder, first layer first.
+        layer_spectra: their singular values.
+    """
+
+    rows: int
+    verdict: Verdict
+    singular_values: Tensor
+    correlation: Tensor
+    numbers: dict[str, Any]
+    classes: dict[str, Any] | None
+    by_dimension: Tensor | None
+    views: dict[str, float] | None
+    layers: list[Verdict]
+    layer_spectra: list[Tensor]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data; the correlations are left to ``arrays``."""
+        verdict = self.verdict
+        return {
+            "rows": self.rows,
+            "dimensions": verdict.width,
+            "verdict": verdict.kind,
+            "sentence": verdict.sentence,
+            "relative_spread": verdict.spread,
+            "effective_rank": verdict.effective_rank,
+            "used": verdict.used,
+            "filled": verdict.filled,
+            **self.numbers,
+            "classes": self.classes,
+            "views": self.views,
+            "layers": [
+                {"layer": number, "verdict": layer.kind, "dimensions": layer.width, "used": layer.used}
+                | {"effective_rank": layer.effective_rank, "singular_values": values.tolist()}
+                for number, (layer, values) in enumerate(zip(self.layers, self.layer_spectra, strict=True), 1)
+            ],
+            "singular_values": self.singular_values.tolist(),
+        }
+
+    def arrays(self) -> dict[str, Any]:
+        """What is too long to print, as NumPy arrays by name."""
+        found = {"singular_values": self.singular_values, "correlation": self.correlation}
+        if self.by_dimension is not None:
+            found["wasserstein"] = self.by_dimension
+        found |= {f"layer_{number}": values for number, values in enumerate(self.layer_spectra, 1)}
+        return {name: values.cpu().numpy() for name, values in found.items()}
+
+
+def measure(
+    z: Tensor,
+    *,
+    y: Tensor | None = None,
+    views: tuple[Tensor, Tensor] | None = None,
+    layers: Sequence[Tensor] = (),
+    delta: float = 0.7,
+) -> Measurement:
+    """Measure embeddings ``z`` ``[B, D]`` with B ≥ 2.
+
+    Args:
+        z: finite numbers.
+        y: ``[B]`` class codes, negative where there is none.
+        views: embeddings ``[·, D]`` of two views, row i of both being the same graph or node.
+        layers: ``[B, ·]`` what each layer of the encoder gives.
+        delta: from where on a dimension is prominent (Eq. 13).
+    """
+    z = z.detach()
+    values, correlations = singular_spectrum(z), correlation(z.double())
+    spectra = [singular_spectrum(layer) for layer in layers]
+    classes, by_dimension = _classes(z, y)
+    return Measurement(
+        rows=len(z),
+        verdict=judge_spectrum(values, relative_spread(z), rows=len(z), width=z.shape[1]),
+        singular_values=values,
+        correlation=correlations,
+        numbers={
+            "stable_rank": stable_rank(values),
+            "participation_ratio": participation_ratio(values),
+            "numerical_rank": numerical_rank(values),
+            "variance_share": {str(k): variance_share(values, k) for k in TOP if k <= len(values)},
+            "directions_for_99_percent": directions_for(values, 0.99),
+            "dead_dimensions": dead_dimensions(z),
+            "duplicate_dimensions": duplicate_dimensions(correlations),
+            "mean_correlation": mean_correlation(correlations),
+            "uniformity": uniformity(_sample(z)),
+        },
+        classes=classes,
+        by_dimension=by_dimension,
+        views=None if views is None else _views(*views, delta),
+        layers=[
+            judge_spectrum(spectrum, relative_spread(layer), rows=len(layer), width=layer.shape[1])
+            for spectrum, layer in zip(spectra, layers, strict=True)
+        ],
+        layer_spectra=spectra,
+    )
+
+
+def _views(first: Tensor, second: Tensor, delta: float) -> dict[str, float]:
+    """Beside the overlap of a row's two views that of a row with its neighbour: where it is as large, all rows show
+    the same dimensions most.
+    """
+    return {
+        "alignment": alignment(first, second),
+        "prominent_overlap": prominent_overlap(first, second, delta),
+        "prominent_overlap_of_others": prominent_overlap(first, second.roll(1, 0), delta),
+        "delta": delta,
+    }
+
+
+def _classes(z: Tensor, y: Tensor | None) -> tuple[dict[str, Any] | None, Tensor | None]:
+    known = None if y is None else y >= 0
+    if y is None or known is None or len(y[known].unique()) < 2:
+        return None, None
+    z, y = z[known], y[known]
+    by_dimension, margins = wasserstein_by_dimension(z, y), centroid_margins(z, y)
+    margins = margins[~margins.isnan()]
+    shuffled = y[torch.randperm(len(y), generator=torch.Generator().manual_seed(0)).to(y.device)]
+    return {
+        "classes": len(y.unique()),
+        "rows": len(y),
+        "wasserstein_mean": float(by_dimension.mean()),
+        "wasserstein_largest": float(by_dimension.max()),
+        "sliced_wasserstein": sliced_wasserstein(z, y),
+        "sliced_wasserstein_shuffled": sliced_wasserstein(z, shuffled),
+        "centroid_margin": float(margins.mean()) if len(margins) else None,
+        "nearest_centroid_right": float((margins > 0).double().mean()) if len(margins) else None,
+    }, by_dimension
+
+
+def _sample(z: Tensor) -> Tensor:
+    return z[:: max(1, -(-len(z) // PAIRED_ROWS))]

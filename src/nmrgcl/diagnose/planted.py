@@ -1,0 +1,159 @@
+"""Embeddings whose kind of collapse is known, because they were made so: what the verdict is calibrated on."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+Plant = Callable[[np.random.Generator, int, int], np.ndarray]
+"""``(chance, rows, width)`` → ``[rows, width]``, of any scale and with any offset that the case allows."""
+
+
+def _equal(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    return np.tile(chance.normal(size=width), (rows, 1))
+
+
+def _zero(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    return np.zeros((rows, width))
+
+
+def _nearly_equal(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    """One point, and noise of 10⁻⁸ to 3·10⁻³ of its length."""
+    point = chance.normal(size=width)
+    noise = chance.normal(size=(rows, width)) * np.linalg.norm(point) / width**0.5
+    return point + 10 ** chance.uniform(-8, -2.5) * noise
+
+
+def _nearly_equal_along_a_line(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    point, line = chance.normal(size=(2, width))
+    size = 10 ** chance.uniform(-8, -2.5) * np.linalg.norm(point) / np.linalg.norm(line)
+    return point + size * chance.normal(size=(rows, 1)) * line
+
+
+def _subspace(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    """A random subspace of up to half of the dimensions that rows could fill, under noise of up to 5 %."""
+    rank = _rank(chance, rows, width)
+    signal = chance.normal(size=(rows, rank)) @ chance.normal(size=(rank, width)) / rank**0.5
+    return _offset(chance, signal + _noise_level(chance) * chance.normal(size=(rows, width)))
+
+
+def _some_missing(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    """Half to 85 % of the dimensions that rows could fill, evenly, and next to nothing in the rest."""
+    most = min(rows - 1, width)
+    spread = np.where(np.arange(width) < int(most * chance.uniform(0.5, 0.85)), 1.0, 10 ** chance.uniform(-8, -4))
+    return _offset(chance, _with_spectrum(chance, rows, spread))
+
+
+def _few_live(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    """Dimensions that carry something beside others with up to 5 % of their spread."""
+    z = chance.normal(size=(rows, width))
+    z[:, _rank(chance, rows, width) :] *= _noise_level(chance)
+    return _offset(chance, z[:, chance.permutation(width)])
+
+
+def _repeats(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    """A few dimensions, over and over with either sign."""
+    few = chance.normal(size=(rows, _rank(chance, rows, width)))
+    z = few[:, np.arange(width) % few.shape[1]] * chance.choice([-1, 1], size=width)
+    return _offset(chance, z + _noise_level(chance) * chance.normal(size=(rows, width)))
+
+
+def _steep(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    """A spectrum that falls by a factor e within a twentieth to a fifth of the dimensions."""
+    most = min(rows - 1, width)
+    fall = np.exp(-np.arange(width) / (most * chance.uniform(0.05, 0.2)))
+    return _offset(chance, _with_spectrum(chance, rows, fall))
+
+
+def _subspace_of_the_sphere(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    rank = max(2, _rank(chance, rows, width))
+    z = chance.normal(size=(rows, rank)) @ np.linalg.qr(chance.normal(size=(width, rank)))[0].T
+    z += _noise_level(chance) * chance.normal(size=z.shape) * (rank / width) ** 0.5
+    return z / np.linalg.norm(z, axis=1, keepdims=True)
+
+
+def _gaussian(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    return _offset(chance, chance.normal(size=(rows, width)))
+
+
+def _sphere(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    z = chance.normal(size=(rows, width))
+    return z / np.linalg.norm(z, axis=1, keepdims=True)
+
+
+def _rectified(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    mixed = chance.normal(size=(rows, width)) @ np.linalg.qr(chance.normal(size=(width, width)))[0]
+    return np.maximum(mixed, 0)
+
+
+def _classes(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    """Two to ten groups whose means lie as far apart as half to one and a half times a group's own radius."""
+    groups = int(chance.integers(2, 11))
+    centres = chance.normal(size=(groups, width)) * chance.uniform(0.5, 1.5) / 2**0.5
+    return _offset(chance, centres[chance.integers(groups, size=rows)] + chance.normal(size=(rows, width)))
+
+
+def _power_law(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    return _offset(chance, _with_spectrum(chance, rows, np.arange(1, width + 1) ** -chance.uniform(0, 0.5)))
+
+
+def _mild_fall(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    """The last dimension has a tenth to all of the spread of the first."""
+    return _offset(chance, _with_spectrum(chance, rows, np.geomspace(1, chance.uniform(0.1, 1), width)))
+
+
+def _long_and_short_rows(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
+    return chance.normal(size=(rows, width)) * np.exp(0.5 * chance.normal(size=(rows, 1)))
+
+
+PLANTED: dict[str, dict[str, Plant]] = {
+    "complete": {
+        "equal rows": _equal,
+        "zeros": _zero,
+        "a point with noise": _nearly_equal,
+        "a point with noise along a line": _nearly_equal_along_a_line,
+    },
+    "dimensional": {
+        "a subspace": _subspace,
+        "some dimensions missing": _some_missing,
+        "few live dimensions": _few_live,
+        "repeated dimensions": _repeats,
+        "a steep spectrum": _steep,
+        "a subspace of the sphere": _subspace_of_the_sphere,
+    },
+    "none": {
+        "Gaussian": _gaussian,
+        "the whole sphere": _sphere,
+        "rectified": _rectified,
+        "classes": _classes,
+        "a power law": _power_law,
+        "a mild fall": _mild_fall,
+        "long and short rows": _long_and_short_rows,
+    },
+}
+"""Kind of collapse → name of the case → how it is made."""
+
+
+def plant(make: Plant, chance: np.random.Generator) -> np.ndarray:
+    """A case of random shape (50 … 2,000 rows, 4 … 256 dimensions, also more dimensions than rows) and scale."""
+    rows, width = (round(float(np.exp(chance.uniform(*np.log(ends))))) for ends in ((50, 2000), (4, 256)))
+    return (make(chance, rows, width) * 10 ** chance.uniform(-4, 4)).astype(np.float32)
+
+
+def _rank(chance: np.random.Generator, rows: int, width: int) -> int:
+    return int(chance.integers(1, min(rows - 1, width) // 2 + 1))
+
+
+def _noise_level(chance: np.random.Generator) -> float:
+    return float(chance.choice([0, 10 ** chance.uniform(-5, np.log10(0.05))]))
+
+
+def _offset(chance: np.random.Generator, z: np.ndarray) -> np.ndarray:
+    """Moved away from zero by up to ten times the spread."""
+    towards = chance.normal(size=z.shape[1])
+    length = chance.uniform(0, 10) * np.sqrt(z.var(0).sum()) / np.linalg.norm(towards)
+    return np.asarray(z + length * towards)
+
+
+def _with_spectrum(chance: np.random.Generator, rows: int, spread: np.ndarray) -> np.ndarray:
+    turn = np.linalg.qr(chance.normal(size=(len(spread), len(spread))))[0]
+    return np.asarray(chance.normal(size=(rows, len(spread))) * spread @ turn)

@@ -1,0 +1,74 @@
+"""Numbers that sum up a singular spectrum (``[K]``, largest first); one of zeros alone has rank 0 by each."""
+
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+ROUNDING = 1e-6
+"""A singular value this small beside the largest is rounding: embeddings are computed in float32."""
+
+
+def entropy_rank(values: Tensor) -> float:
+    """``exp(−Σ p log p)`` with ``p = σ / Σσ`` (Roy & Vetterli 2007)."""
+    total = values.sum()
+    if not total > 0:
+        return 0.0
+    share = values[values > 0] / total
+    return float(torch.exp(-(share * share.log()).sum()))
+
+
+def stable_rank(values: Tensor) -> float:
+    """``Σσ² / σ₁²``: how often the largest direction's variance is there in all."""
+    return _ratio(values.square().sum(), values[:1].square().sum())
+
+
+def participation_ratio(values: Tensor) -> float:
+    """``(Σσ²)² / Σσ⁴``: k equal directions give k."""
+    return _ratio(values.square().sum().square(), values.pow(4).sum())
+
+
+def numerical_rank(values: Tensor, tolerance: float = ROUNDING) -> int:
+    """How many singular values are more than ``tolerance`` times the largest."""
+    return int((values > tolerance * values[:1]).sum())
+
+
+def variance_share(values: Tensor, k: int) -> float:
+    """Share of the variance in the ``k`` largest directions."""
+    variance = values.square()
+    return _ratio(variance[:k].sum(), variance.sum())
+
+
+def directions_for(values: Tensor, share: float) -> int:
+    """The fewest directions that hold this ``share`` of the variance."""
+    variance = values.square()
+    if not variance.sum() > 0:
+        return 0
+    held = variance.cumsum(0) / variance.sum()
+    return int((held < share - 1e-12).sum()) + 1
+
+
+@lru_cache
+def noise_rank(rows: int, width: int) -> float:
+    """The effective rank of ``[rows, width]`` independent Gaussian numbers, centred, by Marchenko & Pastur's law.
+
+    What embeddings without any direction of preference measure: less than ``width`` where rows are few.
+    """
+    degrees = rows - 1
+    small, large = min(degrees, width), max(degrees, width)
+    if small < 1:
+        return 0.0
+    ratio = small / large
+    low, high = (1 - ratio**0.5) ** 2, (1 + ratio**0.5) ** 2
+    # A cosine grid is dense where the density of the squared singular values has its roots.
+    angle = (np.arange(2000) + 0.5) * np.pi / 2000
+    square = (low + high) / 2 - (high - low) / 2 * np.cos(angle)
+    weight = np.sqrt((high - square) * (square - low)) / square * np.sin(angle)
+    value, weight = np.sqrt(square), weight / weight.sum()
+    mean = (weight * value).sum()
+    return float(small * mean * np.exp(-(weight * value * np.log(value)).sum() / mean))
+
+
+def _ratio(part: Tensor, whole: Tensor) -> float:
+    return float(part / whole) if whole > 0 else 0.0

@@ -1,0 +1,174 @@
+"""A diagnosis in rows, figures and on one page."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from nmrgcl import atomic
+from nmrgcl.diagnose import verdict as thresholds
+from nmrgcl.diagnose.measure import Measurement
+from nmrgcl.diagnose.spectrum import noise_rank
+from nmrgcl.errors import SettingError
+from nmrgcl.report.figures import used_spectrum
+from nmrgcl.report.render import prepare, render
+from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture, new_figure
+from nmrgcl.run import versions
+from nmrgcl.run.diagnosis import Diagnosis
+
+LINES = ("--", ":", "-.")
+
+
+def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
+    """One HTML page about the first diagnosis, with the verdicts on all of them."""
+    prepare(out, None)
+    first = found[0]
+    limits = [
+        ("complete", f"distance from the mean below {thresholds.SPREAD:g} of the length"),
+        ("dimensional", f"effective rank below {thresholds.USED:.0%} of that of noise of the same shape"),
+        ("dimensional", f"fewer than {thresholds.FILLED:.0%} of the possible directions hold anything"),
+        ("empty", f"a direction with a singular value of at most {thresholds.EMPTY:g} of the largest"),
+    ]
+    text = render(
+        "collapse.html.j2",
+        first=first,
+        found=found,
+        rows=rows_of(first.found),
+        pictures=pictures(first),
+        limits=limits,
+        versions=versions(),
+    )
+    try:
+        atomic.write_text(out, text)
+    except OSError as error:
+        raise SettingError(f"{out}: cannot be written ({error.strerror})") from None
+    return out
+
+
+def rows_of(found: Measurement) -> list[tuple[str, str]]:
+    """Every number with its name."""
+    numbers, verdict = found.numbers, found.verdict
+    rows = [
+        ("effective rank", f"{verdict.effective_rank:.2f} (noise: {noise_rank(found.rows, verdict.width):.2f})"),
+        ("stable rank", f"{numbers['stable_rank']:.2f}"),
+        ("participation ratio", f"{numbers['participation_ratio']:.2f}"),
+        ("numerical rank", f"{numbers['numerical_rank']} of {verdict.possible}"),
+        *((f"variance in the top {k}", f"{share:.1%}") for k, share in numbers["variance_share"].items()),
+        ("directions for 99 % of variance", str(numbers["directions_for_99_percent"])),
+        ("dead dimensions", str(numbers["dead_dimensions"])),
+        ("repeated dimensions", str(numbers["duplicate_dimensions"])),
+        ("mean |correlation|", f"{numbers['mean_correlation']:.3f}"),
+        ("distance from the mean / length", f"{verdict.spread:.3g}"),
+        ("uniformity", f"{numbers['uniformity']:.3f}"),
+    ]
+    if found.views:
+        views = found.views
+        rows += [
+            ("alignment of two views", f"{views['alignment']:.4f}"),
+            ("prominent overlap of two views", f"{views['prominent_overlap']:.3f}"),
+            ("prominent overlap of unlike rows", f"{views['prominent_overlap_of_others']:.3f}"),
+        ]
+    if found.classes:
+        classes = found.classes
+        rows += [
+            ("sliced Wasserstein of classes", f"{classes['sliced_wasserstein']:.3f} "
+             f"(labels shuffled: {classes['sliced_wasserstein_shuffled']:.3f})"),
+            ("Wasserstein, mean dimension", f"{classes['wasserstein_mean']:.3f}"),
+            ("Wasserstein, best dimension", f"{classes['wasserstein_largest']:.3f}"),
+        ]  # fmt: skip
+        if classes["centroid_margin"] is not None:
+            rows.append(("nearest-centroid margin", f"{classes['centroid_margin']:.3f}"))
+            rows.append(("nearest centroid right", f"{classes['nearest_centroid_right']:.1%}"))
+    rows += [
+        (f"layer {number}", f"effective rank {layer.effective_rank:.2f} of {layer.possible}, {layer.kind}")
+        for number, layer in enumerate(found.layers, 1)
+    ]
+    return rows
+
+
+def pictures(first: Diagnosis) -> list[Picture]:
+    """Spectrum, correlations and, with labels, what each dimension tells of the classes."""
+    found = first.found
+    values = found.singular_values.cpu().numpy()
+    used = len(used_spectrum(values))
+    n = f"{found.rows} {first.things}, {found.verdict.width} dimensions"
+    shown = [
+        Picture(
+            key="spectrum",
+            title="Singular spectrum",
+            description=f"Falling lines on a log axis. {found.verdict.sentence}",
+            caption=f"Centred embeddings, {n}; {used} singular values are more than rounding."
+            + (" Broken lines: each layer of the encoder alone." if found.layers else ""),
+            figure=plot_spectra(values, [layer.cpu().numpy() for layer in found.layer_spectra]),
+        ),
+        Picture(
+            key="correlation",
+            title="Correlation of dimensions",
+            description=f"Matrix of {found.verdict.width} by {found.verdict.width} correlations; the mean of their "
+            f"absolute values is {found.numbers['mean_correlation']:.2f}.",
+            caption="Blue: rise together, red: one falls as the other rises; white rows are dead dimensions. Large "
+            "blocks mean that dimensions repeat each other.",
+            figure=plot_correlation(found.correlation.cpu().numpy()),
+        ),
+    ]
+    if found.by_dimension is not None:
+        distances = found.by_dimension.cpu().numpy()
+        shown.append(
+            Picture(
+                key="classes",
+                title="Distance of classes by dimension",
+                description=f"Falling line from {distances.max():.2f} to {distances.min():.2f} standard deviations.",
+                caption="1-Wasserstein distance between classes in standard deviations of each dimension, mean over "
+                "pairs of classes, largest first.",
+                figure=plot_distances(distances),
+            )
+        )
+    return shown
+
+
+@rc_context(STYLE)
+def plot_spectra(values: np.ndarray, layers: list[np.ndarray]) -> Figure:
+    """Singular values beside the largest of their kind, on a log axis; rounding is left out."""
+    figure, (axes,) = new_figure(height=3.2)
+    for number, layer in enumerate(layers):
+        share = used_spectrum(layer)
+        line, colour = LINES[number % len(LINES)], PALETTE[1 + number % (len(PALETTE) - 1)]
+        axes.plot(np.arange(1, len(share) + 1), share, line, color=colour, lw=1.4, label=f"layer {number + 1}")
+    share = used_spectrum(values)
+    axes.plot(np.arange(1, len(share) + 1), share, color=PALETTE[0], linewidth=2.2, label="embeddings")
+    axes.axhline(thresholds.EMPTY, color=INK, alpha=0.5, linewidth=0.8)
+    axes.annotate("below: empty", (1, thresholds.EMPTY), (3, -10), textcoords="offset points", fontsize=8)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("direction, largest first")
+    axes.set_ylabel("singular value / largest")
+    axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+    axes.legend(fontsize=8)
+    return figure
+
+
+@rc_context(STYLE)
+def plot_correlation(correlations: np.ndarray) -> Figure:
+    """The matrix as colours from −1 to 1."""
+    figure, (axes,) = new_figure(height=3.2)
+    image = axes.imshow(correlations, cmap="RdBu", vmin=-1, vmax=1, interpolation="nearest")
+    figure.colorbar(image, ax=axes, label="correlation")
+    axes.set_xlabel("dimension")
+    axes.set_ylabel("dimension")
+    return figure
+
+
+@rc_context(STYLE)
+def plot_distances(distances: np.ndarray) -> Figure:
+    """Distances of classes, largest first."""
+    figure, (axes,) = new_figure(height=3.2)
+    marker = "o" if len(distances) <= 40 else ""
+    axes.plot(np.arange(1, len(distances) + 1), np.sort(distances)[::-1], marker=marker, color=PALETTE[0], lw=2)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("dimension, largest first")
+    axes.set_ylabel("Wasserstein distance / std")
+    axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+    return figure

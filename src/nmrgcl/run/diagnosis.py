@@ -1,0 +1,128 @@
+"""Models, or embeddings of any system, under the instruments of ``diagnose``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nmrgcl.augment import build_view
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import apply_features
+from nmrgcl.data.formats.arrays import read_arrays
+from nmrgcl.diagnose.layers import layer_outputs
+from nmrgcl.diagnose.measure import Measurement, measure
+from nmrgcl.encode import pool
+from nmrgcl.errors import DataError
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Method
+from nmrgcl.model_folder import Model
+from nmrgcl.run.embed import embed_all
+from nmrgcl.run.export import Embeddings, read_embeddings
+from nmrgcl.run.level import require_level
+from nmrgcl.settings import Settings
+
+VIEWED = 2048
+"""Two views are drawn of an even sample of so many graphs at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """A measurement with what it is of."""
+
+    source: str
+    dataset: str | None
+    things: str
+    method: str | None
+    seed: int | None
+    found: Measurement
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        names = {"source": self.source, "dataset": self.dataset, "method": self.method, "seed": self.seed}
+        return names | self.found.to_dict()
+
+
+def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source: str) -> Diagnosis:
+    """The model's embeddings of ``dataset``, its layers, and two views as its own settings draw them."""
+    settings = model.settings
+    if settings.level == "node":
+        require_level(dataset, settings)
+    graphs = apply_features(dataset, model.features).to(device)
+    method = model.method.to(device).eval()
+    z = embed_all(method, graphs)
+    if len(z) < 2:
+        raise DataError(f"{dataset.name}: has {len(z)} {settings.level}s; two are needed to see how they differ")
+    found = measure(
+        z,
+        y=_codes(dataset, settings.level, device),
+        views=_embed_views(method, graphs, settings),
+        layers=_embed_layers(method, graphs),
+        delta=settings.removal.delta,
+    )
+    return Diagnosis(source, dataset.name, f"{settings.level}s", settings.method, settings.seed, found)
+
+
+def diagnose_embeddings(embeddings: Embeddings, source: str) -> Diagnosis:
+    """Rows that any other system made; labels may be numbers or text."""
+    z = embeddings.z
+    if len(z) < 2 or z.shape[1] < 1:
+        raise DataError(f"{source}: z has shape {list(z.shape)}; two rows and one column are needed at least")
+    broken = ~np.isfinite(z.astype(np.float64)).all(1)
+    if broken.any():
+        raise DataError(
+            f"{source}: row {int(broken.argmax())} of z is not finite ({int(broken.sum())} such rows); "
+            "leave these rows out or mend the system that made them"
+        )
+    y = None
+    if embeddings.y is not None:
+        _, codes = np.unique(embeddings.y, return_inverse=True)
+        y = torch.from_numpy(np.where(embeddings.labelled, codes.reshape(-1), -1))
+    found = measure(torch.from_numpy(z.astype(np.float64 if z.dtype.kind != "f" else z.dtype)), y=y)
+    return Diagnosis(source, None, "rows", None, None, found)
+
+
+def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
+    """Embeddings from an ``.npz`` with ``z`` and perhaps ``y``, or from an ``.npy``; ``labels`` is an ``.npy``, too."""
+    if path.suffix == ".npz":
+        found = read_embeddings(path)
+        z, y = found.z, found.y
+    else:
+        array, y = read_arrays(path, str(path)).get("arr_0"), None
+        if array is None or array.ndim != 2 or array.dtype.kind not in "fiu":
+            raise DataError(f"{path}: needs one row of numbers a graph or node, an array [rows, dimensions]")
+        z = array
+    if labels is not None:
+        y = read_arrays(labels, str(labels)).get("arr_0")
+        if y is None or y.shape != (len(z),) or y.dtype.kind not in "iubUf":
+            raise DataError(f"{labels}: must be an .npy with one class a row of {path.name} ({len(z)} rows)")
+    return Embeddings(z, y, np.arange(len(z)))
+
+
+@torch.no_grad()
+def _embed_views(method: Method, graphs: Graphs, settings: Settings) -> tuple[Tensor, Tensor]:
+    if method.level == "graph":
+        graphs = graphs.take(torch.arange(0, graphs.num_graphs, max(1, -(-graphs.num_graphs // VIEWED))))
+    with torch.random.fork_rng(devices=[graphs.device] if graphs.device.type == "cuda" else []):
+        torch.manual_seed(settings.seed)
+        first, second = (build_view(choices)(graphs) for choices in (settings.views.first, settings.views.second))
+    return method.embed_pair(first, second)
+
+
+def _embed_layers(method: Method, graphs: Graphs, batch_size: int = 512) -> list[Tensor]:
+    """``[B, ·]`` read-outs of each layer, or ``[N, ·]`` at node level."""
+    if method.level == "node":
+        return layer_outputs(method.encoder, graphs)
+    parts = []
+    for rows in torch.arange(graphs.num_graphs).split(batch_size):
+        batch = graphs.take(rows)
+        parts.append([pool(h, batch, method.readout) for h in layer_outputs(method.encoder, batch)])
+    return [torch.cat(layer) for layer in zip(*parts, strict=True)]
+
+
+def _codes(dataset: Dataset, level: str, device: torch.device) -> Tensor | None:
+    if dataset.y is None or dataset.level != level or not dataset.classes:
+        return None
+    return torch.from_numpy(np.asarray(dataset.y)).long().to(device)

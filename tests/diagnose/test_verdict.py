@@ -1,0 +1,51 @@
+import pytest
+import torch
+
+from nmrgcl.diagnose.calibration import calibrate, sum_up
+from nmrgcl.diagnose.verdict import judge_collapse
+
+
+def noise(rows: int, width: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(rows, width, generator=torch.Generator().manual_seed(seed))
+
+
+def test_planted_cases_are_called_what_they_are() -> None:
+    table = calibrate(cases=40, seed=1)
+    shares = sum_up(table)
+    assert min(shares["complete"], shares["dimensional"], shares["none"]) >= 0.99
+    assert shares["false_alarms"] <= 0.01
+    assert all(row.complete + row.dimensional + row.none == row.planted for row in table)
+
+
+def test_one_example_of_each_kind_in_words() -> None:
+    z = noise(200, 8)
+    point = judge_collapse(5 + 1e-4 * z)
+    assert (point.kind, point.sentence.partition(":")[0]) == ("complete", "Complete collapse")
+    flat = judge_collapse(z[:, :2] @ noise(2, 8))
+    assert flat.kind == "dimensional"
+    assert "6 directions are empty" in flat.sentence
+    full = judge_collapse(z)
+    assert (full.kind, full.used) == ("none", pytest.approx(1, abs=0.01))
+    assert "of 8 dimensions" in full.sentence
+
+
+def test_few_rows_are_judged_by_what_they_could_show() -> None:
+    found = judge_collapse(noise(20, 100))
+    assert (found.kind, found.possible) == ("none", 19)
+    assert "20 rows cannot show all 100" in found.sentence
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_verdict_does_not_depend_on_units(scale: float) -> None:
+    for z, kind in (
+        (noise(100, 10), "none"),
+        (noise(100, 3) @ noise(3, 10), "dimensional"),
+        (3 + 1e-5 * noise(100, 10), "complete"),
+    ):
+        assert judge_collapse(scale * z).kind == kind
+
+
+def test_two_rows_are_enough_to_say_something() -> None:
+    assert judge_collapse(torch.tensor([[0.0, 1.0], [1.0, 0.0]])).kind == "none"
+    assert judge_collapse(torch.ones(2, 3)).kind == "complete"
+    assert judge_collapse(torch.tensor([[1.0], [2.0], [3.0]])).kind == "none"

@@ -1,0 +1,107 @@
+"""``nmrgcl diagnose`` as a user types it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.test_cli import FAST, run
+
+
+@pytest.fixture
+def rows() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(80, 6)).astype(np.float32)
+
+
+def test_a_run_is_diagnosed_in_numbers_words_and_on_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    made = str(tmp_path / "r")
+    run(capsys, "pretrain", "motifs", "--preset", "graphcl", *FAST, "--quiet", "--out", made)
+    page, arrays = tmp_path / "c.html", tmp_path / "a.npz"
+    out, _ = run(capsys, "diagnose", made, "motifs", "--json", "--out", str(page), "--arrays", str(arrays))
+    found = json.loads(out)
+    assert {"verdict", "effective_rank", "stable_rank", "participation_ratio", "numerical_rank"} <= set(found)
+    assert (found["dataset"], found["rows"], found["dimensions"]) == ("motifs", 300, 12)
+    assert [layer["dimensions"] for layer in found["layers"]] == [4, 4, 4]
+    assert len(found["models"]) == 2
+    assert {"alignment", "prominent_overlap"} <= set(found["views"])
+    text = page.read_text()
+    assert found["sentence"] in text
+    assert text.count("<svg") == 3
+    assert "http://" not in text.replace("http://www.w3.org", "")
+    assert "<script" not in text
+    with np.load(arrays) as stored:
+        assert stored["correlation"].shape == (12, 12)
+    out, _ = run(capsys, "diagnose", made)  # its own dataset
+    assert found["sentence"] in out
+    assert "seed 1" in out
+
+
+@pytest.mark.parametrize("method", ["grace", "dgi", "mvgrl", "merit", "cca_ssg"])
+def test_embeddings_of_nodes_are_diagnosed(method: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    ring = [[a, b] for a in range(24) for b in ((a + 1) % 24, (a + 5) % 24)]
+    graph = {"edges": ring, "x": [[a % 5, a * a % 7, 1] for a in range(24)], "y": [a % 2 for a in range(24)]}
+    network, made = tmp_path / "ring.jsonl", str(tmp_path / "r")
+    network.write_text(json.dumps(graph) + "\n")
+    small = ["--set", "epochs=1", "--set", "encoder.units=8", "--seeds", "1", "--quiet", "--device", "cpu"]
+    run(capsys, "pretrain", str(network), "--method", method, *small, "--out", made)
+    out, _ = run(capsys, "diagnose", made, str(network), "--json")
+    found = json.loads(out)
+    assert (found["rows"], found["classes"]["classes"]) == (24, 2)
+
+
+def test_embeddings_of_any_system(capsys: pytest.CaptureFixture[str], tmp_path: Path, rows: np.ndarray) -> None:
+    np.save(tmp_path / "z.npy", rows)
+    np.save(tmp_path / "y.npy", np.arange(80) % 3)
+    np.savez(tmp_path / "z.npz", z=rows, y=np.array(["a", "b"] * 40))
+    out, _ = run(capsys, "diagnose", str(tmp_path / "z.npy"), "--json")
+    plain = json.loads(out)
+    assert (plain["verdict"], plain["classes"], plain["views"], plain["layers"]) == ("none", None, None, [])
+    out, _ = run(capsys, "diagnose", str(tmp_path / "z.npy"), "--labels", str(tmp_path / "y.npy"), "--json")
+    assert json.loads(out)["classes"]["classes"] == 3
+    out, _ = run(capsys, "diagnose", str(tmp_path / "z.npz"))
+    assert "No collapse" in out
+    assert "Wasserstein" in out
+
+
+def test_the_calibration_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "diagnose", "--calibrate", "2", "--json")
+    found = json.loads(out)
+    assert found["right"]["false_alarms"] == 0
+    assert {case["kind"] for case in found["cases"]} == {"complete", "dimensional", "none"}
+    out, _ = run(capsys, "diagnose", "--calibrate", "1")
+    assert "called right: complete 100.00 %" in out
+
+
+BAD = {
+    "nothing": ([], "name a model"),
+    "no such run": (["nowhere"], "no such run"),
+    "no such file": (["nowhere.npz"], "nowhere.npz"),
+    "flat": (["flat.npy"], "[rows, dimensions]"),
+    "not finite": (["nan.npy"], "row 3 of z is not finite"),
+    "one row": (["one.npy"], "two rows"),
+    "labels too short": (["z.npy", "--labels", "one.npy"], "one class a row"),
+    "a dataset too many": (["z.npy", "MUTAG"], "leave MUTAG out"),
+    "objects": (["objects.npy"], "objects.npy"),
+    "arrays as text": (["z.npy", "--arrays", "a.txt"], "must be .npz"),
+    "a folder as page": (["z.npy", "--out", "."], "is a folder"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line(
+    case: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rows: np.ndarray
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("z.npy", rows)
+    np.save("flat.npy", rows[0])
+    np.save("one.npy", rows[:1])
+    np.save("objects.npy", np.array([{}, {}], dtype=object))
+    rows[3, 1] = np.nan
+    np.save("nan.npy", rows)
+    arguments, word = BAD[case]
+    out, err = run(capsys, "diagnose", *arguments, code=2)
+    assert out == ""
+    assert err.startswith("nmrgcl: ")
+    assert err.count("\n") == 1
+    assert word in err
