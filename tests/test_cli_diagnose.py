@@ -64,6 +64,23 @@ def test_embeddings_of_any_system(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "Wasserstein" in out
 
 
+def test_two_runs_are_compared_seed_by_seed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for kind in ("none", "non_maximum"):
+        options = ["--preset", "graphcl", *FAST, "--set", f"removal.kind={kind}", "--quiet"]
+        run(capsys, "pretrain", "motifs", *options, "--out", str(tmp_path / kind))
+    both = [str(tmp_path / "none"), str(tmp_path / "non_maximum")]
+    out, _ = run(capsys, "diagnose", *both, "--data", "motifs", "--json")
+    found = json.loads(out)
+    rank = next(one for one in found["differences"] if one["measure"] == "effective_rank")
+    assert rank["pairs"] == 2
+    assert rank["difference"] == pytest.approx(rank["second"] - rank["first"])
+    assert rank["low"] < rank["difference"] < rank["high"]
+    out, _ = run(capsys, "diagnose", *both)
+    assert found["sentence"] in out
+    _, err = run(capsys, "diagnose", both[0], both[1] + "/seed-0", code=2)
+    assert "other seeds" in err
+
+
 def test_the_calibration_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "diagnose", "--calibrate", "2", "--json")
     found = json.loads(out)

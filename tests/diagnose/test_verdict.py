@@ -23,7 +23,7 @@ def test_one_example_of_each_kind_in_words() -> None:
     assert (point.kind, point.sentence.partition(":")[0]) == ("complete", "Complete collapse")
     flat = judge_collapse(z[:, :2] @ noise(2, 8))
     assert flat.kind == "dimensional"
-    assert "6 directions are empty" in flat.sentence
+    assert "6 directions are nearly empty" in flat.sentence
     full = judge_collapse(z)
     assert (full.kind, full.used) == ("none", pytest.approx(1, abs=0.01))
     assert "of 8 dimensions" in full.sentence
@@ -48,4 +48,6 @@ def test_the_verdict_does_not_depend_on_units(scale: float) -> None:
 def test_two_rows_are_enough_to_say_something() -> None:
     assert judge_collapse(torch.tensor([[0.0, 1.0], [1.0, 0.0]])).kind == "none"
     assert judge_collapse(torch.ones(2, 3)).kind == "complete"
+    assert "Only 2 rows" in judge_collapse(torch.ones(2, 3)).sentence
+    assert "Only" not in judge_collapse(torch.ones(20, 3)).sentence
     assert judge_collapse(torch.tensor([[1.0], [2.0], [3.0]])).kind == "none"

@@ -21,8 +21,12 @@ def diagnose(
         typer.Argument(metavar="MODEL", help="Model or run folder, or embeddings: .npz or .npy.", show_default=False),
     ] = None,
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="Dataset; not needed with embeddings. (default: its own)")
+        str | None,
+        typer.Argument(
+            metavar="[DATA|MODEL]", help="Dataset (default: the model's own), or another model to compare with."
+        ),
     ] = None,
+    on: Annotated[str | None, typer.Option("--data", metavar="DATA", help="Dataset on which two models meet.")] = None,
     labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Classes of the rows of an .npy, as an .npy.")
     ] = None,
@@ -43,6 +47,8 @@ def diagnose(
 
       nmrgcl diagnose runs/mutag MUTAG --out collapse.html
 
+      nmrgcl diagnose runs/without runs/with --data MUTAG
+
       nmrgcl diagnose z.npz --json
 
       nmrgcl diagnose z.npy --labels y.npy
@@ -56,7 +62,10 @@ def diagnose(
         raise SettingError("diagnose: name a model or run folder, or an .npz or .npy of embeddings")
     if arrays is not None and arrays.suffix != ".npz":
         raise SettingError(f"--arrays {arrays}: the ending must be .npz")
-    found = _diagnose(model, data, labels, device)
+    if data is not None and _is_model(Path(data)):
+        _compare(model, Path(data), on, device, as_json)
+        return
+    found = _diagnose(model, data or on, labels, device)
     if out is not None:
         from nmrgcl.report.collapse import write_diagnosis
 
@@ -82,6 +91,35 @@ def _diagnose(model: Path, data: str | None, labels: Path | None, device: str) -
     models = [(folder, load_model(folder)) for folder in find_models(model)]
     dataset = load(data or models[0][1].dataset)
     return [diagnose_model(one, dataset, where, str(folder)) for folder, one in models]
+
+
+def _is_model(path: Path) -> bool:
+    """Whether the second argument is a model, a run or a file of embeddings, and not a dataset."""
+    embeddings = path.suffix in FILES and path.is_file()
+    return embeddings or (path / "config.json").is_file() or any(path.glob("seed-*/config.json"))
+
+
+def _compare(first: Path, second: Path, data: str | None, device: str, as_json: bool) -> None:
+    from nmrgcl.diagnose.paired import compare_measures, say_which_is_flatter
+
+    sides = [_diagnose(path, None if path.suffix in FILES else data, None, device) for path in (first, second)]
+    if [one.seed for one in sides[0]] != [one.seed for one in sides[1]]:
+        raise SettingError(f"{second}: has other seeds than {first}; compare runs of the same seeds")
+    facts = [[one.to_dict() for one in side] for side in sides]
+    differences = compare_measures(*facts)
+    sentence = say_which_is_flatter(differences)
+    if as_json:
+        names = {"first": str(first), "second": str(second), "dataset": sides[0][0].dataset, "sentence": sentence}
+        kinds = {"verdicts": [[one["verdict"] for one in side] for side in facts]}
+        print(json.dumps(names | kinds | {"differences": [one.to_dict() for one in differences]}))
+        return
+    print(f"first {first}, second {second}" + (f", on {sides[0][0].dataset}" if sides[0][0].dataset else ""))
+    print(sentence)
+    print(f"  {'':<26} {'first':>9} {'second':>9} {'difference':>11}   95 % interval")
+    for one in differences:
+        interval = "" if one.low is None else f"{one.low:+.3f} … {one.high:+.3f}"
+        name = one.measure.replace("_", " ")
+        print(f"  {name:<26} {one.first:>9.3f} {one.second:>9.3f} {one.difference:>+11.3f}   {interval}")
 
 
 def _as_json(found: "list[Diagnosis]") -> dict[str, Any]:

@@ -65,6 +65,7 @@ class Measurement:
             "effective_rank": verdict.effective_rank,
             "used": verdict.used,
             "filled": verdict.filled,
+            "empty_directions": verdict.empty,
             **self.numbers,
             "classes": self.classes,
             "views": self.views,

@@ -30,7 +30,7 @@ def _nearly_equal_along_a_line(chance: np.random.Generator, rows: int, width: in
 
 
 def _subspace(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """A random subspace of up to half of the dimensions that rows could fill, under noise of up to 5 %."""
+    """A random subspace of up to half of the dimensions that rows could fill, under noise."""
     rank = _rank(chance, rows, width)
     signal = chance.normal(size=(rows, rank)) @ chance.normal(size=(rank, width)) / rank**0.5
     return _offset(chance, signal + _noise_level(chance) * chance.normal(size=(rows, width)))
@@ -44,9 +44,9 @@ def _some_missing(chance: np.random.Generator, rows: int, width: int) -> np.ndar
 
 
 def _few_live(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """Dimensions that carry something beside others with up to 5 % of their spread."""
-    z = chance.normal(size=(rows, width))
-    z[:, _rank(chance, rows, width) :] *= _noise_level(chance)
+    """Dimensions that carry something beside others that carry noise."""
+    z, rank = chance.normal(size=(rows, width)), _rank(chance, rows, width)
+    z[:, rank:] *= _noise_level(chance) * (rank / width) ** 0.5
     return _offset(chance, z[:, chance.permutation(width)])
 
 
@@ -144,7 +144,8 @@ def _rank(chance: np.random.Generator, rows: int, width: int) -> int:
 
 
 def _noise_level(chance: np.random.Generator) -> float:
-    return float(chance.choice([0, 10 ** chance.uniform(-5, np.log10(0.05))]))
+    """None, or up to a tenth of the root mean square spread of all dimensions."""
+    return float(chance.choice([0, 10 ** chance.uniform(-5, -1), chance.uniform(0.01, 0.1)]))
 
 
 def _offset(chance: np.random.Generator, z: np.ndarray) -> np.ndarray:

@@ -49,25 +49,38 @@ def directions_for(values: Tensor, share: float) -> int:
     return int((held < share - 1e-12).sum()) + 1
 
 
+def filled_share(values: Tensor, rows: int, width: int, empty: float) -> float:
+    """Directions with more than ``empty`` times the root mean square spread, over as many as noise would have."""
+    possible = min(rows - 1, width)
+    values = values[:possible]
+    filled = int((values > empty * values.square().mean().sqrt()).sum())
+    square, weight = _noise_spectrum(rows, width)
+    return filled / (possible * float(weight[np.sqrt(square) > empty].sum()))
+
+
 @lru_cache
 def noise_rank(rows: int, width: int) -> float:
-    """The effective rank of ``[rows, width]`` independent Gaussian numbers, centred, by Marchenko & Pastur's law.
+    """The effective rank of ``[rows, width]`` independent Gaussian numbers, centred.
 
     What embeddings without any direction of preference measure: less than ``width`` where rows are few.
     """
+    square, weight = _noise_spectrum(rows, width)
+    value = np.sqrt(square)
+    mean = (weight * value).sum()
+    return float(min(rows - 1, width) * mean * np.exp(-(weight * value * np.log(value)).sum() / mean))
+
+
+@lru_cache
+def _noise_spectrum(rows: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Squared singular values of Gaussian numbers, of mean 1, and their weights: Marchenko & Pastur's law."""
     degrees = rows - 1
-    small, large = min(degrees, width), max(degrees, width)
-    if small < 1:
-        return 0.0
-    ratio = small / large
+    ratio = min(degrees, width) / max(degrees, width)
     low, high = (1 - ratio**0.5) ** 2, (1 + ratio**0.5) ** 2
-    # A cosine grid is dense where the density of the squared singular values has its roots.
+    # A cosine grid is dense where the density has its roots.
     angle = (np.arange(2000) + 0.5) * np.pi / 2000
     square = (low + high) / 2 - (high - low) / 2 * np.cos(angle)
     weight = np.sqrt((high - square) * (square - low)) / square * np.sin(angle)
-    value, weight = np.sqrt(square), weight / weight.sum()
-    mean = (weight * value).sum()
-    return float(small * mean * np.exp(-(weight * value * np.log(value)).sum() / mean))
+    return square, weight / weight.sum()
 
 
 def _ratio(part: Tensor, whole: Tensor) -> float:

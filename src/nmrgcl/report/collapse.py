@@ -28,8 +28,8 @@ def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
     limits = [
         ("complete", f"distance from the mean below {thresholds.SPREAD:g} of the length"),
         ("dimensional", f"effective rank below {thresholds.USED:.0%} of that of noise of the same shape"),
-        ("dimensional", f"fewer than {thresholds.FILLED:.0%} of the possible directions hold anything"),
-        ("empty", f"a direction with a singular value of at most {thresholds.EMPTY:g} of the largest"),
+        ("dimensional", f"fewer than {thresholds.FILLED:.0%} of the directions that noise would fill are filled"),
+        ("empty", f"a direction with at most {thresholds.EMPTY:g} of the root mean square spread of all"),
     ]
     text = render(
         "collapse.html.j2",
@@ -57,6 +57,7 @@ def rows_of(found: Measurement) -> list[tuple[str, str]]:
         ("numerical rank", f"{numbers['numerical_rank']} of {verdict.possible}"),
         *((f"variance in the top {k}", f"{share:.1%}") for k, share in numbers["variance_share"].items()),
         ("directions for 99 % of variance", str(numbers["directions_for_99_percent"])),
+        ("nearly empty directions", str(verdict.empty)),
         ("dead dimensions", str(numbers["dead_dimensions"])),
         ("repeated dimensions", str(numbers["duplicate_dimensions"])),
         ("mean |correlation|", f"{numbers['mean_correlation']:.3f}"),
@@ -138,8 +139,10 @@ def plot_spectra(values: np.ndarray, layers: list[np.ndarray]) -> Figure:
         axes.plot(np.arange(1, len(share) + 1), share, line, color=colour, lw=1.4, label=f"layer {number + 1}")
     share = used_spectrum(values)
     axes.plot(np.arange(1, len(share) + 1), share, color=PALETTE[0], linewidth=2.2, label="embeddings")
-    axes.axhline(thresholds.EMPTY, color=INK, alpha=0.5, linewidth=0.8)
-    axes.annotate("below: empty", (1, thresholds.EMPTY), (3, -10), textcoords="offset points", fontsize=8)
+    if len(share):
+        limit = float(thresholds.EMPTY * np.sqrt(np.mean((values / values[0]) ** 2)))
+        axes.axhline(limit, color=INK, alpha=0.5, linewidth=0.8)
+        axes.annotate("below: empty", (1, limit), (3, -10), textcoords="offset points", fontsize=8)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
