@@ -48,3 +48,20 @@ def test_the_figures_of_reliability_are_those_of_the_last_run() -> None:
     for row in rows.values():
         if "promise" in row:
             assert f"| {row['promise']} | {row['tried']:,} | {row['survived']:,} | {row['seconds']:.1f} |" in text
+
+
+def test_the_figures_on_collapse_are_those_of_the_result_files() -> None:
+    text = (ROOT / "docs" / "collapse.md").read_text()
+    folder = ROOT / "results" / "collapse"
+    calibration = json.loads((folder / "calibration.json").read_text())
+    for case in calibration["cases"]:
+        assert f"| {case['kind']} | {case['case']} | {case['planted']:,} | {case['right']:,} |" in text
+    assert f"dimensional {100 * calibration['right']['dimensional']:.2f} %" in text
+    for claim in json.loads((folder / "theory.json").read_text())["claims"]:
+        name = claim["claim"].replace("|", "\\|")
+        kind = "holds" if claim["holds"] else "fails"
+        assert f"| {kind} | {name} | {claim['predicted']:.4g} | {claim['measured']:.4g} |" in text
+    for file in folder.glob("removal-*.json"):
+        found = json.loads(file.read_text())
+        rank = next(one for one in found["differences"] if one["measure"] == "effective_rank")
+        assert f"| {found['dataset']} | {rank['first']:.2f} | {rank['second']:.2f} |" in text
