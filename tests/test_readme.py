@@ -65,3 +65,11 @@ def test_the_figures_on_collapse_are_those_of_the_result_files() -> None:
         found = json.loads(file.read_text())
         rank = next(one for one in found["differences"] if one["measure"] == "effective_rank")
         assert f"| {found['dataset']} | {rank['first']:.2f} | {rank['second']:.2f} |" in text
+
+
+def test_what_tracking_costs_is_what_the_benchmark_printed() -> None:
+    text = (ROOT / "docs" / "collapse.md").read_text()
+    rows = json.loads((ROOT / "benchmarks" / "results" / "tracking.json").read_text())["rows"]
+    cost = {(row["dataset"], row["preset"]): row["percent"] for row in rows}
+    for dataset in sorted({row["dataset"] for row in rows}):
+        assert f"{dataset} {cost[dataset, 'graphcl']} and {cost[dataset, 'strong']} %" in text

@@ -25,11 +25,13 @@ def write_report(
     prepare(out, figures)
     facts = collect(run, dataset, device=device, jobs=jobs)
     shown = {"plots": plots(facts), "examples": examples(facts)}
+    # Before figures are saved: each drawing lays a figure out anew, by a last digit elsewhere.
+    page = _render(facts, out, **shown)
     try:
         if figures is not None:
             for picture in (*shown["plots"], *shown["examples"]):
                 picture.save(figures)
-        atomic.write_text(out, _render(facts, out, **shown))
+        atomic.write_text(out, page)
     except OSError as error:
         raise SettingError(f"{error.filename or out}: cannot be written ({error.strerror})") from None
     return out
