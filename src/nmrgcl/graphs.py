@@ -212,9 +212,6 @@ class Graphs:
         of_nodes, of_edges = self._bounds(index)
         nodes, edges = _Ranges(*of_nodes, num_nodes), _Ranges(*of_edges, num_edges)
         row_ptr = self.row_ptr.index_select(0, nodes.items) - edges.shift.index_select(0, nodes.owner)
-        y = self.y
-        if y is not None:
-            y = y.index_select(0, index if self.y_level == "graph" else nodes.items)
         return Graphs(
             x=select_rows(self.x, nodes.items),
             num_features=self.num_features,
@@ -224,7 +221,7 @@ class Graphs:
             batch=nodes.owner,
             pair=self.pair.index_select(0, edges.items) - edges.shift.index_select(0, edges.owner),
             symmetric=self.symmetric,
-            y=y,
+            y=_select(self.y, index if self.y_level == "graph" else nodes.items),
             y_level=self.y_level,
             edge_attr=_select(self.edge_attr, edges.items),
             edge_weight=_select(self.edge_weight, edges.items),
@@ -247,9 +244,6 @@ class Graphs:
         row_ptr = torch.where(nodes.used, row_ptr, edges.ptr[-1])
         edge_index = self.edge_index.index_select(1, edges.items) - nodes.shift.index_select(0, edges.owner)
         pair = self.pair.index_select(0, edges.items) - edges.shift.index_select(0, edges.owner)
-        y = self.y
-        if y is not None:
-            y = y.index_select(0, index if self.y_level == "graph" else nodes.items)
         return Graphs(
             x=select_rows(self.x, nodes.items),
             num_features=self.num_features,
@@ -259,7 +253,7 @@ class Graphs:
             batch=nodes.owner,
             pair=torch.where(edges.used, pair, torch.arange(room.edges, device=self.device)),
             symmetric=self.symmetric,
-            y=y,
+            y=_select(self.y, index if self.y_level == "graph" else nodes.items),
             y_level=self.y_level,
             edge_attr=_select(self.edge_attr, edges.items),
             edge_weight=_select(self.edge_weight, edges.items),
