@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from nmrgcl.encode.activation import build_activation, drop_out
 from nmrgcl.encode.attention import attend
-from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.encode.gin import layer_maps
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 
@@ -47,12 +47,7 @@ class GAT(nn.Module):
         if units % HEADS:
             raise SettingError(f"encoder.units = {units} cannot be shared by {HEADS} heads; use a multiple of {HEADS}")
         self.units, self.dropout = units, dropout
-        maps: list[nn.Module] = [FeatureMap(num_features, units)]
-        for _ in range(layers - 1):
-            linear = nn.Linear(units, units, bias=False)
-            nn.init.xavier_uniform_(linear.weight)
-            maps.append(linear)
-        self.layers = nn.ModuleList(GATLayer(linear, units) for linear in maps)
+        self.layers = nn.ModuleList(GATLayer(linear, units) for linear in layer_maps(num_features, layers, units))
         self.activations = nn.ModuleList(build_activation(activation) for _ in range(layers - (not activate_last)))
 
     def forward(self, graphs: Graphs) -> Tensor:

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from nmrgcl.encode.activation import build_activation, drop_out
 from nmrgcl.encode.aggregate import neighbour_sum, normalised_sum
-from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.encode.gin import layer_maps
 from nmrgcl.graphs import Graphs
 
 
@@ -38,12 +38,7 @@ class GCN(nn.Module):
     ) -> None:
         super().__init__()
         self.units, self.dropout = units, dropout
-        maps: list[nn.Module] = [FeatureMap(num_features, units)]
-        for _ in range(layers - 1):
-            linear = nn.Linear(units, units, bias=False)
-            nn.init.xavier_uniform_(linear.weight)
-            maps.append(linear)
-        self.layers = nn.ModuleList(GCNLayer(linear, units) for linear in maps)
+        self.layers = nn.ModuleList(GCNLayer(linear, units) for linear in layer_maps(num_features, layers, units))
         self.activations = nn.ModuleList(build_activation(activation) for _ in range(layers - (not activate_last)))
 
     def forward(self, graphs: Graphs, *, normalise: bool = True) -> Tensor:

@@ -41,6 +41,16 @@ class FeatureMap(nn.Module):
         return embedding(row.squeeze(1), table) if x.is_cuda else _LookUpOne.apply(table, row.squeeze(1))
 
 
+def layer_maps(num_features: int, layers: int, units: int) -> list[nn.Module]:
+    """The linear maps without bias that ``layers`` layers start with: of features, then of ``units``."""
+    maps: list[nn.Module] = [FeatureMap(num_features, units)]
+    for _ in range(layers - 1):
+        linear = nn.Linear(units, units, bias=False)
+        nn.init.xavier_uniform_(linear.weight)
+        maps.append(linear)
+    return maps
+
+
 class _LookUp(torch.autograd.Function):
     """Few names on a GPU, where the backward pass of ``embedding`` would sort them."""
 
@@ -109,12 +119,7 @@ class GIN(nn.Module):
     def __init__(self, num_features: int, *, layers: int = 3, units: int = 32) -> None:
         super().__init__()
         self.units = layers * units
-        firsts: list[nn.Module] = [FeatureMap(num_features, units)]
-        for _ in range(layers - 1):
-            linear = nn.Linear(units, units, bias=False)
-            nn.init.xavier_uniform_(linear.weight)
-            firsts.append(linear)
-        self.layers = nn.ModuleList(GINLayer(first, units) for first in firsts)
+        self.layers = nn.ModuleList(GINLayer(first, units) for first in layer_maps(num_features, layers, units))
 
     def forward(self, graphs: Graphs) -> Tensor:
         """``[N, layers · units]``."""
