@@ -115,8 +115,10 @@ def launch_rows_and_losses(graphs: Any) -> None:
         gate.relu_back(h, h)
     names = torch.zeros(graphs.num_edges, 2, dtype=torch.long)
     table = torch.randn(6, 304)
-    rows.row_sums(torch.randn(nodes, 304), column, ptr, live, self_weight=1.0, edge_attr=names, edge_table=table)
-    rows.row_counts(names, ptr, live, 6)
+    rows.row_sums(
+        torch.randn(nodes, 304), column, ptr, live, self_weight=1.0, edge_attr=names, edge_table=table, looped=True
+    )
+    rows.row_counts(names, ptr, live, 8, 6)
     rows.column_sums(torch.randn(160, 2112))
     z = torch.randn(256, 96)
     for delta in (None, 0.5):

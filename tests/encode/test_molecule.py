@@ -50,8 +50,8 @@ def bond_sum(h: Tensor, graphs: Graphs, tables: Sequence[Tensor], *, counted: bo
     """Messages with the embeddings of bonds, and of the loop that every node has to itself."""
     *own, loop = tables
     named = BondNames([len(table) for table in own])(graphs)
-    counts = edge_counts(named, sum(map(len, own))) if counted else None
-    return neighbour_sum(h, named, self_weight=1.0, edge_table=torch.cat(own), edge_counts=counts) + loop
+    counts = edge_counts(named, sum(map(len, own)) + 1, looped=True) if counted else None
+    return neighbour_sum(h, named, self_weight=1.0, edge_table=torch.cat([*own, loop]), edge_counts=counts, looped=True)
 
 
 def test_a_path_of_three_atoms_by_hand() -> None:

@@ -78,6 +78,18 @@ def test_edges_add_the_rows_of_the_table_that_they_name() -> None:
     torch.testing.assert_close((plain + named @ table).cpu().double(), expected, atol=1e-5, rtol=1e-5)
 
 
+def test_a_loop_adds_the_last_row_of_the_table_once_to_every_node() -> None:
+    column, row_ptr = edges()
+    h, table = torch.randn(NODES, 20, device=DEVICE), torch.randn(5, 20, device=DEVICE)
+    attr = torch.randint(-1, 4, (EDGES, 1)).to(DEVICE)
+    without = row_sums(h, column, row_ptr, edge_attr=attr, edge_table=table[:4].contiguous())
+    found = row_sums(h, column, row_ptr, edge_attr=attr, edge_table=table, looped=True)
+    torch.testing.assert_close(found, without + table[4], atol=1e-5, rtol=1e-5)
+    counts = row_counts(attr, row_ptr, None, 8, 4)
+    assert torch.equal(counts[:, :4], row_counts(attr, row_ptr, None, 4))
+    assert counts[:, 4:].tolist() == [[1, 0, 0, 0]] * NODES
+
+
 def test_what_a_dead_edge_comes_from_is_not_read() -> None:
     column, row_ptr = edges()
     h = torch.randn(NODES, 8, device=DEVICE)

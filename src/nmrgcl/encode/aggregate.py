@@ -19,17 +19,19 @@ def neighbour_sum(
     self_weight: float = 0.0,
     edge_table: Tensor | None = None,
     edge_counts: Tensor | None = None,
+    looped: bool = False,
 ) -> Tensor:
     """``[N, D]``: for each node the sum of ``h`` over its in-neighbours plus ``self_weight`` times its own row.
 
     Gather and sum are one operation per destination row, so no ``[E, D]`` messages exist and the order of
     summation is fixed. On a symmetric graph the same operation is its own backward pass. With ``edge_table``
     (``[K, D]``) each message also carries the table's rows that ``graphs.edge_attr`` (``[E, C]``, integers) names,
-    -1 naming none (Hu et al. 2020). Layers that share their ``edge_counts`` need not find them anew.
+    -1 naming none (Hu et al. 2020); if ``looped``, its last row is that of the loop which every node has to itself.
+    Layers that share their ``edge_counts`` need not find them anew.
     """
     graphs = graphs.merge_added()
     weight = edge_shares(graphs)
-    result: Tensor = _NeighbourSum.apply(h, edge_table, graphs, weight, self_weight, edge_counts)
+    result: Tensor = _NeighbourSum.apply(h, edge_table, graphs, weight, self_weight, edge_counts, looped)
     return result
 
 
@@ -41,16 +43,18 @@ def edge_shares(graphs: Graphs, dtype: torch.dtype | None = None) -> Tensor | No
     return weight if weight is None or dtype is None else weight.to(dtype)
 
 
-def edge_counts(graphs: Graphs, rows: int) -> Tensor:
+def edge_counts(graphs: Graphs, rows: int, *, looped: bool = False) -> Tensor:
     """``[N, ≥ rows]``: how often, by weight, the live edges into each node name each row of an edge table.
 
-    A table's share in ``neighbour_sum`` is their product with it. There are columns of zeros at the end, because only
+    A table's share in ``neighbour_sum`` is their product with it; if ``looped``, the last of its ``rows`` counts once. There are columns of zeros at the end, because only
     products of matrices whose rows begin at multiples of 16 bytes are fast on a GPU.
     """
     graphs = graphs.merge_added()
     assert graphs.edge_attr is not None
     dtype = torch.get_default_dtype() if graphs.edge_weight is None else graphs.edge_weight.dtype
-    return _named_rows(graphs.edge_attr, graphs.row_ptr, edge_shares(graphs), -(-rows // 8) * 8, dtype)
+    return _named_rows(
+        graphs.edge_attr, graphs.row_ptr, edge_shares(graphs), -(-rows // 8) * 8, dtype, rows - 1 if looped else -1
+    )
 
 
 def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Tensor:
@@ -123,20 +127,24 @@ class _NeighbourSum(torch.autograd.Function):
         weight: Tensor | None,
         self_weight: float,
         counts: Tensor | None,
+        looped: bool,
     ) -> Tensor:
-        ctx.graphs, ctx.weight, ctx.self_weight = graphs, weight, self_weight
+        ctx.graphs, ctx.weight, ctx.self_weight, ctx.looped = graphs, weight, self_weight, looped
         ctx.save_for_backward(table, counts)
-        return sum_sources(h, graphs, weight, self_weight, table, counts)
+        return sum_sources(h, graphs, weight, self_weight, table, counts, looped=looped)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (grad,), (table, named) = grads, ctx.saved_tensors
         grad, graphs, weight, on_table = grad.contiguous(), ctx.graphs, ctx.weight, None
         if ctx.needs_input_grad[1]:
             if named is None:
-                named = _named_rows(graphs.edge_attr, graphs.row_ptr, weight, table.shape[0], grad.dtype)
+                rows = table.shape[0]
+                named = _named_rows(
+                    graphs.edge_attr, graphs.row_ptr, weight, rows, grad.dtype, rows - 1 if ctx.looped else -1
+                )
             on_table = (named.to(grad.dtype).T @ grad)[: table.shape[0]].to(table.dtype)
-        return sum_targets(grad, graphs, weight, ctx.self_weight), on_table, None, None, None, None
+        return sum_targets(grad, graphs, weight, ctx.self_weight), on_table, None, None, None, None, None
 
 
 def sum_sources(
@@ -146,10 +154,12 @@ def sum_sources(
     self_weight: float = 0.0,
     table: Tensor | None = None,
     counts: Tensor | None = None,
+    *,
+    looped: bool = False,
 ) -> Tensor:
     """What ``neighbour_sum`` is, without a gradient; ``weight``: ``[E]``."""
     attr = None if table is None else graphs.edge_attr
-    return row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table, counts)
+    return row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight, attr, table, counts, looped=looped)
 
 
 def sum_targets(grad: Tensor, graphs: Graphs, weight: Tensor | None, self_weight: float = 0.0) -> Tensor:
@@ -170,32 +180,42 @@ def row_sums(
     attr: Tensor | None = None,
     table: Tensor | None = None,
     counts: Tensor | None = None,
+    *,
+    looped: bool = False,
 ) -> Tensor:
     """What ``nmrgcl.kernels.rows.row_sums`` says, by it where it serves."""
     if serve(h):
         from nmrgcl.kernels import rows
 
-        return rows.row_sums(h, column, row_ptr, weight, self_weight=self_weight, edge_attr=attr, edge_table=table)
+        return rows.row_sums(
+            h, column, row_ptr, weight, self_weight=self_weight, edge_attr=attr, edge_table=table, looped=looped
+        )
     out = _bags(h, column, row_ptr, weight)
     if self_weight:
         out.add_(h, alpha=self_weight)
     if attr is not None and table is not None:
         if counts is None:
-            counts = _named_rows(attr, row_ptr, weight, table.shape[0], h.dtype)
+            own = table.shape[0] - 1 if looped else -1
+            counts = _named_rows(attr, row_ptr, weight, table.shape[0], h.dtype, own)
         out.addmm_(counts[:, : table.shape[0]].to(h.dtype), table.to(h.dtype))
     return out
 
 
-def _named_rows(attr: Tensor, row_ptr: Tensor, weight: Tensor | None, count: int, dtype: torch.dtype) -> Tensor:
-    """``[N, count]`` how often (by ``weight``) the edges into each node name each row of a table."""
+def _named_rows(
+    attr: Tensor, row_ptr: Tensor, weight: Tensor | None, count: int, dtype: torch.dtype, loop: int
+) -> Tensor:
+    """``[N, count]`` how often (by ``weight``) the edges into each node name each row of a table; row ``loop`` once."""
     if serve(attr):
         from nmrgcl.kernels.rows import row_counts
 
-        return row_counts(attr, row_ptr, weight, count).to(dtype)
+        return row_counts(attr, row_ptr, weight, count, loop).to(dtype)
     one_hot = torch.eye(count + 1, count, dtype=dtype, device=attr.device)  # -1, "none", is the row of zeros at the end
     names = attr.shape[1]
     weight = None if weight is None else weight.repeat_interleave(names)
-    return _bags(one_hot, attr.remainder(count + 1).flatten(), row_ptr * names, weight)
+    named = _bags(one_hot, attr.remainder(count + 1).flatten(), row_ptr * names, weight)
+    if loop >= 0:
+        named[:, loop] = 1
+    return named
 
 
 def _bags(h: Tensor, column: Tensor, row_ptr: Tensor, weight: Tensor | None) -> Tensor:

@@ -22,7 +22,7 @@ class Head(nn.Sequential):
     def forward(self, r: Tensor) -> Tensor:
         """``[B, width]`` to ``[B, units]``."""
         weights = list(self.parameters())
-        if _fits_projection(r, weights[0]):
+        if type(self[1]) is nn.ReLU and _fits_projection(r, weights[0]):
             result: Tensor = _Projection.apply(r, *weights)
             return result
         out: Tensor = super().forward(r)

@@ -38,7 +38,7 @@ def multi_hot(x: Tensor, width: int, dtype: torch.dtype) -> Tensor:
 class MoleculeLayer(nn.Module):
     """``BatchNorm(MLP(Σ (h_u + e_uv)))`` over neighbours and the node itself; the MLP is twice as wide inside.
 
-    Each layer embeds bonds anew. Hu et al. also learn a vector for "no direction"; the types' can absorb it, so here
+    Each layer embeds bonds anew; the last table is for the loop that every node has to itself. Hu et al. also learn a vector for "no direction"; the types' can absorb it, so here
     it is zero and an edge that a view has added names nothing at all.
     """
 
@@ -59,10 +59,9 @@ class MoleculeLayer(nn.Module):
 
     def forward(self, h: Tensor, graphs: Graphs, counts: Tensor, *, relu: bool) -> Tensor:
         """``[N, width]`` to ``[N, width]``; ``graphs`` name their bonds, so often as ``counts`` (``[N, K]``) says."""
-        *tables, loop = self.tables
-        h = neighbour_sum(h, graphs, self_weight=1.0, edge_table=torch.cat(tables), edge_counts=counts)
-        # Every node has one loop to itself: its embedding is a part of the bias.
-        h = linear_relu(h, self.first.weight, self.first.bias + self.first.weight @ loop.squeeze(0))
+        table = torch.cat(list(self.tables))
+        h = neighbour_sum(h, graphs, self_weight=1.0, edge_table=table, edge_counts=counts, looped=True)
+        h = linear_relu(h, self.first.weight, self.first.bias)
         # The norm takes out what is the same for all nodes, so that this bias has no gradient while it learns.
         bias = self.second.bias.detach() if self.training else self.second.bias
         return self.norm(linear(h, self.second.weight, bias), graphs.node_keep, graphs.split, relu=relu)
@@ -91,7 +90,7 @@ class MoleculeGIN(nn.Module):
         h = self.atoms(graphs.x)
         if torch.is_autocast_enabled(h.device.type):  # the first sum, too, reads and writes half as much then
             h = h.to(torch.get_autocast_dtype(h.device.type))
-        counts = edge_counts(graphs, self.bonds.rows).to(h.dtype)
+        counts = edge_counts(graphs, self.bonds.rows + 1, looped=True).to(h.dtype)
         for number, layer in enumerate(self.layers):
             h = layer(h, graphs, counts, relu=number + 1 < len(self.layers))
         return h[:, : self.units]

@@ -18,25 +18,28 @@ def relu_back(grad: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
     share = triton.cdiv(tiles, PROGRAMS)
     passed, partial = torch.empty_like(out), torch.empty(triton.cdiv(tiles, share), width, device=out.device)
     _relu_back[(partial.shape[0], triton.cdiv(width, UNITS))](
-        passed, partial, grad, out, rows, width, grad.stride(0), share, ROWS=ROWS, UNITS=UNITS
+        passed, partial, grad, out, rows, share, WIDTH=width, STRIDE=grad.stride(0), ROWS=ROWS, UNITS=UNITS
     )
     return passed, column_sums(partial)
 
 
 @triton.jit
 def _relu_back(
-    passed: tl.tensor, partial: tl.tensor, grad: tl.tensor, out: tl.tensor, rows: tl.tensor, width: tl.tensor,
-    stride: tl.tensor, share: tl.tensor, ROWS: tl.constexpr, UNITS: tl.constexpr,
+    passed: tl.tensor, partial: tl.tensor, grad: tl.tensor, out: tl.tensor, rows: tl.tensor, share: tl.tensor,
+    WIDTH: tl.constexpr, STRIDE: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: a block of columns of ``share`` tiles."""
+    """One program: a block of columns of ``share`` tiles.
+
+    The width is known to the compiler: 600, say, is no multiple of 16, and it would read single numbers otherwise.
+    """
     unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
     total = tl.zeros([UNITS], tl.float32)
     for tile in range(share):
         row = (tl.program_id(0).to(tl.int64) * share + tile) * ROWS + tl.arange(0, ROWS)
-        there = (row < rows)[:, None] & (unit < width)[None, :]
-        g = tl.load(grad + row[:, None] * stride + unit[None, :], mask=there, other=0.0)
-        is_open = tl.load(out + row[:, None] * width + unit[None, :], mask=there, other=0.0) > 0
+        there = (row < rows)[:, None] & (unit < WIDTH)[None, :]
+        g = tl.load(grad + row[:, None] * STRIDE + unit[None, :], mask=there, other=0.0)
+        is_open = tl.load(out + row[:, None] * WIDTH + unit[None, :], mask=there, other=0.0) > 0
         g = tl.where(is_open, g, 0.0)
-        tl.store(passed + row[:, None] * width + unit[None, :], g, mask=there)
+        tl.store(passed + row[:, None] * WIDTH + unit[None, :], g, mask=there)
         total += tl.sum(g.to(tl.float32), 0)
-    tl.store(partial + tl.program_id(0).to(tl.int64) * width + unit, total, mask=unit < width)
+    tl.store(partial + tl.program_id(0).to(tl.int64) * WIDTH + unit, total, mask=unit < WIDTH)

@@ -63,7 +63,8 @@ def negatives_gradient(
     tile, in_parts = _tile(count), precision == "tf32x3" and count > MANY
     weights = torch.empty(count, min(PANEL, count), device=z.device)
     rests = torch.empty_like(weights) if in_parts else None
-    out = torch.zeros_like(z) if count > PANEL else torch.empty_like(z)
+    adds_up = in_parts or count > PANEL
+    out = torch.zeros_like(z) if adds_up else torch.empty_like(z)
     for first in range(0, count, PANEL):
         panel = weights[:, : min(PANEL, count - first)]
         rest = None if rests is None else rests[:, : panel.shape[1]]
@@ -76,7 +77,7 @@ def negatives_gradient(
         if rest is not None:
             with _tf32():
                 out.addmm_(rest, high[block]).addmm_(panel, low[block]).addmm_(panel, high[block])
-        elif count > PANEL:
+        elif adds_up:
             out.addmm_(panel, z[block])
         else:
             torch.mm(panel, z, out=out)

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-PROGRAMS = 528
+PROGRAMS = 512
 """Programs that divide the rows among them where each has sums of its own: four for each multiprocessor of an H200."""
 
 Remembered = tuple[Tensor, Tensor, float]
@@ -37,9 +37,10 @@ def merge_statistics(partial: Tensor, remember: Remembered | None = None) -> Ten
     blocks, groups, _, width = partial.shape
     found = torch.empty(groups, 3, width, device=partial.device)
     mean, var, momentum = remember or (None, None, 0.0)
-    _merge_statistics[(triton.cdiv(width, 8),)](
+    at_once = min(1024, triton.next_power_of_2(blocks))
+    _merge_statistics[(triton.cdiv(width, 4),)](
         found, partial, mean, var, momentum, blocks, width,
-        REMEMBER=remember is not None, GROUPS=groups, BLOCKS=min(256, triton.next_power_of_2(blocks)), WIDTH=8,
+        REMEMBER=remember is not None, GROUPS=groups, BLOCKS=at_once, WIDTH=4, num_warps=8 if at_once > 256 else 4,
     )  # fmt: skip
     return found
 
@@ -75,8 +76,8 @@ def gradient_sums(
         GROUPS=groups, RELU=relu, **tile,
     )  # fmt: skip
     sums = torch.empty(groups + 1, 2, h.shape[1], device=h.device)
-    _merge_sums[(triton.cdiv(2 * h.shape[1], 16),)](
-        sums, partial, blocks, 2 * h.shape[1], GROUPS=groups, BLOCKS=128, WIDTH=16
+    _merge_sums[(triton.cdiv(2 * h.shape[1], 8),)](
+        sums, partial, blocks, 2 * h.shape[1], GROUPS=groups, BLOCKS=triton.next_power_of_2(blocks), WIDTH=8
     )
     return sums
 
@@ -184,9 +185,10 @@ def _merge_statistics(
         start = partial + block[:, None, None] * GROUPS * 3 * width + place[None, :, :]
         exists = (block < blocks)[:, None, None] & inside[None, :, :]
         number = tl.load(start + 2 * width, mask=exists, other=0.0)
-        exists = exists & (number > 0)  # elsewhere there is nothing to read
         gap = tl.load(start, mask=exists, other=0.0) - middle[None, :, :]
         inner = tl.load(start + width, mask=exists, other=0.0)
+        # Of a block without rows of the group the number alone was written; all are read at once, which is faster.
+        gap, inner = tl.where(number > 0, gap, 0.0), tl.where(number > 0, inner, 0.0)
         count += tl.sum(number, 0)
         gaps += tl.sum(gap * number, 0)
         away += tl.sum(inner + gap * gap * number, 0)
@@ -299,13 +301,10 @@ def _merge_sums(
     """One program adds all blocks for some columns: each group's, and the groups together."""
     column = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
     inside = column < width
-    everything = tl.zeros([WIDTH], tl.float32)
+    block, everything = tl.arange(0, BLOCKS), tl.zeros([WIDTH], tl.float32)
     for group in tl.static_range(GROUPS):
-        total = tl.zeros([WIDTH], tl.float32)
-        for first in range(0, blocks, BLOCKS):
-            block = first + tl.arange(0, BLOCKS)
-            start = partial + (block[:, None] * GROUPS + group) * width + column[None, :]
-            total += tl.sum(tl.load(start, mask=(block < blocks)[:, None] & inside[None, :], other=0.0), 0)
+        start = partial + (block[:, None] * GROUPS + group) * width + column[None, :]
+        total = tl.sum(tl.load(start, mask=(block < blocks)[:, None] & inside[None, :], other=0.0), 0)
         tl.store(sums + group * width + column, total, mask=inside)
         everything += total
     tl.store(sums + GROUPS * width + column, everything, mask=inside)

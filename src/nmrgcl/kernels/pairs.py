@@ -55,10 +55,13 @@ def _warps(width: int) -> int:
 
 @triton.jit
 def _kept_dimensions(first: tl.tensor, inside: tl.tensor, delta: tl.tensor) -> tl.tensor:
-    """1 where the scaled value does not exceed ``delta``; a constant row keeps all."""
+    """1 where the scaled value does not exceed ``delta``; a constant row keeps all.
+
+    The division is rounded as the host's is: the GPU's quick one puts the highest value of a row above 1.
+    """
     low = tl.min(tl.where(inside, first, float("inf")), 0)
     span = tl.max(tl.where(inside, first, float("-inf")), 0) - low
-    scaled = tl.where(span > 0, (first - low) / tl.where(span > 0, span, 1.0), -1.0)
+    scaled = tl.where(span > 0, tl.div_rn(first - low, tl.where(span > 0, span, 1.0)), -1.0)
     return tl.where(scaled > delta, 0.0, 1.0)
 
 

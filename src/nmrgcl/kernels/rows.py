@@ -15,6 +15,7 @@ def row_sums(
     self_weight: float = 0.0,
     edge_attr: Tensor | None = None,
     edge_table: Tensor | None = None,
+    looped: bool = False,
 ) -> Tensor:
     """``[R, D]``, row v: ``self_weight · h[v] + Σ weight[e] · (h[column[e]] + Σ_c edge_table[edge_attr[e, c]])``.
 
@@ -29,6 +30,7 @@ def row_sums(
         self_weight: compiled into the kernel, so it should not change from step to step.
         edge_attr: ``[E, C]`` the rows of ``edge_table`` that an edge adds to its message; -1 names none.
         edge_table: ``[K, D]``.
+        looped: the last row of ``edge_table`` is added to every row, once.
     """
     h = h if h.stride(1) == 1 else h.contiguous()
     out = torch.empty(row_ptr.shape[0] - 1, h.shape[1], dtype=h.dtype, device=h.device)
@@ -39,7 +41,8 @@ def row_sums(
     grid = (triton.cdiv(out.shape[0], tile["ROWS"]), triton.cdiv(h.shape[1], tile["UNITS"]))
     _sum_rows[grid](
         out, h, column, row_ptr, weight, edge_attr, edge_table, out.shape[0], h.shape[1], h.stride(0),
-        SELF=float(self_weight), INDEXED=column is not None, WEIGHTED=weight is not None, CATEGORIES=categories, **tile,
+        0 if edge_table is None else edge_table.shape[0] - 1,
+        LOOPED=looped, SELF=float(self_weight), INDEXED=column is not None, WEIGHTED=weight is not None, CATEGORIES=categories, **tile,
     )  # fmt: skip
     return out
 
@@ -80,8 +83,10 @@ def take_rows(values: Tensor, index: Tensor) -> Tensor:
     return out
 
 
-def row_counts(edge_attr: Tensor, row_ptr: Tensor, weight: Tensor | None, categories: int) -> Tensor:
+def row_counts(edge_attr: Tensor, row_ptr: Tensor, weight: Tensor | None, categories: int, loop: int = -1) -> Tensor:
     """``[N, K]`` float32: how often (by ``weight``) the edges of each row name each of the ``categories``.
+
+    Column ``loop``, if there is one, is 1: that of the loop which every node has to itself.
 
     A table's share in ``row_sums`` is the product of these counts with it, so the table's gradient is one small
     product of matrices, ``counts.T @ grad``: no atomics, and the same result every time.
@@ -90,7 +95,7 @@ def row_counts(edge_attr: Tensor, row_ptr: Tensor, weight: Tensor | None, catego
     if out.numel() == 0:
         return out
     _count_row[(out.shape[0],)](
-        out, edge_attr, row_ptr, weight, categories,
+        out, edge_attr, row_ptr, weight, categories, loop,
         WEIGHTED=weight is not None, NAMES=edge_attr.shape[1], CATEGORIES=triton.next_power_of_2(categories), EDGES=16,
         num_warps=1,
     )  # fmt: skip
@@ -127,6 +132,8 @@ def _sum_rows(
     rows: tl.tensor,
     width: tl.tensor,
     stride: tl.tensor,
+    loop: tl.tensor,
+    LOOPED: tl.constexpr,
     SELF: tl.constexpr,
     INDEXED: tl.constexpr,
     WEIGHTED: tl.constexpr,
@@ -150,6 +157,8 @@ def _sum_rows(
     exists = there[:, None] & inside[None, :]
     if SELF != 0:
         total += SELF * tl.load(h + row[:, None] * stride + unit[None, :], mask=exists, other=0).to(wide)
+    if LOOPED:
+        total += tl.load(edge_table + loop * width + unit, mask=inside, other=0)[None, :].to(wide)
     for start in range(0, tl.max(last - first, 0), EDGES):
         edge = first[:, None] + start + tl.arange(0, EDGES)[None, :]
         live = edge < last[:, None]
@@ -182,6 +191,7 @@ def _count_row(
     row_ptr: tl.tensor,
     weight: tl.tensor,
     categories: tl.tensor,
+    loop: tl.tensor,
     WEIGHTED: tl.constexpr,
     NAMES: tl.constexpr,
     CATEGORIES: tl.constexpr,
@@ -191,7 +201,7 @@ def _count_row(
     row = tl.program_id(0).to(tl.int64)
     category = tl.arange(0, CATEGORIES)
     first, last = tl.load(row_ptr + row), tl.load(row_ptr + row + 1)
-    total = tl.zeros([CATEGORIES], tl.float32)
+    total = (category == loop).to(tl.float32)
     for start in range(first, last, EDGES):
         edge = start + tl.arange(0, EDGES)
         live = edge < last
