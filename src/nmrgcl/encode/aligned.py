@@ -21,12 +21,38 @@ def aligned(units: int) -> int:
     return -(-units // STEP) * STEP
 
 
+def product(h: Tensor, weight: Tensor) -> Tensor:
+    """``h Wᵀ``; on a GPU the gradient of ``W`` is laid out as ``W`` is, which PyTorch's own is not."""
+    if not h.is_cuda:
+        return linear(h, weight)
+    result: Tensor = Product.apply(h, weight)
+    return result
+
+
 def linear_relu(h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """``ReLU(h Wᵀ + b)``; on a GPU as one operation, and one more for the gradients of ReLU and bias."""
     if not h.is_cuda:
         return relu(linear(h, weight, bias))
     result: Tensor = LinearReLU.apply(h, weight, bias)
     return result
+
+
+class Product(torch.autograd.Function):
+    """``h Wᵀ`` in the precision of ``h``."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, weight: Tensor) -> Tensor:
+        """``[N, in]`` and ``[out, in]`` to ``[N, out]``."""
+        own = weight.to(h.dtype)
+        ctx.save_for_backward(h, own)
+        ctx.type = weight.dtype
+        return h @ own.T
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        """Of both."""
+        (grad,), (h, weight) = grads, ctx.saved_tensors
+        return grad @ weight, (grad.T @ h).to(ctx.type)
 
 
 class LinearReLU(torch.autograd.Function):

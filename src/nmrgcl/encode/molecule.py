@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, pad
+from torch.nn.functional import pad
 
 from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
-from nmrgcl.encode.aligned import aligned, linear_relu
+from nmrgcl.encode.aligned import aligned, linear_relu, product
 from nmrgcl.encode.bonds import BondNames
 from nmrgcl.encode.gin import FEW_NAMES, FeatureMap
 from nmrgcl.encode.norm import MaskedBatchNorm
@@ -46,25 +46,22 @@ class MoleculeLayer(nn.Module):
         super().__init__()
         self.tables = nn.ParameterList(nn.init.xavier_uniform_(torch.empty(rows, units)) for rows in (*bonds, 1))
         self.first = nn.Linear(units, 2 * units)
-        self.second = nn.Linear(2 * units, units)
+        self.second = nn.Linear(2 * units, units, bias=False)  # the norm takes out what is the same for all nodes
         self.norm = MaskedBatchNorm(aligned(units))
-        for part in (self.first, self.second):
-            nn.init.xavier_uniform_(part.weight)
-            nn.init.zeros_(part.bias)
+        nn.init.xavier_uniform_(self.first.weight)
+        nn.init.zeros_(self.first.bias)
+        nn.init.xavier_uniform_(self.second.weight)
         spare = aligned(units) - units
         for parameter in (*self.tables, self.first.weight):
             parameter.data = pad(parameter.data, (0, spare))
         self.second.weight.data = pad(self.second.weight.data, (0, 0, 0, spare))
-        self.second.bias.data = pad(self.second.bias.data, (0, spare))
 
     def forward(self, h: Tensor, graphs: Graphs, counts: Tensor, *, relu: bool) -> Tensor:
         """``[N, width]`` to ``[N, width]``; ``graphs`` name their bonds, so often as ``counts`` (``[N, K]``) says."""
         table = torch.cat(list(self.tables))
         h = neighbour_sum(h, graphs, self_weight=1.0, edge_table=table, edge_counts=counts, looped=True)
         h = linear_relu(h, self.first.weight, self.first.bias)
-        # The norm takes out what is the same for all nodes, so that this bias has no gradient while it learns.
-        bias = self.second.bias.detach() if self.training else self.second.bias
-        return self.norm(linear(h, self.second.weight, bias), graphs.node_keep, graphs.split, relu=relu)
+        return self.norm(product(h, self.second.weight), graphs.node_keep, graphs.split, relu=relu)
 
 
 class MoleculeGIN(nn.Module):

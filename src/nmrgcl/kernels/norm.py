@@ -67,6 +67,7 @@ def gradient_sums(
     ``grad`` may be a block of columns of a wider matrix.
     """
     (rows, width), tile = h.shape, _tile(h.shape[1])
+    tile["ROWS"] //= 2  # sums of a whole tile stay in registers
     tiles, groups = triton.cdiv(rows, tile["ROWS"]), statistics.shape[0]
     share = triton.cdiv(tiles, PROGRAMS)
     blocks = triton.cdiv(tiles, share)
@@ -271,26 +272,30 @@ def _block_sums(
     split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, stride: tl.tensor, share: tl.tensor,
     GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: Σ g and Σ g·x̂ over ``share`` tiles, by group."""
-    every = tl.arange(0, GROUPS)[:, None]
-    total, along = tl.zeros([GROUPS, UNITS], tl.float32), tl.zeros([GROUPS, UNITS], tl.float32)
-    for tile in range(share):
-        row, column, exists = tile_of(tl.program_id(0) * share + tile, rows, width, ROWS, UNITS)
-        g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
-        values = tl.load(h + row[:, None] * width + column[None, :], mask=exists, other=0.0).to(tl.float32)
-        group, present = groups_of(row, split, GROUPS)
-        first = tl.min(group, 0)
-        for number in range(first, first + present):
+    """One program: Σ g and Σ g·x̂ over ``share`` tiles, one group after the other."""
+    begin = tl.program_id(0).to(tl.int64) * share * ROWS
+    end = begin + share * ROWS
+    first, last = begin, end
+    if GROUPS == 2:  # the first group ends, and the second begins, at the split
+        last = tl.minimum(tl.maximum(tl.load(split).to(tl.int64), begin), end)
+    for number in tl.static_range(GROUPS):
+        total, along = tl.zeros([ROWS, UNITS], tl.float32), tl.zeros([ROWS, UNITS], tl.float32)
+        for start in range(first, last, ROWS):
+            row = start + tl.arange(0, ROWS)
+            column = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+            exists = (row < tl.minimum(last, rows))[:, None] & (column < width)[None, :]
+            g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
+            values = tl.load(h + row[:, None] * width + column[None, :], mask=exists, other=0.0).to(tl.float32)
             standard, _ = standardise(values, statistics, number, column, width, eps)
-            mine = tl.where((group == number)[:, None], g, 0.0)
             if RELU:
-                mine = _open_gradient(mine, standard, weight, bias, column, width)
-            total += tl.where(every == number, tl.sum(mine, 0)[None, :], 0.0)
-            along += tl.where(every == number, tl.sum(mine * standard, 0)[None, :], 0.0)
-    column = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
-    place = (tl.program_id(0).to(tl.int64) * GROUPS + every) * 2 * width + column[None, :]
-    tl.store(partial + place, total, mask=(column < width)[None, :])
-    tl.store(partial + place + width, along, mask=(column < width)[None, :])
+                g = _open_gradient(g, standard, weight, bias, column, width)
+            total += g
+            along += g * standard
+        column = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+        place = partial + (tl.program_id(0).to(tl.int64) * GROUPS + number) * 2 * width + column
+        tl.store(place, tl.sum(total, 0), mask=column < width)
+        tl.store(place + width, tl.sum(along, 0), mask=column < width)
+        first, last = last, end
 
 
 @triton.jit

@@ -51,8 +51,8 @@ def column_sums(partial: Tensor) -> Tensor:
     """``[K]``: the sum of the rows of ``partial`` ``[P, K]``, always in the same order."""
     rows, width = partial.shape
     out = torch.empty(width, device=partial.device)
-    _column_sums[(triton.cdiv(width, 16),)](
-        out, partial, rows, width, ROWS=min(256, triton.next_power_of_2(rows)), UNITS=16
+    _column_sums[(triton.cdiv(width, 8),)](
+        out, partial, rows, width, ROWS=min(512, triton.next_power_of_2(rows)), UNITS=8
     )
     return out
 
