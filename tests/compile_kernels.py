@@ -19,6 +19,7 @@ TYPES = {
     torch.float32: "*fp32",
     torch.float64: "*fp64",
     torch.bfloat16: "*bf16",
+    torch.float16: "*fp16",
     torch.int64: "*i64",
     torch.bool: "*i1",
 }

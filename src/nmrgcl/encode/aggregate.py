@@ -46,8 +46,9 @@ def edge_shares(graphs: Graphs, dtype: torch.dtype | None = None) -> Tensor | No
 def edge_counts(graphs: Graphs, rows: int, *, looped: bool = False) -> Tensor:
     """``[N, ≥ rows]``: how often, by weight, the live edges into each node name each row of an edge table.
 
-    A table's share in ``neighbour_sum`` is their product with it; if ``looped``, the last of its ``rows`` counts once. There are columns of zeros at the end, because only
-    products of matrices whose rows begin at multiples of 16 bytes are fast on a GPU.
+    A table's share in ``neighbour_sum`` is their product with it; if ``looped``, the last of its ``rows`` counts once.
+    There are columns of zeros at the end, because only products of matrices whose rows begin at multiples of 16 bytes
+    are fast on a GPU.
     """
     graphs = graphs.merge_added()
     assert graphs.edge_attr is not None

@@ -38,8 +38,9 @@ def multi_hot(x: Tensor, width: int, dtype: torch.dtype) -> Tensor:
 class MoleculeLayer(nn.Module):
     """``BatchNorm(MLP(Σ (h_u + e_uv)))`` over neighbours and the node itself; the MLP is twice as wide inside.
 
-    Each layer embeds bonds anew; the last table is for the loop that every node has to itself. Hu et al. also learn a vector for "no direction"; the types' can absorb it, so here
-    it is zero and an edge that a view has added names nothing at all.
+    Each layer embeds bonds anew; the last table is for the loop that every node has to itself. Hu et al. also learn a
+    vector for "no direction"; the types' can absorb it, so here it is zero and an edge that a view has added names
+    nothing at all.
     """
 
     def __init__(self, units: int, bonds: Sequence[int]) -> None:

@@ -29,8 +29,8 @@ def negatives_logsumexp(z: Tensor, tau: float, *, precision: Precision = "ieee",
     """``[N]``: log Σ_j exp(z_i · z_j / tau) over the j that are neither i nor the other view of i's graph.
 
     Args:
-        z: ``[N, D]`` float32, contiguous, rows of unit length; rows i and i + N/2 are the two views of a graph, of which
-            there are several.
+        z: ``[N, D]`` float32, contiguous, rows of unit length; rows i and i + N/2 are the two views of a graph, and
+            there are several graphs.
         tau: temperature.
         precision: of the similarities.
         across: the other view's rows only.

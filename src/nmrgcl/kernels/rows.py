@@ -42,7 +42,8 @@ def row_sums(
     _sum_rows[grid](
         out, h, column, row_ptr, weight, edge_attr, edge_table, out.shape[0], h.shape[1], h.stride(0),
         0 if edge_table is None else edge_table.shape[0] - 1,
-        LOOPED=looped, SELF=float(self_weight), INDEXED=column is not None, WEIGHTED=weight is not None, CATEGORIES=categories, **tile,
+        LOOPED=looped, SELF=float(self_weight),
+        INDEXED=column is not None, WEIGHTED=weight is not None, CATEGORIES=categories, **tile,
     )  # fmt: skip
     return out
 
