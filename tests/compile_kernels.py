@@ -120,6 +120,7 @@ def launch_rows_and_losses(graphs: Any) -> None:
         torch.randn(nodes, 304), column, ptr, live, self_weight=1.0, edge_attr=names, edge_table=table, looped=True
     )
     rows.row_counts(names, ptr, live, 8, 6)
+    rows.name_counts(names, 128, torch.bfloat16)
     rows.column_sums(torch.randn(160, 2112))
     z = torch.randn(256, 96)
     for delta in (None, 0.5):

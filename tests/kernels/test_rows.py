@@ -8,8 +8,9 @@ from torch import Tensor
 
 from nmrgcl.encode import aggregate
 from nmrgcl.encode.aggregate import neighbour_sum
+from nmrgcl.encode.molecule import multi_hot
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels.rows import row_counts, row_sums, spread_rows
+from nmrgcl.kernels.rows import name_counts, row_counts, row_sums, spread_rows
 from tests.examples import random_graphs
 from tests.kernels import DEVICE
 
@@ -76,6 +77,17 @@ def test_edges_add_the_rows_of_the_table_that_they_name() -> None:
     named = row_counts(attr.to(DEVICE), row_ptr, weight, 9)
     plain = row_sums(h, column, row_ptr, weight, self_weight=1.0)
     torch.testing.assert_close((plain + named @ table).cpu().double(), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("width", [3, 128, 300])
+def test_how_often_a_row_names_each_category(width: int, dtype: torch.dtype) -> None:
+    names = torch.randint(-1, width, (37, 2))
+    names[5] = 1
+    found = name_counts(names.to(DEVICE), width, dtype)
+    assert found.dtype == dtype
+    assert torch.equal(found.cpu().float(), multi_hot(names, width, torch.float32))
+    assert float(found[5, 1]) == 2
 
 
 def test_a_loop_adds_the_last_row_of_the_table_once_to_every_node() -> None:

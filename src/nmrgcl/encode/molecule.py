@@ -12,6 +12,7 @@ from nmrgcl.encode.bonds import BondNames
 from nmrgcl.encode.gin import FEW_NAMES, FeatureMap
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
+from nmrgcl.kernels import serve
 
 BONDS = (4, 2)
 """Values of the columns of ``edge_attr``: types (single, double, triple, aromatic) and directions (up, down)."""
@@ -32,6 +33,10 @@ class AtomMap(FeatureMap):
 
 def multi_hot(x: Tensor, width: int, dtype: torch.dtype) -> Tensor:
     """``[N, width]`` how often each row of ``x`` (``[N, C]``) names each column; -1 is none."""
+    if serve(x):
+        from nmrgcl.kernels.rows import name_counts
+
+        return name_counts(x.contiguous(), width, dtype)
     return (x[:, :, None] == torch.arange(width, device=x.device)).sum(1, dtype=dtype)
 
 

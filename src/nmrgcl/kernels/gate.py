@@ -17,9 +17,11 @@ def relu_back(grad: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
     tiles = triton.cdiv(rows, ROWS)
     share = triton.cdiv(tiles, PROGRAMS)
     passed, partial = torch.empty_like(out), torch.empty(triton.cdiv(tiles, share), width, device=out.device)
-    _relu_back[(partial.shape[0], triton.cdiv(width, UNITS))](
-        passed, partial, grad, out, rows, share, WIDTH=width, STRIDE=grad.stride(0), ROWS=ROWS, UNITS=UNITS
-    )
+    columns = triton.cdiv(width, UNITS)
+    _relu_back[(partial.shape[0] * columns,)](
+        passed, partial, grad, out, rows, share,
+        WIDTH=width, STRIDE=grad.stride(0), ROWS=ROWS, UNITS=UNITS, COLUMNS=columns,
+    )  # fmt: skip
     return passed, column_sums(partial)
 
 
@@ -27,19 +29,20 @@ def relu_back(grad: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
 def _relu_back(
     passed: tl.tensor, partial: tl.tensor, grad: tl.tensor, out: tl.tensor, rows: tl.tensor, share: tl.tensor,
     WIDTH: tl.constexpr, STRIDE: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
+    COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: a block of columns of ``share`` tiles.
 
     The width is known to the compiler: 600, say, is no multiple of 16, and it would read single numbers otherwise.
     """
-    unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    block, unit = (tl.program_id(0) // COLUMNS).to(tl.int64), tl.program_id(0) % COLUMNS * UNITS + tl.arange(0, UNITS)
     total = tl.zeros([UNITS], tl.float32)
     for tile in range(share):
-        row = (tl.program_id(0).to(tl.int64) * share + tile) * ROWS + tl.arange(0, ROWS)
+        row = (block * share + tile) * ROWS + tl.arange(0, ROWS)
         there = (row < rows)[:, None] & (unit < WIDTH)[None, :]
         g = tl.load(grad + row[:, None] * STRIDE + unit[None, :], mask=there, other=0.0)
         is_open = tl.load(out + row[:, None] * WIDTH + unit[None, :], mask=there, other=0.0) > 0
         g = tl.where(is_open, g, 0.0)
         tl.store(passed + row[:, None] * WIDTH + unit[None, :], g, mask=there)
         total += tl.sum(g.to(tl.float32), 0)
-    tl.store(partial + tl.program_id(0).to(tl.int64) * WIDTH + unit, total, mask=unit < WIDTH)
+    tl.store(partial + block * WIDTH + unit, total, mask=unit < WIDTH)

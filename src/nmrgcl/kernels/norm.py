@@ -23,7 +23,7 @@ def masked_statistics(
     (rows, width), tile = h.shape, _tile(h.shape[1])
     groups, blocks = 1 if split is None else 2, triton.cdiv(rows, tile["ROWS"])
     partial = torch.empty(blocks, groups, 3, width, device=h.device)
-    _block_statistics[(blocks, triton.cdiv(width, tile["UNITS"]))](
+    _block_statistics[(blocks * tile["COLUMNS"],)](
         partial, h, keep, split, rows, width, KEPT=keep is not None, GROUPS=groups, **tile
     )
     return merge_statistics(partial, remember)
@@ -52,7 +52,7 @@ def normalise(
     """``(h − mean) / √(variance + eps) · weight + bias`` for all rows, kept or not; the ReLU of it if asked."""
     out = torch.empty_like(h)
     (rows, width), tile = h.shape, _tile(h.shape[1])
-    _normalise[(triton.cdiv(rows, tile["ROWS"]), triton.cdiv(width, tile["UNITS"]))](
+    _normalise[(triton.cdiv(rows, tile["ROWS"]) * tile["COLUMNS"],)](
         out, h, statistics, weight, bias, split, eps, rows, width, GROUPS=statistics.shape[0], RELU=relu, **tile
     )
     return out
@@ -72,7 +72,7 @@ def gradient_sums(
     share = triton.cdiv(tiles, PROGRAMS)
     blocks = triton.cdiv(tiles, share)
     partial = torch.empty(blocks, groups, 2, width, device=h.device)
-    _block_sums[(blocks, triton.cdiv(width, tile["UNITS"]))](
+    _block_sums[(blocks * tile["COLUMNS"],)](
         partial, grad, h, statistics, weight, bias, split, eps, rows, width, grad.stride(0), share,
         GROUPS=groups, RELU=relu, **tile,
     )  # fmt: skip
@@ -93,7 +93,7 @@ def pull_back(
     """
     out = torch.empty_like(h)
     (rows, width), tile = h.shape, _tile(h.shape[1])
-    _pull_back[(triton.cdiv(rows, tile["ROWS"]), triton.cdiv(width, tile["UNITS"]))](
+    _pull_back[(triton.cdiv(rows, tile["ROWS"]) * tile["COLUMNS"],)](
         out, grad, h, keep, statistics, sums, weight, bias, split, eps, rows, width, grad.stride(0),
         KEPT=keep is not None, GROUPS=statistics.shape[0], RELU=relu, **tile,
     )  # fmt: skip
@@ -101,18 +101,21 @@ def pull_back(
 
 
 def _tile(width: int) -> dict[str, int]:
-    """Units and rows of one program."""
+    """Units and rows of one program, and how many such blocks of columns there are.
+
+    Programs for the same rows follow each other, so that what one reads from a line of memory the next finds cached.
+    """
     units = min(64, triton.next_power_of_2(width))
-    return {"UNITS": units, "ROWS": 4096 // units if units > 16 else 256}
+    return {"UNITS": units, "ROWS": 4096 // units if units > 16 else 256, "COLUMNS": triton.cdiv(width, units)}
 
 
 @triton.jit
 def tile_of(
-    tile: tl.tensor, rows: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, UNITS: tl.constexpr
+    rows: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, UNITS: tl.constexpr, COLUMNS: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
-    """Rows and columns of tile number ``tile`` of the program's columns, and which of its places exist."""
-    row = tile.to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    column = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    """Rows and columns of the program's tile, and which of its places exist."""
+    row = (tl.program_id(0) // COLUMNS).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    column = tl.program_id(0) % COLUMNS * UNITS + tl.arange(0, UNITS)
     return row, column, (row < rows)[:, None] & (column < width)[None, :]
 
 
@@ -128,10 +131,10 @@ def groups_of(row: tl.tensor, split: tl.tensor, GROUPS: tl.constexpr) -> tuple[t
 @triton.jit
 def store_statistics(
     partial: tl.tensor, values: tl.tensor, kept: tl.tensor, row: tl.tensor, column: tl.tensor, split: tl.tensor,
-    width: tl.tensor, GROUPS: tl.constexpr,
+    width: tl.tensor, GROUPS: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
     """Mean, sum of squared distances and number of the program's rows with ``kept`` (0 or 1, ``[ROWS]``), by group."""
-    start = partial + tl.program_id(0).to(tl.int64) * GROUPS * 3 * width + column
+    start = partial + (tl.program_id(0) // COLUMNS).to(tl.int64) * GROUPS * 3 * width + column
     group, present = groups_of(row, split, GROUPS)
     first = tl.min(group, 0)
     if GROUPS == 2:  # of a group that has no rows here, the number is all that counts
@@ -150,15 +153,15 @@ def store_statistics(
 @triton.jit
 def _block_statistics(
     partial: tl.tensor, h: tl.tensor, keep: tl.tensor, split: tl.tensor, rows: tl.tensor, width: tl.tensor,
-    KEPT: tl.constexpr, GROUPS: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
+    KEPT: tl.constexpr, GROUPS: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: the statistics of one tile."""
-    row, column, exists = tile_of(tl.program_id(0), rows, width, ROWS, UNITS)
+    row, column, exists = tile_of(rows, width, ROWS, UNITS, COLUMNS)
     kept = (row < rows).to(tl.float32)
     if KEPT:
         kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
     values = tl.load(h + row[:, None] * width + column[None, :], mask=exists, other=0.0).to(tl.float32)
-    store_statistics(partial, values, kept, row, column, split, width, GROUPS)
+    store_statistics(partial, values, kept, row, column, split, width, GROUPS, COLUMNS)
 
 
 @triton.jit
@@ -239,10 +242,10 @@ def pulled_back(
 def _normalise(
     out: tl.tensor, h: tl.tensor, statistics: tl.tensor, weight: tl.tensor, bias: tl.tensor, split: tl.tensor,
     eps: tl.tensor, rows: tl.tensor, width: tl.tensor,
-    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
+    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program scales and shifts one tile."""
-    row, column, exists = tile_of(tl.program_id(0), rows, width, ROWS, UNITS)
+    row, column, exists = tile_of(rows, width, ROWS, UNITS, COLUMNS)
     place = row[:, None] * width + column[None, :]
     values = tl.load(h + place, mask=exists, other=0.0).to(tl.float32)
     scale = tl.load(weight + column, mask=column < width, other=0.0)[None, :]
@@ -270,10 +273,11 @@ def _open_gradient(
 def _block_sums(
     partial: tl.tensor, grad: tl.tensor, h: tl.tensor, statistics: tl.tensor, weight: tl.tensor, bias: tl.tensor,
     split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, stride: tl.tensor, share: tl.tensor,
-    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
+    GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: Σ g and Σ g·x̂ over ``share`` tiles, one group after the other."""
-    begin = tl.program_id(0).to(tl.int64) * share * ROWS
+    block, column = (tl.program_id(0) // COLUMNS).to(tl.int64), tl.program_id(0) % COLUMNS * UNITS + tl.arange(0, UNITS)
+    begin = block * share * ROWS
     end = begin + share * ROWS
     first, last = begin, end
     if GROUPS == 2:  # the first group ends, and the second begins, at the split
@@ -282,7 +286,6 @@ def _block_sums(
         total, along = tl.zeros([ROWS, UNITS], tl.float32), tl.zeros([ROWS, UNITS], tl.float32)
         for start in range(first, last, ROWS):
             row = start + tl.arange(0, ROWS)
-            column = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
             exists = (row < tl.minimum(last, rows))[:, None] & (column < width)[None, :]
             g = tl.load(grad + row[:, None] * stride + column[None, :], mask=exists, other=0.0).to(tl.float32)
             values = tl.load(h + row[:, None] * width + column[None, :], mask=exists, other=0.0).to(tl.float32)
@@ -291,8 +294,7 @@ def _block_sums(
                 g = _open_gradient(g, standard, weight, bias, column, width)
             total += g
             along += g * standard
-        column = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
-        place = partial + (tl.program_id(0).to(tl.int64) * GROUPS + number) * 2 * width + column
+        place = partial + (block * GROUPS + number) * 2 * width + column
         tl.store(place, tl.sum(total, 0), mask=column < width)
         tl.store(place + width, tl.sum(along, 0), mask=column < width)
         first, last = last, end
@@ -321,9 +323,10 @@ def _pull_back(
     weight: tl.tensor, bias: tl.tensor, split: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor,
     stride: tl.tensor,
     KEPT: tl.constexpr, GROUPS: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
+    COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: the gradient of one tile."""
-    row, column, exists = tile_of(tl.program_id(0), rows, width, ROWS, UNITS)
+    row, column, exists = tile_of(rows, width, ROWS, UNITS, COLUMNS)
     kept = (row < rows).to(tl.float32)
     if KEPT:
         kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)

@@ -132,7 +132,7 @@ def _perceive(
     ROWS: tl.constexpr, PRECISION: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one tile of rows."""
-    row, unit, exists = tile_of(tl.program_id(0), rows, width, ROWS, WIDTH)
+    row, unit, exists = tile_of(rows, width, ROWS, WIDTH, 1)
     values = tl.load(s + row[:, None] * s_stride + unit[None, :], mask=exists, other=0.0)
     if FIRST:
         values = tl.dot(values, tl.trans(_matrix(first, width, WIDTH)), input_precision=PRECISION)
@@ -144,7 +144,7 @@ def _perceive(
         kept = (row < rows).to(tl.float32)
         if KEPT:
             kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
-        store_statistics(partial, values, kept, row, unit, split, width, GROUPS)
+        store_statistics(partial, values, kept, row, unit, split, width, GROUPS, 1)
     tl.store(y + row[:, None] * width + unit[None, :], values, mask=exists)
 
 

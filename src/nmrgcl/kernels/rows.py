@@ -95,11 +95,24 @@ def row_counts(edge_attr: Tensor, row_ptr: Tensor, weight: Tensor | None, catego
     out = torch.empty(row_ptr.shape[0] - 1, categories, device=row_ptr.device)
     if out.numel() == 0:
         return out
-    _count_row[(out.shape[0],)](
-        out, edge_attr, row_ptr, weight, categories, loop,
-        WEIGHTED=weight is not None, NAMES=edge_attr.shape[1], CATEGORIES=triton.next_power_of_2(categories), EDGES=16,
-        num_warps=1,
+    wide = triton.next_power_of_2(categories)
+    rows = max(1, 256 // wide)
+    _count_rows[(triton.cdiv(out.shape[0], rows),)](
+        out, edge_attr, row_ptr, weight, out.shape[0], categories, loop,
+        WEIGHTED=weight is not None, NAMES=edge_attr.shape[1], ROWS=rows, CATEGORIES=wide, EDGES=4,
     )  # fmt: skip
+    return out
+
+
+def name_counts(names: Tensor, categories: int, dtype: torch.dtype) -> Tensor:
+    """``[N, K]``: how often each row of ``names`` (``[N, C]``, integers; -1 is none) names each of ``categories``."""
+    out = torch.empty(names.shape[0], categories, dtype=dtype, device=names.device)
+    if out.numel():
+        wide = triton.next_power_of_2(categories)
+        rows = max(1, 2048 // wide)
+        _count_names[(triton.cdiv(out.shape[0], rows),)](
+            out, names, out.shape[0], categories, NAMES=names.shape[1], ROWS=rows, CATEGORIES=wide
+        )
     return out
 
 
@@ -186,33 +199,44 @@ def _sum_rows(
 
 
 @triton.jit
-def _count_row(
-    out: tl.tensor,
-    edge_attr: tl.tensor,
-    row_ptr: tl.tensor,
-    weight: tl.tensor,
-    categories: tl.tensor,
-    loop: tl.tensor,
-    WEIGHTED: tl.constexpr,
-    NAMES: tl.constexpr,
-    CATEGORIES: tl.constexpr,
-    EDGES: tl.constexpr,
-) -> None:
-    """One program counts the categories of one row's edges: a comparison with all of them at once, and a sum."""
-    row = tl.program_id(0).to(tl.int64)
-    category = tl.arange(0, CATEGORIES)
-    first, last = tl.load(row_ptr + row), tl.load(row_ptr + row + 1)
-    total = (category == loop).to(tl.float32)
-    for start in range(first, last, EDGES):
-        edge = start + tl.arange(0, EDGES)
-        live = edge < last
+def _count_rows(
+    out: tl.tensor, edge_attr: tl.tensor, row_ptr: tl.tensor, weight: tl.tensor, rows: tl.tensor,
+    categories: tl.tensor, loop: tl.tensor,
+    WEIGHTED: tl.constexpr, NAMES: tl.constexpr, ROWS: tl.constexpr, CATEGORIES: tl.constexpr, EDGES: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program counts the categories of some rows' edges: a comparison with all of them at once, and a sum."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    category, there = tl.arange(0, CATEGORIES), row < rows
+    first = tl.load(row_ptr + row, mask=there, other=0)
+    last = tl.load(row_ptr + row + 1, mask=there, other=0)
+    total = tl.zeros([ROWS, CATEGORIES], tl.float32) + (category == loop).to(tl.float32)[None, :]
+    for start in range(0, tl.max(last - first, 0), EDGES):
+        edge = first[:, None] + start + tl.arange(0, EDGES)[None, :]
+        live = edge < last[:, None]
         for c in tl.static_range(NAMES):
             name = tl.load(edge_attr + edge * NAMES + c, mask=live, other=-1)
-            found = (name[:, None] == category[None, :]).to(tl.float32)
+            found = (name[:, :, None] == category[None, None, :]).to(tl.float32)
             if WEIGHTED:
-                found *= tl.load(weight + edge, mask=live, other=0).to(tl.float32)[:, None]
-            total += tl.sum(found, 0)
-    tl.store(out + row * categories + category, total, mask=category < categories)
+                found *= tl.load(weight + edge, mask=live, other=0).to(tl.float32)[:, :, None]
+            total += tl.sum(found, 1)
+    exists = there[:, None] & (category < categories)[None, :]
+    tl.store(out + row[:, None] * categories + category[None, :], total, mask=exists)
+
+
+@triton.jit
+def _count_names(
+    out: tl.tensor, names: tl.tensor, rows: tl.tensor, categories: tl.tensor,
+    NAMES: tl.constexpr, ROWS: tl.constexpr, CATEGORIES: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program: some rows."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    category, there = tl.arange(0, CATEGORIES), row < rows
+    total = tl.zeros([ROWS, CATEGORIES], tl.float32)
+    for c in tl.static_range(NAMES):
+        name = tl.load(names + row * NAMES + c, mask=there, other=-1)
+        total += (name[:, None] == category[None, :]).to(tl.float32)
+    exists = there[:, None] & (category < categories)[None, :]
+    tl.store(out + row[:, None] * categories + category[None, :], total.to(out.dtype.element_ty), mask=exists)
 
 
 @triton.jit
