@@ -130,7 +130,7 @@ def table(cells: dict[tuple[Row, str], list[Run]], results: Results) -> list[dic
 
 
 def show(entries: list[dict[str, Any]]) -> None:
-    print(f"{'':<10} {'dataset':<17} {'split':<16} {'ours':<18} {'− paper':>7} {'− published':>11}  epochs, seconds a cell")
+    print(f"{'':<10} {'dataset':<17} {'split':<16} {'ours':<18} {'− paper':>7} {'− published':>11}  epochs, seconds")
     for entry in entries:
         ours = f"{entry['mean']:.2f} ± {entry['std']:.2f} ({entry['n']})" if entry["n"] else "–"
         gaps = [
