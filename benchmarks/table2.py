@@ -115,7 +115,7 @@ def summarise(row: Row, dataset: str, split: str, found: list[Result], missing: 
         "epochs": epochs,
         "seconds": [result.times["total"] for result in found],
         "seeds": means,
-        "device": found[0].hardware["device"],
+        "device": found[0].hardware.get("device"),
     }
 
 
