@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from nmrgcl.data.catalog import find
 from nmrgcl.errors import SettingError
-from nmrgcl.settings import Settings, preset_names, read_config, resolve, setting_keys
+from nmrgcl.settings import Settings, datasets_of_preset, preset_names, read_config, resolve, setting_keys
 
 
 @pytest.mark.parametrize("preset", preset_names())
@@ -24,7 +25,7 @@ def test_the_keys_are_those_that_are_documented() -> None:
         *("removal.kind", "removal.delta", "removal.where", "loss.name", "loss.tau"),
         *("loss.decorrelate", "loss.beta", "loss.momentum"),
         *("diffusion.name", "diffusion.alpha", "diffusion.time", "diffusion.keep"),
-        *("train.epochs", "train.batch_size", "train.lr", "train.patience"),
+        *("train.epochs", "train.batch_size", "train.lr", "train.patience", "train.least_gain"),
         *("train.precision", "train.deterministic", "train.capture", "train.chunk_graphs"),
         *("train.sampling", "train.hops", "train.fanout"),
         *("svm.c", "svm.inner", "svm.standardise", "svm.folds", "linear.normalise"),
@@ -39,6 +40,24 @@ def test_a_unique_leaf_may_be_named_alone() -> None:
     assert settings.loss.tau == 1.0
     assert isinstance(settings.loss.tau, float)
     assert settings.train.deterministic
+
+
+def test_a_preset_may_have_values_of_their_own_for_some_datasets() -> None:
+    assert resolve("gca").encoder.units == 256
+    computers = resolve("gca", dataset="Amazon-Computers")
+    assert (computers.encoder.units, computers.encoder.activation, computers.loss.tau) == (128, "rrelu", 0.2)
+    assert computers.encoder.layers == resolve("gca").encoder.layers
+    assert resolve("gca", assignments=["encoder.units=7"], dataset="Amazon-Computers").encoder.units == 7
+    assert resolve("gca", dataset="my/graph.npz") == resolve("gca")
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_every_dataset_of_a_preset_exists_and_its_values_are_possible(preset: str) -> None:
+    for name in datasets_of_preset(preset):
+        entry = find(name)
+        assert entry is not None
+        assert entry.name == name
+        assert resolve(preset, dataset=name) != resolve(preset)
 
 
 def test_later_sources_win(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from nmrgcl.feed import batches
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train import pretrain
-from nmrgcl.training_state import own_chance
+from nmrgcl.training_state import TrainingState, own_chance, restore, snapshot
 from tests.examples import random_graphs
 
 GRAPHS = random_graphs([3] * 10)
@@ -38,6 +38,24 @@ def test_training_stops_when_the_loss_stops_falling() -> None:
     options = TrainSettings(epochs=50, batch_size=10, patience=3)
     numbers = [e.number for e in pretrain(Scripted(5, 4, 3, 3, 3, 3, 3, 3), GRAPHS, options)]
     assert numbers == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_loss_that_is_hardly_lower_does_not_count_as_lower() -> None:
+    options = TrainSettings(epochs=50, batch_size=10, patience=2, least_gain=0.1)
+    losses = [10.0, 9.5, 8.9, 8.5, 8.1, 7.9, 7.9, 7.9]  # 8.9 < 9; 8.5 and 8.1 > 8.01
+    assert len(list(pretrain(Scripted(*losses), GRAPHS, options))) == 5
+    negative = [-10.0, -10.5, -11.5, -12.0, -12.5, -20.0]  # -11.5 < -11; -12 and -12.5 > -12.65
+    assert len(list(pretrain(Scripted(*negative), GRAPHS, options))) == 5
+
+
+def test_early_stopping_goes_on_from_where_a_checkpoint_stood() -> None:
+    state = TrainingState()
+    for loss in (10.0, 9.5, 8.9, 8.5):
+        state.end_epoch(loss, 0.1)
+    method = Scripted(1.0)
+    optimiser = torch.optim.Adam(method.parameters())
+    again = restore(snapshot(state, method, optimiser, torch.device("cpu")), method, optimiser)
+    assert (again.best, again.best_epoch, again.idle_epochs) == (8.9, 3, 1)
 
 
 def test_the_optimiser_steps_once_for_each_loss_that_is_yielded() -> None:

@@ -92,7 +92,7 @@ def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, me
             state.recall_chance(feed.device)
             loss = _run_epoch(step, compute, feed, options, memory)
         step.method.train(False)
-        state.end_epoch(loss)
+        state.end_epoch(loss, options.least_gain)
         seconds = time.perf_counter() - began
         yield Epoch(state.epoch, loss, seconds, feed.items / seconds)
 

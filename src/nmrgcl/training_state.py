@@ -40,7 +40,7 @@ class TrainingState:
         position: batches that are done in the epoch after them.
         step: batches that are done in all.
         chunk: graphs that make up their batches among themselves, which decides the order of batches; 0: all of them.
-        best: the lowest loss of an epoch so far, which ``best_epoch`` had.
+        best: the lowest loss of an epoch so far, which ``best_epoch`` had; others were not lower by enough to count.
         total: sum of the losses of the running epoch, on the device; there are ``losses`` of them.
         random: states of generators to go on from, in the middle of an epoch.
     """
@@ -81,12 +81,12 @@ class TrainingState:
             set_random_states(self.random, device)
         self.random = {}
 
-    def end_epoch(self, loss: float) -> None:
-        """The running epoch is complete, with that mean loss."""
+    def end_epoch(self, loss: float, least_gain: float = 0.0) -> None:
+        """The running epoch is complete, with that mean loss; it is a gain if it is lower by that share."""
         self.epoch, self.position = self.epoch + 1, 0
         self.total.zero_()
         self.losses.zero_()
-        if loss < self.best:
+        if math.isinf(self.best) or loss < self.best - least_gain * abs(self.best):
             self.best, self.best_epoch = loss, self.epoch
 
 

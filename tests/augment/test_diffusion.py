@@ -4,6 +4,7 @@ import pytest
 import torch
 from scipy.linalg import expm
 
+from nmrgcl.augment import diffusion_on_device
 from nmrgcl.augment.diffusion import Diffusion, diffuse
 from nmrgcl.encode import GCN
 from nmrgcl.errors import SettingError
@@ -37,6 +38,25 @@ def test_everything_passed_on_is_the_dense_matrix(kind: Diffusion, weighted: boo
     found = diffuse(graphs, kind, keep=13, accuracy=0.0)
     torch.testing.assert_close(dense(found), expected(graphs, kind), atol=1e-6, rtol=1e-5)
     assert torch.equal(found.x, graphs.x)
+
+
+@pytest.mark.parametrize("kind", ["ppr", "heat"])
+@pytest.mark.parametrize("keep", [13, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_way_of_a_gpu_leads_to_the_same_entries(
+    kind: Diffusion, keep: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diffusion_on_device, "BLOCK", 5)
+    base = random_graphs([9, 4], density=0.3)
+    pair_weight = torch.rand(base.num_edges) + 0.5
+    graphs = Graphs.build(
+        base.edge_index, base.node_ptr, x=base.x, edge_weight=pair_weight[base.pair] if weighted else None
+    )
+    slow = diffuse(graphs, kind, keep=keep, accuracy=0.0)
+    found = diffusion_on_device.diffuse_on_device(graphs, kind, alpha=0.2, time=5.0, keep=keep)
+    torch.testing.assert_close(dense(found), dense(slow), atol=5e-6, rtol=0)
+    assert torch.equal(found.row_ptr, torch.searchsorted(found.edge_index[1], torch.arange(graphs.num_nodes + 1)))
+    assert bool((found.edge_index[1] * 13 + found.edge_index[0]).diff().gt(0).all())
 
 
 @pytest.mark.parametrize("kind", ["ppr", "heat"])

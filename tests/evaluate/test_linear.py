@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.linear import GRID, linear_score, scaled
-from nmrgcl.evaluate.logistic import fit_logistic, predict
+from nmrgcl.evaluate.logistic import fit_logistic, minimise, predict
 
 
 def blobs(rows: int, width: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -52,6 +52,19 @@ def test_penalties_do_not_disturb_each_other() -> None:
         torch.testing.assert_close(
             together[number], fit_logistic(z, y, (c,), tolerance=1e-9)[0][0], atol=1e-6, rtol=1e-5
         )
+
+
+@pytest.mark.parametrize("look", [1, 16])
+def test_each_problem_finds_its_own_minimum_however_often_the_host_looks(look: int) -> None:
+    stretch = torch.tensor([[1.0, 1.0], [1.0, 400.0], [1e-3, 30.0]], dtype=torch.float64)
+    goal = torch.tensor([[0.0, 0.0], [3.0, -2.0], [-5.0, 1.0]], dtype=torch.float64)
+
+    def quartic(x: torch.Tensor, problems: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        away, scale = x - goal[problems], stretch[problems]
+        return (scale * (away.square() + away**4)).sum(1), scale * (2 * away + 4 * away**3)
+
+    found = minimise(quartic, torch.zeros(3, 2, dtype=torch.float64), 1e-9, look=look)
+    torch.testing.assert_close(found, goal, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("scaling", ["none", "l2", "standardise"])

@@ -14,6 +14,7 @@ import torch
 from scipy.sparse import csr_array, diags_array, eye_array, vstack
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from nmrgcl.augment.diffusion_on_device import diffuse_on_device
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 
@@ -42,11 +43,14 @@ def diffuse(
         alpha: probability to return to the start, for "ppr".
         time: t, for "heat".
         keep: the largest entries of a row that stay.
-        accuracy: at most this much, for each unit of a node's degree, is not passed on; 0 passes everything on.
+        accuracy: at most this much, for each unit of a node's degree, is not passed on; 0, as on a GPU, passes
+            everything on.
     """
     if kind not in ("ppr", "heat"):
         raise SettingError(f"unknown diffusion {kind!r}; known: ppr, heat")
     graphs = graphs.compact()
+    if graphs.device.type == "cuda":
+        return diffuse_on_device(graphs, kind, alpha=alpha, time=time, keep=keep)
     adjacency = _with_loops(graphs)
     degree = adjacency.sum(1)
     walk = csr_array(diags_array(1 / degree) @ adjacency)

@@ -55,6 +55,7 @@ def pretrain(
     from nmrgcl.methods import find_method
     from nmrgcl.model_folder import load_model
     from nmrgcl.run import Cadence, choose_device, default_preset, estimate_cost, pretrain_seeds, require_level
+    from nmrgcl.run.cell import canonical
     from nmrgcl.settings import resolve
 
     if resume not in ("no", "yes", "auto"):
@@ -64,7 +65,7 @@ def pretrain(
     where = choose_device(device)
     dataset = load(data)
     base = preset if preset or config else default_preset(name, dataset.level)
-    settings = resolve(base, config, assignments or (), method=method, fixed=fixed)
+    settings = resolve(base, config, assignments or (), method=method, fixed=fixed, dataset=canonical(data))
     require_level(dataset, settings)
     if dry_run:
         cost = estimate_cost(dataset, settings, seeds=seeds, device=where).to_dict()

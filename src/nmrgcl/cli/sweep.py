@@ -66,7 +66,7 @@ def sweep(
       nmrgcl sweep MUTAG --backend slurm --slurm partition=gpu --device cuda --jobs 20
     """
     from nmrgcl.run.backends import BACKENDS
-    from nmrgcl.run.cell import cross
+    from nmrgcl.run.cell import canonical, cross
     from nmrgcl.run.device import choose_device
 
     if backend not in BACKENDS:
@@ -74,8 +74,19 @@ def sweep(
     if backend in ("processes", "inline"):
         device = choose_device(device).type
     _require_datasets(data)
-    rows = _rows(preset, method or [], assignments or [], "graph" if preset else _level(data))
-    cells = cross(data, rows, seeds, protocol=protocol, selection=selection, split=split)
+    level = "graph" if preset else _level(data)
+    cells = [
+        cell
+        for name in dict.fromkeys(canonical(name) for name in data)
+        for cell in cross(
+            [name],
+            _rows(preset, method or [], assignments or [], level, name),
+            seeds,
+            protocol=protocol,
+            selection=selection,
+            split=split,
+        )
+    ]
     if dry_run:
         _list(cells, results, as_json)
         return
@@ -86,8 +97,8 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _rows(preset: str | None, methods: list[str], assignments: list[str], level: str) -> "list[Settings]":
-    """The settings of each method: where it means one of them, its own meaning counts."""
+def _rows(preset: str | None, methods: list[str], assignments: list[str], level: str, data: str) -> "list[Settings]":
+    """The settings of each method for a dataset: where it means one of them, its own meaning counts."""
     from nmrgcl.methods import build_method, find_method
     from nmrgcl.run.level import default_preset
     from nmrgcl.settings import parse_assignments, resolve, setting_keys
@@ -100,7 +111,7 @@ def _rows(preset: str | None, methods: list[str], assignments: list[str], level:
             raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
     rows = []
     for name, meaning in fixed.items():
-        base = resolve(preset or default_preset(name, level), assignments=assignments)
+        base = resolve(preset or default_preset(name, level), assignments=assignments, dataset=data)
         rows.append(base.updated({"method": name, **meaning}))
     for settings in rows:
         build_method(settings, 1)  # what is impossible is told before anything is written

@@ -67,7 +67,9 @@ def finetune_score(
         batch_size: graphs in a step.
     """
     labels = torch.from_numpy(np.asarray(y, np.int64)).to(graphs.device)
-    parts = [torch.from_numpy(part) for part in (split.train, split.valid, split.test)]
+    # Graphs are taken by numbers on the host, nodes by numbers on the device, to which they go once.
+    where = graphs.device if level == "node" else torch.device("cpu")
+    parts = [torch.from_numpy(part).to(where) for part in (split.train, split.valid, split.test)]
     if len(torch.unique(labels[parts[0].to(graphs.device)])) < 2:
         raise DataError("all of the training part is of one class: choose another split or seed")
     optimiser = torch.optim.Adam(model.parameters(), lr=options.tune_lr, weight_decay=options.weight_decay)
@@ -90,8 +92,7 @@ def _losses(
     model: Classifier, graphs: Graphs, y: Tensor, train: Tensor, level: str, batch_size: int
 ) -> Iterator[Tensor]:
     if level == "node":
-        index = train.to(graphs.device)
-        yield cross_entropy(model(graphs)[index], y[index])
+        yield cross_entropy(model(graphs)[train], y[train])
         return
     for part in train[torch.randperm(len(train))].split(batch_size):
         if len(part) > 1:  # one graph has no statistics to normalise by
@@ -106,7 +107,8 @@ def _accuracies(
     model.eval()
     if level == "node":
         right = model(graphs).argmax(1) == y
-        return [100 * float(right[part.to(graphs.device)].double().mean()) for part in parts]
+        shares: list[float] = torch.stack([right[part].double().mean() for part in parts]).tolist()
+        return [100 * share for share in shares]
     found = []
     for part in parts:
         right = [model(graphs.take(some)).argmax(1) == y[some.to(graphs.device)] for some in part.split(4 * batch_size)]

@@ -14,9 +14,13 @@ HISTORY = 10
 """Steps that L-BFGS remembers."""
 STEPS = 1000
 """After so many it ends, wherever it is: only separable classes with next to no penalty take as long."""
+LOOK = 16
+"""Steps after which the host looks which problems a GPU is done with."""
 
 Objective = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """``[Q, M]`` parameters of the problems with these Q numbers to their values ``[Q]`` and gradients ``[Q, M]``."""
+Pair = tuple[Tensor, Tensor, Tensor]
+"""A move ``[Q, M]``, how it turned the gradient ``[Q, M]``, and one over their product ``[Q]``, 0 for no move."""
 
 
 def fit_logistic(
@@ -61,7 +65,7 @@ def fit_logistic(
         return cost * loss + weights.square().sum((0, 1)) / 2, grad.flatten(1)
 
     start = torch.zeros(len(c), scale[0].numel(), dtype=torch.float64, device=device)
-    found = minimise(objective, start, tolerance).view(scale.shape) * scale
+    found = minimise(objective, start, tolerance, look=LOOK if z.is_cuda else 1).view(scale.shape) * scale
     weights = torch.einsum("dr,prk->pdk", axes, found[:, :-1])
     intercept = found[:, -1] - torch.einsum("d,pdk->pk", mean, weights)
     return weights, intercept
@@ -80,66 +84,60 @@ def predict(z: Tensor, weights: Tensor, intercept: Tensor) -> Tensor:
     return (torch.einsum("nd,pdk->pnk", z.double(), weights) + intercept[:, None]).argmax(2)
 
 
-def minimise(objective: Objective, start: Tensor, tolerance: float) -> Tensor:
+def minimise(objective: Objective, start: Tensor, tolerance: float, *, look: int = 1) -> Tensor:
     """L-BFGS on P smooth convex problems side by side, each with step sizes of its own; ``start``: ``[P, M]``.
 
-    Once half of them are done the others go on without them.
+    A step computes the objective once: problems whose value has not fallen enough stay where they are and halve their
+    step. Once half of them are done the others go on without them; that is asked every ``look`` steps, between which
+    a GPU need not wait for the host.
     """
     found = start.clone()
     problems = torch.arange(len(start), device=start.device)
     x, (value, grad) = start, objective(start, problems)
     goal = tolerance * grad.abs().amax(1).clamp(min=1e-12)
-    moves: list[Tensor] = []
-    turns: list[Tensor] = []
-    for _ in range(STEPS):
+    step, length, pairs = torch.ones_like(value), torch.ones_like(value), list[Pair]()
+    for number in range(STEPS):
         moving = grad.abs().amax(1) > goal
-        if 2 * int(moving.sum()) <= len(moving):
+        if number % look == 0 and 2 * int(moving.sum()) <= len(moving):
             found[problems] = x
-            problems, x, value, grad, goal = (part[moving] for part in (problems, x, value, grad, goal))
-            moves, turns = ([part[moving] for part in parts] for parts in (moves, turns))
+            problems, x, value, grad, goal, step, length = (
+                part[moving] for part in (problems, x, value, grad, goal, step, length)
+            )
+            pairs = [(s[moving], t[moving], rho[moving]) for s, t, rho in pairs]
             if not len(problems):
                 break
             moving = moving[moving]
-        direction = -_apply_inverse(grad, moves, turns) * moving[:, None]
-        after, new_value, new_grad = _search(objective, problems, x, value, grad, direction)
-        moves, turns = [*moves, after - x][-HISTORY:], [*turns, new_grad - grad][-HISTORY:]
-        x, value, grad = after, new_value, new_grad
+        direction = -_apply_inverse(grad, pairs, length) * moving[:, None]
+        after = x + step[:, None] * direction
+        new_value, new_grad = objective(after, problems)
+        # The slack is what rounding can hide: near the optimum values no longer tell steps apart.
+        fallen = new_value <= value + 1e-4 * step * (direction * grad).sum(1) + 1e-12 * value.abs()
+        pair, length = _learn(fallen, after - x, new_grad - grad, length)
+        pairs = [*pairs, pair][-HISTORY:]
+        step = torch.where(fallen, 1.0, step / 2)
+        value = torch.where(fallen, new_value, value)
+        x, grad = (torch.where(fallen[:, None], new, old) for new, old in ((after, x), (new_grad, grad)))
     found[problems] = x
     return found
 
 
-def _search(
-    objective: Objective, problems: Tensor, x: Tensor, value: Tensor, grad: Tensor, direction: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Halve each problem's step until its value has fallen enough: the new x, values and gradients."""
-    slope = (direction * grad).sum(1)
-    step = torch.ones_like(value)
-    for _ in range(40):
-        after = x + step[:, None] * direction
-        new_value, new_grad = objective(after, problems)
-        # The slack is what rounding can hide: near the optimum values no longer tell steps apart.
-        short = new_value > value + 1e-4 * step * slope + 1e-12 * value.abs()
-        if not bool(short.any()):
-            break
-        step = torch.where(short, step / 2, step)
-    return after, new_value, new_grad
+def _learn(fallen: Tensor, move: Tensor, turn: Tensor, length: Tensor) -> tuple[Pair, Tensor]:
+    """What a step has shown of the curvature, and the length that the next one starts with; of no step, nothing."""
+    move, turn = (torch.where(fallen[:, None], part, 0.0) for part in (move, turn))
+    product = (move * turn).sum(1)
+    shown = product > 1e-300
+    rho = torch.where(shown, 1 / product.clamp(min=1e-300), 0.0)
+    return (move, turn, rho), torch.where(shown, product / turn.square().sum(1).clamp(min=1e-300), length)
 
 
-def _apply_inverse(grad: Tensor, moves: list[Tensor], turns: list[Tensor]) -> Tensor:
-    """The two-loop recursion; a step in which a problem did not move counts for nothing."""
-    pairs = []
-    for s, t in zip(moves, turns, strict=True):
-        product = (s * t).sum(1, keepdim=True)
-        pairs.append((s, t, torch.where(product > 1e-300, 1 / product.clamp(min=1e-300), 0.0)))
-    q, shares = grad.clone(), []
-    for s, t, rho in reversed(pairs):
-        share = rho * (s * q).sum(1, keepdim=True)
-        q = q - share * t
+def _apply_inverse(grad: Tensor, pairs: list[Pair], length: Tensor) -> Tensor:
+    """The two-loop recursion."""
+    q, shares = grad, []
+    for move, turn, rho in reversed(pairs):
+        share = (rho * (move * q).sum(1))[:, None]
+        q = torch.addcmul(q, share, turn, value=-1.0)
         shares.append(share)
-    if pairs:
-        s, t, _ = pairs[-1]
-        length = (t * t).sum(1, keepdim=True)
-        q = q * torch.where(length > 0, (s * t).sum(1, keepdim=True) / length.clamp(min=1e-300), 1.0)
-    for (s, t, rho), share in zip(pairs, reversed(shares), strict=True):
-        q = q + s * (share - rho * (t * q).sum(1, keepdim=True))
+    q = q * length[:, None]
+    for (move, turn, rho), share in zip(pairs, reversed(shares), strict=True):
+        q = torch.addcmul(q, share - (rho * (turn * q).sum(1))[:, None], move)
     return q

@@ -40,7 +40,7 @@ class Run:
     split: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dataset", _canonical(self.dataset))
+        object.__setattr__(self, "dataset", canonical(self.dataset))
         level = self.settings.level if isinstance(self.settings, Settings) else "graph"
         for name, known in (("protocol", PROTOCOLS[level]), ("split", CUTS[level])):
             if getattr(self, name) == "":
@@ -104,7 +104,8 @@ def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **proto
     return list({cell.key: cell for cell in cells}.values())
 
 
-def _canonical(dataset: Any) -> str:
+def canonical(dataset: Any) -> str:
+    """The name that an alias stands for; a path as it is."""
     if not isinstance(dataset, str) or not dataset or not dataset.isprintable():
         raise DataError(f"dataset {dataset!r}: expected a name or a path of printable characters")
     if dataset.lower() == "motifs":

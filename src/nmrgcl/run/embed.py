@@ -31,7 +31,8 @@ def embed_some(method: Method, graphs: Source) -> Tensor:
     """Embeddings of an even sample of the graphs or nodes, enough to measure their rank."""
     device = next(method.parameters()).device
     if method.level == "node":
-        whole = graphs.take(torch.arange(len(graphs))).to(device)
+        # As it is, not taken anew: what a method has worked out for the graph, it knows it by.
+        whole = (graphs if isinstance(graphs, Graphs) else graphs.take(torch.arange(len(graphs)))).to(device)
         return embed_all(method, whole)[:: -(-whole.num_nodes // RANK_GRAPHS)]
     sample = graphs.take(torch.arange(0, len(graphs), -(-len(graphs) // RANK_GRAPHS)))
     return embed_all(method, sample.to(device))

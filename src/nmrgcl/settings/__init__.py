@@ -4,7 +4,14 @@ Resolved settings are valid input again: ``Settings.from_dict(settings.to_dict()
 """
 
 from nmrgcl.settings.schema import FinetuneSettings, LinearSettings, Settings, SVMSettings, TrainSettings, setting_keys
-from nmrgcl.settings.sources import load_preset, parse_assignments, preset_names, read_config, resolve
+from nmrgcl.settings.sources import (
+    datasets_of_preset,
+    load_preset,
+    parse_assignments,
+    preset_names,
+    read_config,
+    resolve,
+)
 
 __all__ = [
     "FinetuneSettings",
@@ -12,6 +19,7 @@ __all__ = [
     "SVMSettings",
     "Settings",
     "TrainSettings",
+    "datasets_of_preset",
     "load_preset",
     "parse_assignments",
     "preset_names",

@@ -80,6 +80,7 @@ class DiffusionSettings:
 class TrainSettings:
     """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU.
 
+    A loss counts as lower if it is so by more than ``least_gain``, a share of the lowest one.
     ``chunk_graphs`` of a dataset are on the device at a time (0: all of them or, if they do not fit, as many as suit).
     At node level a step sees the whole graph, or what is sampled around ``batch_size`` nodes: a walk of ``hops`` steps
     from each, or ``fanout`` neighbours of each and of those, ``hops`` times.
@@ -89,6 +90,7 @@ class TrainSettings:
     batch_size: int = field(default=128, metadata={"min": 2})
     lr: float = field(default=1e-3, metadata={"above": 0})
     patience: int = field(default=0, metadata={"min": 0})
+    least_gain: float = field(default=0.0, metadata={"min": 0, "below": 1})
     precision: Literal["float32", "tf32", "bf16"] = "float32"
     deterministic: bool = False
     capture: bool = True

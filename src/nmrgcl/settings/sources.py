@@ -19,11 +19,15 @@ def resolve(
     *,
     method: str | None = None,
     fixed: Mapping[str, Any] | None = None,
+    dataset: str | None = None,
 ) -> Settings:
-    """Defaults, then ``preset``, then ``config``, then what the method ``fixed``, then ``key=value`` assignments."""
+    """Defaults, then ``preset``, then ``config``, then what the method ``fixed``, then ``key=value`` assignments.
+
+    A preset may have other values for some datasets; ``dataset`` is the name that the catalog has for it.
+    """
     settings = Settings()
     if preset is not None:
-        settings = settings.updated(load_preset(preset), source=f"preset {preset}")
+        settings = settings.updated(load_preset(preset, dataset), source=f"preset {preset}")
     if config is not None:
         settings = settings.updated(read_config(config), source=str(config))
     if method is not None:
@@ -44,8 +48,19 @@ def preset_names() -> list[str]:
     return sorted(p.name.removesuffix(".toml") for p in _presets().iterdir() if p.name.endswith(".toml"))
 
 
-def load_preset(name: str) -> dict[str, Any]:
-    """The values that a preset sets."""
+def load_preset(name: str, dataset: str | None = None) -> dict[str, Any]:
+    """The values that a preset sets, by dotted keys: its own, then those of its table ``[dataset.NAME]``, if any."""
+    values = _read_preset(name)
+    special = values.pop("dataset", {})
+    return dict(flatten(values)) | dict(flatten(special.get(dataset, {})))
+
+
+def datasets_of_preset(name: str) -> list[str]:
+    """The datasets for which a preset has values of their own."""
+    return list(_read_preset(name).get("dataset", {}))
+
+
+def _read_preset(name: str) -> dict[str, Any]:
     if name not in preset_names():
         raise SettingError(f"unknown preset {name!r}; {nearest(name, preset_names())}")
     return tomllib.loads(_presets().joinpath(f"{name}.toml").read_text(encoding="utf-8"))
