@@ -133,7 +133,7 @@ def own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
     before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
     on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
     words = np.random.SeedSequence([seed, epoch]).generate_state(3, np.uint64)
-    # torch.manual_seed notes the whole stack for every kind of device that is not there, which takes half a millisecond.
+    # torch.manual_seed notes the whole stack for every kind of device that is not there: half a millisecond.
     torch.default_generator.manual_seed(int(words[0] >> 1))
     if device.type == "cuda":
         number = torch.cuda.current_device() if device.index is None else device.index
