@@ -29,7 +29,9 @@ def sweep(
     seeds: Annotated[int, typer.Option(min=1, help="Cells for each method and dataset.")] = 5,
     protocol: Annotated[
         str,
-        typer.Option(metavar="svm|linear|finetune", help="How embeddings are judged. (default: svm, nodes: linear)"),
+        typer.Option(
+            metavar="svm|lssvm|linear|finetune", help="How embeddings are judged. (default: svm, nodes: linear)"
+        ),
     ] = "",
     split: Annotated[
         str,

@@ -153,7 +153,7 @@ def _train(run: Run, method: Method, graphs: Graphs, y: np.ndarray, memory: _Mem
         line: dict[str, Any] = {"epoch": epoch.number, "loss": epoch.loss}
         if run.selection == "paper" and epoch.number % JUDGED_EVERY == 0:
             with handled(end_at_once):
-                line["scores"] = every_penalty(embed_all(method, graphs).cpu().numpy(), y, run.settings)
+                line["scores"] = every_penalty(run, embed_all(method, graphs), y)
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}
         memory.metrics.append(json.dumps(line))
         memory.timings.append(json.dumps(spent))
