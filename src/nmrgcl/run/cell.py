@@ -16,6 +16,8 @@ FORMAT = 1
 KEY = re.compile(r"[0-9a-f]{32}")
 PROTOCOLS: dict[str, tuple[str, ...]] = {"graph": ("svm", "lssvm", "finetune"), "node": ("linear", "finetune")}
 """How graphs and nodes are judged; the first is meant where none is named."""
+JUDGES = ("svm", "linear", "finetune")
+"""Groups of settings that training does not look at."""
 BY_FOLDS = ("svm", "lssvm")
 """Protocols that see embeddings of graphs and test each fold once."""
 CUTS: dict[str, tuple[str, ...]] = {"graph": ("stratified",), "node": ("random-10-10-80", "paper-80-10-10", "public")}
@@ -72,6 +74,17 @@ class Run:
     def key(self) -> str:
         """32 hexadecimal digits that stand for all of it."""
         return content_key(self.to_dict())
+
+    @property
+    def judge(self) -> str:
+        """How it is judged, in words."""
+        return f"{self.protocol}, {self.split}, {self.selection} selection"
+
+    @property
+    def training(self) -> str:
+        """The key of its training: cells that differ only in how they are judged have the same."""
+        settings = {name: value for name, value in self.settings.to_dict().items() if name not in JUDGES}
+        return content_key({"dataset": self.dataset, "settings": settings})
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, ready for JSON."""
