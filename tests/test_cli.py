@@ -273,6 +273,9 @@ def test_runs_are_compared_on_the_same_folds(capsys: pytest.CaptureFixture[str],
     assert found["differences"][0]["mean"] == pytest.approx(gap)
     out, _ = run(capsys, "compare", *both, "--data", "motifs", "--set", "c=default", "--jobs", "1")
     assert "95 % CI" in out
+    out, _ = run(capsys, "compare", *both, "--data", "motifs", "--protocol", "lssvm", "--device", "cpu", "--json")
+    by_least_squares = json.loads(run(capsys, "evaluate", both[1], "motifs", "--protocol", "lssvm", "--json")[0])
+    assert json.loads(out)["runs"][1]["scores"] == by_least_squares["scores"]
     _, err = run(capsys, "compare", both[0], both[1] + "/seed-0", "--data", "motifs", code=2)
     assert "other seeds" in err
 

@@ -57,8 +57,8 @@ def evaluate(
         read_embeddings,
     )
 
-    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs, "split": split}
-    options["protocol"] = protocol
+    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
+    options |= {"split": split, "protocol": protocol}
     where = choose_device(device)
     if run.suffix == ".npz":
         found = evaluate_embeddings(read_embeddings(run), run.name, device=where, **options)

@@ -63,12 +63,13 @@ def lssvm_table(
     require_cases(z, y, folds, inner=len(values) > 1)
     cuts = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
     rows = torch.from_numpy(np.array(z, np.float64)).to(device)
-    codes = torch.from_numpy(np.unique(y, return_inverse=True)[1]).to(device)
+    classes, numbered = np.unique(y, return_inverse=True)
+    codes, columns = (torch.from_numpy(part).to(device) for part in (numbered, np.arange(len(classes))))
     together = folds if len(cuts[0][0]) <= TOGETHER else 1
     found = []
     for first in range(0, folds, together):
         train, test = (_padded(part, rows.device) for part in zip(*cuts[first : first + together], strict=True))
-        found.append(_accuracies(rows, codes, train, test, values, standardise))
+        found.append(_accuracies(rows, codes, columns, train, test, values, standardise))
     left_out, tested = torch.cat(found, 2).mul(100).cpu().numpy()
     return left_out, tested
 
@@ -86,7 +87,7 @@ def _padded(parts: tuple[np.ndarray, ...], device: torch.device) -> Part:
 
 
 def _accuracies(
-    z: Tensor, codes: Tensor, train: Part, test: Part, values: tuple[float, ...], standardise: bool
+    z: Tensor, codes: Tensor, columns: Tensor, train: Part, test: Part, values: tuple[float, ...], standardise: bool
 ) -> Tensor:
     """Shares ``[2, len(values), F]`` of left-out training rows and of held-out rows that are right."""
     (known_rows, real), (unknown_rows, judged) = train, test
@@ -94,8 +95,7 @@ def _accuracies(
     if standardise:
         known, unknown = _standardised(known, unknown, real)
     kernel, kernel_test = _kernels(known, unknown, real)
-    classes = torch.arange(int(codes.max()) + 1, device=z.device)
-    targets = torch.where(codes[known_rows][..., None] == classes, 1.0, -1.0).double() * real[..., None]
+    targets = torch.where(codes[known_rows][..., None] == columns, 1.0, -1.0).double() * real[..., None]
     shares = []
     for value in values:
         alpha, bias, left_out = _fit(kernel, targets, real, value)
