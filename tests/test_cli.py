@@ -65,6 +65,23 @@ def test_pretrain_then_evaluate_prints_one_json_object_each(capsys: pytest.Captu
     assert "untrained" in out
 
 
+def test_least_squares_judge_on_the_same_folds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    made = str(tmp_path / "r")
+    run(capsys, "pretrain", "motifs", "--set", "epochs=1", "--seeds", "2", "--out", made, "--device", "cpu")
+    command = ["evaluate", made, "motifs", "--set", "folds=3", "--device", "cpu"]
+    found = json.loads(run(capsys, *command, "--protocol", "lssvm", "--json")[0])
+    assert (found["protocol"], found["selection"], found["svm"]["folds"]) == ("lssvm", "honest", 3)
+    splits = (tmp_path / "r/splits.json").read_text()
+    run(capsys, *command, "--json", "--jobs", "1")
+    assert (tmp_path / "r/splits.json").read_text() == splits
+    assert "RBF least-squares SVM" in run(capsys, *command, "--protocol", "lssvm")[0]
+    run(capsys, "embed", f"{made}/seed-0", "motifs", "--out", str(tmp_path / "z.npz"), "--device", "cpu")
+    out, _ = run(capsys, "evaluate", str(tmp_path / "z.npz"), "--protocol", "lssvm", "--seeds", "1", "--json")
+    assert json.loads(out)["protocol"] == "lssvm"
+    _, err = run(capsys, *command, "--protocol", "linear", code=2)
+    assert "--protocol linear: graphs are judged by svm or lssvm" in err
+
+
 def test_the_untrained_encoder_is_a_method_like_any_other(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     command = ["pretrain", "motifs", "--method", "untrained", "--seeds", "1", "--out", str(tmp_path / "r"), "--json"]
     out, _ = run(capsys, *command)
@@ -256,6 +273,9 @@ def test_runs_are_compared_on_the_same_folds(capsys: pytest.CaptureFixture[str],
     assert found["differences"][0]["mean"] == pytest.approx(gap)
     out, _ = run(capsys, "compare", *both, "--data", "motifs", "--set", "c=default", "--jobs", "1")
     assert "95 % CI" in out
+    out, _ = run(capsys, "compare", *both, "--data", "motifs", "--protocol", "lssvm", "--device", "cpu", "--json")
+    by_least_squares = json.loads(run(capsys, "evaluate", both[1], "motifs", "--protocol", "lssvm", "--json")[0])
+    assert json.loads(out)["runs"][1]["scores"] == by_least_squares["scores"]
     _, err = run(capsys, "compare", both[0], both[1] + "/seed-0", "--data", "motifs", code=2)
     assert "other seeds" in err
 

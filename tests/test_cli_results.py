@@ -45,6 +45,20 @@ def test_a_sweep_computes_its_table_once(capsys: pytest.CaptureFixture[str], tmp
     assert "4 cells, 4 of them finished" in out
 
 
+def test_several_judges_make_several_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    command = [*SWEEP, "--protocol", "svm", "--protocol", "lssvm", "--protocol", "finetune", "--selection", "both"]
+    command += ["--set", "tune_epochs=1", "--seeds", "1", "--results", str(tmp_path / "r")]
+    judges = ["svm, stratified, honest", "svm, stratified, paper", "lssvm, stratified, honest"]
+    judges = [f"{judge} selection" for judge in [*judges, "lssvm, stratified, paper", "finetune, stratified, honest"]]
+    out, _ = run(capsys, *command, "--json")
+    assert [entry["judge"] for entry in json.loads(out)["table"]] == judges
+    out, _ = run(capsys, *command)
+    assert [line.rpartition("; ")[2] for line in out.splitlines() if line.startswith("accuracy")] == judges
+    assert sum(line.startswith("nmrgcl ") for line in out.splitlines()) == 5
+    out, _ = run(capsys, "results", "list", "--results", str(tmp_path / "r"))
+    assert sum("lssvm" in line for line in out.splitlines()) == 2
+
+
 def test_a_failed_cell_does_not_hide_the_rest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "EMPTY").mkdir()
     command = [*SWEEP, str(tmp_path / "EMPTY"), "--seeds", "1", "--results", str(tmp_path / "r")]

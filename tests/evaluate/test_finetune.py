@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from tests.examples import random_graphs
 from torch import nn
 
 from nmrgcl.encode import GCN, GIN, pool
@@ -13,6 +12,7 @@ from nmrgcl.errors import DataError
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, finetune_score
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import FinetuneSettings
+from tests.examples import random_graphs
 
 NETWORK = random_graphs([60], density=0.08, features=5)
 Y = np.asarray((NETWORK.x[:, 0] > 0).long())

@@ -8,7 +8,8 @@ from sklearn.svm import SVC
 
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import svm
-from nmrgcl.evaluate.svm import GRID, Penalty, svm_scores, svm_scores_many
+from nmrgcl.evaluate.cases import GRID, Penalty
+from nmrgcl.evaluate.svm import svm_scores, svm_scores_many
 
 
 def embeddings(rows: int = 150, classes: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 from nmrgcl.data import load
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.evaluate.svm import GRID, svm_scores
+from nmrgcl.evaluate.cases import GRID
+from nmrgcl.evaluate.lssvm import lssvm_table
+from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.cell import Run
@@ -155,6 +158,23 @@ def test_paper_selection_reports_the_best_epoch_and_c_on_the_evaluated_folds(tmp
     assert result.chosen == {"epoch": best[0], "c": best[1]}
     np.testing.assert_array_equal(result.scores["folds"], tables[best])
     assert result.to_dict()["run"]["selection"] == "paper"
+
+
+@pytest.mark.parametrize("selection", ["honest", "paper"])
+def test_a_cell_judged_by_least_squares_has_the_scores_of_that_judge(selection: str, tmp_path: Path) -> None:
+    run = replace(quick(selection=selection, epochs=5, **{"svm.c": "grid"}), protocol="lssvm")
+    result = execute(run, Results(tmp_path / "results"), device=CPU)
+    list(pretrain_seeds(load("motifs"), run.settings, seeds=[0], out=tmp_path / "run", device=CPU))
+    found = embed_dataset(load_model(tmp_path / "run/seed-0"), load("motifs"), CPU)
+    assert found.y is not None
+    left_out, tested = lssvm_table(found.z, found.y, seed=0, folds=2)
+    if selection == "paper":
+        best = int(tested.mean(1).argmax())
+        assert result.chosen == {"epoch": 5, "c": GRID[best]}
+        assert result.scores["folds"] == tested[best].tolist()
+    else:
+        assert result.scores["folds"] == tested[left_out.argmax(0), [0, 1]].tolist()
+        assert result.to_dict()["run"]["protocol"] == "lssvm"
 
 
 def test_the_untrained_encoder_is_a_cell_like_any_other(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from nmrgcl.bench.graphs_at_hand import load_graphs
 from nmrgcl.bench.table import Row
 from nmrgcl.bench.timing import row
 from nmrgcl.errors import DataError
-from nmrgcl.evaluate.svm import GRID, INNER_FOLDS, svm_scores
+from nmrgcl.evaluate.cases import GRID, INNER_FOLDS
+from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.methods import build_method
 from nmrgcl.settings import resolve
 from nmrgcl.train import pretrain

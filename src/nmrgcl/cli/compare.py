@@ -19,6 +19,10 @@ def compare(
         str | None,
         typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
     ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(metavar="svm|lssvm|linear", help="lssvm: cheaper, on the device. (default: svm, nodes: linear)"),
+    ] = None,
     device: Device = "auto",
     jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
     as_json: AsJson = False,
@@ -45,7 +49,7 @@ def compare(
                 f"{run}: has other seeds than {runs[0]}; folds belong to seeds, so they cannot be paired"
             )
     dataset = load(data)
-    options: dict[str, Any] = {"overrides": assignments or (), "jobs": jobs, "split": split}
+    options: dict[str, Any] = {"overrides": assignments or (), "jobs": jobs, "split": split, "protocol": protocol}
     found = [evaluate_run(run, dataset, device=where, **options) for run in runs]
     ratio = found[0].test_to_train
     differences = [paired_difference(f.trained.folds, found[0].trained.folds, test_to_train=ratio) for f in found[1:]]

@@ -21,6 +21,10 @@ def evaluate(
         str | None,
         typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
     ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(metavar="svm|lssvm|linear", help="lssvm: cheaper, on the device. (default: svm, nodes: linear)"),
+    ] = None,
     assignments: Assignments = None,
     device: Device = "auto",
     jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
@@ -39,6 +43,8 @@ def evaluate(
 
       nmrgcl evaluate runs/pubmed PubMed --split public
 
+      nmrgcl evaluate runs/nci1 NCI1 --protocol lssvm --device cuda
+
       nmrgcl evaluate z.npz
     """
     from nmrgcl.data import load
@@ -51,10 +57,11 @@ def evaluate(
         read_embeddings,
     )
 
-    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs, "split": split}
+    options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
+    options |= {"split": split, "protocol": protocol}
     where = choose_device(device)
     if run.suffix == ".npz":
-        found = evaluate_embeddings(read_embeddings(run), run.name, **options)
+        found = evaluate_embeddings(read_embeddings(run), run.name, device=where, **options)
     else:
         find_models(run)
         if data is None:

@@ -18,6 +18,7 @@ app = typer.Typer(help="Finished cells of tables: look at them, and bring them h
 
 Folder = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of results.")]
 HOME = Path("runs/results")
+_ORDER = ("dataset", "method", "protocol", "split", "selection", "seed")
 
 
 @app.command("list")
@@ -36,8 +37,9 @@ def list_results(results: Folder = HOME, as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps({"folder": str(results), "results": rows, "problems": problems}))
         return
-    for row in sorted(rows, key=lambda row: (row["dataset"], row["method"], row["selection"], row["seed"])):
-        cell = f"{row['dataset']:<16} {row['method']:<10} {row['selection']:<7} seed {row['seed']:<3}"
+    for row in sorted(rows, key=lambda row: [row[name] for name in _ORDER]):
+        judge = f"{row['protocol']:<8} {row['split']:<15} {row['selection']:<7}"
+        cell = f"{row['dataset']:<16} {row['method']:<10} {judge} seed {row['seed']:<3}"
         print(f"{row['key'][:12]}  {cell} {row['error'] or format(row['mean'], '6.2f')}")
     for problem in problems:
         print(f"nmrgcl: {problem}", file=sys.stderr)
@@ -147,6 +149,8 @@ def _facts(result: "Result") -> dict[str, Any]:
         "dataset": run.dataset,
         "method": run.method,
         "seed": run.seed,
+        "protocol": run.protocol,
+        "split": run.split,
         "selection": run.selection,
         "status": result.status,
         "mean": result.mean if result.status == "done" else None,

@@ -28,15 +28,21 @@ def sweep(
     assignments: Assignments = None,
     seeds: Annotated[int, typer.Option(min=1, help="Cells for each method and dataset.")] = 5,
     protocol: Annotated[
-        str,
-        typer.Option(metavar="svm|linear|finetune", help="How embeddings are judged. (default: svm, nodes: linear)"),
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            metavar="svm|lssvm|linear|finetune",
+            help="How embeddings are judged; several. (default: svm, nodes: linear)",
+        ),
+    ] = None,
     split: Annotated[
-        str,
-        typer.Option(metavar="random-10-10-80|paper-80-10-10|public", help="Of nodes. (default: random-10-10-80)"),
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            metavar="random-10-10-80|paper-80-10-10|public", help="Of nodes; several. (default: random-10-10-80)"
+        ),
+    ] = None,
     selection: Annotated[
-        str, typer.Option(metavar="honest|paper", help="paper: report the best epoch and C, as published code does.")
+        str,
+        typer.Option(metavar="honest|paper|both", help="paper: report the best epoch and C, as published code does."),
     ] = "honest",
     results: Folder = HOME,
     jobs: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as suit the machine.")] = 0,
@@ -55,7 +61,8 @@ def sweep(
 ) -> None:
     """Compute a table: every method on every dataset, each cell once; what is finished is never computed again.
 
-    Interrupt it as you like: the same command goes on. Exits with 1 if cells are missing at the end.
+    Cells that differ only in how they are judged share a training. Interrupt it as you like: the same command goes on.
+    Exits with 1 if cells are missing at the end.
 
     Examples:
 
@@ -63,10 +70,12 @@ def sweep(
 
       nmrgcl sweep NCI1 --preset graphcl --set epochs=12 --results runs/nci1 --jobs 4
 
+      nmrgcl sweep MUTAG --protocol svm --protocol lssvm --selection both
+
       nmrgcl sweep MUTAG --backend slurm --slurm partition=gpu --device cuda --jobs 20
     """
     from nmrgcl.run.backends import BACKENDS
-    from nmrgcl.run.cell import canonical, cross
+    from nmrgcl.run.cell import canonical
     from nmrgcl.run.device import choose_device
 
     if backend not in BACKENDS:
@@ -75,18 +84,10 @@ def sweep(
         device = choose_device(device).type
     _require_datasets(data)
     level = "graph" if preset else _level(data)
-    cells = [
-        cell
-        for name in dict.fromkeys(canonical(name) for name in data)
-        for cell in cross(
-            [name],
-            _rows(preset, method or [], assignments or [], level, name),
-            seeds,
-            protocol=protocol,
-            selection=selection,
-            split=split,
-        )
-    ]
+    cells: list[Run] = []
+    for name in dict.fromkeys(canonical(name) for name in data):
+        rows = _rows(preset, method or [], assignments or [], level, name)
+        cells += _cells(name, rows, seeds, protocol or [""], split or [""], selection)
     if dry_run:
         _list(cells, results, as_json)
         return
@@ -95,6 +96,22 @@ def sweep(
     _print(cells, summary, results, as_json)
     if not summary.complete:
         raise typer.Exit(1)
+
+
+def _cells(
+    data: str, rows: "list[Settings]", seeds: int, protocols: list[str], splits: list[str], selection: str
+) -> "list[Run]":
+    """Every row with every way to judge; of both selections, "paper" where a protocol knows it."""
+    from nmrgcl.run.cell import BY_FOLDS, cross
+
+    cells: dict[str, Run] = {}
+    for protocol in protocols:
+        both = ["honest", "paper"] if protocol in ("", *BY_FOLDS) else ["honest"]
+        for split in splits:
+            for chosen in both if selection == "both" else [selection]:
+                found = cross([data], rows, seeds, protocol=protocol, split=split, selection=chosen)
+                cells |= {cell.key: cell for cell in found}
+    return list(cells.values())
 
 
 def _rows(preset: str | None, methods: list[str], assignments: list[str], level: str, data: str) -> "list[Settings]":
@@ -164,7 +181,7 @@ def _list(cells: "list[Run]", folder: Path, as_json: bool) -> None:
         return
     for cell in cells:
         state = "finished" if cell.key in finished else "to compute"
-        print(f"{cell.key[:12]}  {cell.dataset:<16} {cell.method:<10} seed {cell.seed:<3} {state}")
+        print(f"{cell.key[:12]}  {cell.dataset:<16} {cell.method:<10} seed {cell.seed:<3} {cell.judge:<40} {state}")
     print(f"{len(cells)} cells, {sum(row['finished'] for row in rows)} of them finished, in {folder}")
 
 
@@ -192,10 +209,9 @@ def _print(cells: "list[Run]", summary: "Summary", folder: Path, as_json: bool) 
     if as_json:
         print(json.dumps({"folder": str(folder), "table": [asdict(e) for e in table], **asdict(summary)}))
         return
-    run = cells[0]
-    how = f"{run.protocol}, {run.split}, {run.selection} selection"
-    print(f"accuracy in %, mean ± sample standard deviation (seeds); {how}")
-    print(as_text(table))
+    for judge in dict.fromkeys(cell.judge for cell in cells):
+        print(f"accuracy in %, mean ± sample standard deviation (seeds); {judge}")
+        print(as_text(entry for entry in table if entry.judge == judge))
     missing = {name: len(getattr(summary, name)) for name in ("failed", "busy", "lost")}
     notes = [f"{count} {name}" for name, count in missing.items() if count]
     if notes:

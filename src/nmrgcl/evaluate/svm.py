@@ -5,7 +5,6 @@ computed once for all values of C, and the parts of all embeddings share the pro
 """
 
 from collections.abc import Sequence
-from math import ceil, inf
 from typing import Literal
 
 import numpy as np
@@ -16,13 +15,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController
 
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl.evaluate.cases import INNER_FOLDS, Penalty, candidates, require_cases
 
-GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # GraphCL's
-INNER_FOLDS = 5
 LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
 
-Penalty = Literal["grid", "default"] | float
 Inner = Literal["in_order", "shuffled"]
 
 
@@ -66,9 +62,9 @@ def svm_scores_many(
     jobs: int = -1,
 ) -> np.ndarray:
     """``svm_scores`` of many ``(z, y, seed)``, ``[S, folds]``; all their parts run in parallel."""
-    values = _candidates(c)
+    values = candidates(c)
     for z, y, _ in cases:
-        _check(z, y, folds, inner=len(values) > 1)
+        require_cases(z, y, folds, inner=len(values) > 1)
     outer, seeds = [], []
     for z, y, seed in cases:
         outer += [(z, y, *cut) for cut in StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y)]
@@ -130,38 +126,3 @@ def _inner_parts(
 def _best(values: Sequence[float], accuracies: np.ndarray) -> float:
     """The first of ``values`` with the highest mean of ``accuracies`` ``[INNER_FOLDS, len(values)]``."""
     return values[int(np.argmax(accuracies.mean(axis=0)))]
-
-
-def _candidates(c: Penalty) -> tuple[float, ...]:
-    if c == "grid":
-        return GRID
-    if c == "default":
-        return (1.0,)
-    if isinstance(c, str) or not 0 < c < inf:
-        raise SettingError(f'c is {c!r}: use "grid", "default" or a positive number')
-    return (float(c),)
-
-
-def _check(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -> None:
-    if folds < 2:
-        raise SettingError(f"folds is {folds}: cross-validation needs at least 2")
-    if z.ndim != 2 or z.shape[1] == 0:
-        raise DataError(f"embeddings have shape {list(z.shape)}: pass one row of at least one number a graph")
-    if y.shape != (len(z),):
-        raise DataError(f"{len(z)} embeddings but labels of shape {list(y.shape)}: pass one label a row")
-    bad = int(np.count_nonzero(~np.isfinite(z).all(axis=1)))
-    if bad:
-        raise DataError(f"{bad} of {len(z)} embeddings hold NaN or infinity: train again with a lower learning rate")
-    classes, counts = np.unique(y, return_counts=True)
-    if len(classes) < 2:
-        raise DataError(f"all {len(y)} labels are the same class: an SVM needs at least two")
-    smallest = int(np.argmin(counts))
-    name, count = classes[smallest], int(counts[smallest])
-    if count < folds:
-        raise DataError(f"class {name} has {count} members, fewer than {folds} folds: lower folds or leave it out")
-    left = count - ceil(count / folds)
-    if inner and left < INNER_FOLDS:
-        raise DataError(
-            f"class {name} has {count} members, {left} of them in a training fold, and choosing C needs {INNER_FOLDS}: "
-            'raise folds, use c="default" or leave the class out'
-        )

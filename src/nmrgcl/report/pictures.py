@@ -34,7 +34,7 @@ def _spread(facts: Facts) -> Picture | None:
     rows = [(facts.models[0].settings.method, found.trained.folds)]
     if found.untrained is not None and found.untrained.folds.shape == (n, folds):  # a stored one has means only
         rows.append(("untrained", found.untrained.folds))
-    part, many = ("fold", f"{n} × {folds}") if found.protocol == "svm" else ("seed", str(n))
+    part, many = ("fold", f"{n} × {folds}") if found.linear is None else ("seed", str(n))
     middle = " and ".join(f"{np.median(values):.1f} % for {name}" for name, values in rows)
     return Picture(
         key="folds",

@@ -14,8 +14,12 @@ from nmrgcl.settings import Settings
 FORMAT = 1
 """Part of every key: a cell whose meaning changes is another cell."""
 KEY = re.compile(r"[0-9a-f]{32}")
-PROTOCOLS: dict[str, tuple[str, ...]] = {"graph": ("svm", "finetune"), "node": ("linear", "finetune")}
+PROTOCOLS: dict[str, tuple[str, ...]] = {"graph": ("svm", "lssvm", "finetune"), "node": ("linear", "finetune")}
 """How graphs and nodes are judged; the first is meant where none is named."""
+JUDGES = ("svm", "linear", "finetune")
+"""Groups of settings that training does not look at."""
+BY_FOLDS = ("svm", "lssvm")
+"""Protocols that see embeddings of graphs and test each fold once."""
 CUTS: dict[str, tuple[str, ...]] = {"graph": ("stratified",), "node": ("random-10-10-80", "paper-80-10-10", "public")}
 """Likewise how they are split."""
 
@@ -27,15 +31,16 @@ class Run:
     Attributes:
         dataset: a name (aliases become the name they stand for) or a path, taken as it is.
         settings: of method, training and judge, with the seed.
-        protocol: how embeddings become scores: "svm" for graphs, "linear" for nodes, "finetune" for both.
+        protocol: how embeddings become scores: "svm" or the cheaper "lssvm" for graphs, "linear" for nodes, "finetune"
+            for both.
         selection: "honest" chooses nothing by the evaluated folds; "paper" reports the epoch and the C that are best
-            on them, as published code does; with "svm" alone.
+            on them, as published code does; with "svm" and "lssvm" alone.
         split: how graphs or nodes are cut into parts.
     """
 
     dataset: str
     settings: Settings
-    protocol: Literal["svm", "linear", "finetune", ""] = ""
+    protocol: Literal["svm", "lssvm", "linear", "finetune", ""] = ""
     selection: Literal["honest", "paper"] = "honest"
     split: str = ""
 
@@ -50,8 +55,10 @@ class Run:
                 raise SettingError(f"{name} = {value!r} with level = {level}; {nearest(str(value), known)}")
         if self.selection not in ("honest", "paper"):
             raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), ('honest', 'paper'))}")
-        if self.selection == "paper" and self.protocol != "svm":
-            raise SettingError(f"selection = 'paper' is for protocol svm; {self.protocol} chooses on a validation part")
+        if self.selection == "paper" and self.protocol not in BY_FOLDS:
+            raise SettingError(
+                f"selection = 'paper' is for protocol svm or lssvm; {self.protocol} chooses on a validation part"
+            )
 
     @property
     def method(self) -> str:
@@ -67,6 +74,17 @@ class Run:
     def key(self) -> str:
         """32 hexadecimal digits that stand for all of it."""
         return content_key(self.to_dict())
+
+    @property
+    def judge(self) -> str:
+        """How it is judged, in words."""
+        return f"{self.protocol}, {self.split}, {self.selection} selection"
+
+    @property
+    def training(self) -> str:
+        """The key of its training: cells that differ only in how they are judged have the same."""
+        settings = {name: value for name, value in self.settings.to_dict().items() if name not in JUDGES}
+        return content_key({"dataset": self.dataset, "settings": settings})
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, ready for JSON."""

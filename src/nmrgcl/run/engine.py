@@ -12,6 +12,7 @@ from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.backends import BACKENDS, Backend, Place, WorkerDiedError, worker_count
 from nmrgcl.run.cell import Run
 from nmrgcl.run.results import Results
+from nmrgcl.run.shared import SharedTrainings, in_turn
 from nmrgcl.run.stop import Stop
 
 Mapped = Callable[[Sequence[Run]], Iterator[Outcome]]
@@ -58,7 +59,8 @@ def run_cells(
     same cells goes on.
 
     Args:
-        cells: in any order; the same cell twice is one.
+        cells: in any order; the same cell twice is one. Those that differ only in how they are judged share a
+            training: one of them is computed first.
         results_folder: where results are kept; several engines may share it.
         jobs: cells at a time; 0: one a core, a few on a CUDA device, which they share.
         backend: "processes" of this machine, "ray", "slurm", or "inline" in this process.
@@ -75,24 +77,37 @@ def run_cells(
     for key in skipped:
         shutil.rmtree(results.work(key), ignore_errors=True)  # left by a process that was killed at its very end
     todo = {key: cell for key, cell in wanted.items() if key not in set(skipped)}
+    shared = SharedTrainings(results, todo.values())
+    for key in skipped:
+        shared.done(wanted[key])
     ended: dict[str, list[str]] = {"done": [], "failed": [], "busy": [], "lost": []}
     if todo:
         results.folder.mkdir(parents=True, exist_ok=True)
         stop, count = Stop(results.folder), worker_count(jobs, device)
         chosen = BACKENDS["inline" if backend == "processes" and count == 1 else backend]
         place = Place(results.folder, device, stop, cluster, slurm or {})
+        first, then = in_turn(todo.values())
+        shared.begin(then)
         with stop.listening():
-            for outcome in _outcomes(todo, results, lambda some: chosen(some, place, count), count, stop):
+            for outcome in _rounds((first, then), results, lambda some: chosen(some, place, count), count, stop):
                 ended[outcome.status].append(outcome.key)
+                if outcome.status == "done":
+                    shared.done(todo[outcome.key])
                 if on_done:
                     on_done(todo[outcome.key], outcome)
-            stop.obey()
     return Summary(skipped=tuple(skipped), **{status: tuple(keys) for status, keys in ended.items()})
 
 
-def _outcomes(todo: dict[str, Run], results: Results, compute: Mapped, jobs: int, stop: Stop) -> Iterator[Outcome]:
+def _rounds(rounds: Iterable[list[Run]], results: Results, compute: Mapped, jobs: int, stop: Stop) -> Iterator[Outcome]:
+    """Outcomes of all cells of a round before the next one begins."""
+    for cells in rounds:
+        yield from _outcomes(cells, results, compute, jobs, stop)
+        stop.obey()
+
+
+def _outcomes(cells: list[Run], results: Results, compute: Mapped, jobs: int, stop: Stop) -> Iterator[Outcome]:
     """One outcome a cell; a cell whose worker died is tried once more, alone, so that no other dies with it."""
-    waiting, suspects = dict(todo), list[Run]()
+    waiting, suspects = {cell.key: cell for cell in cells}, list[Run]()
     while waiting:
         try:
             for outcome in compute(list(waiting.values())):

@@ -33,6 +33,7 @@ from nmrgcl.run.record import digest_of
 from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results
 from nmrgcl.run.selection import JUDGED_EVERY, every_penalty
+from nmrgcl.run.shared import keep_training, take_training
 from nmrgcl.run.stop import end_at_once, handled
 from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
@@ -53,7 +54,7 @@ def execute(run: Run, results: Results, *, device: torch.device, cadence: Cadenc
         with _owned(results, run.key):
             result = results.finished(run.key)  # the owner before may have finished it
             if result is None:
-                result = _compute(run, results.work(run.key), device, cadence or Cadence())
+                result = _compute(run, results, device, cadence or Cadence())
                 results.put(result)
             shutil.rmtree(results.work(run.key), ignore_errors=True)
     return result
@@ -70,27 +71,32 @@ def _owned(results: Results, key: str) -> Iterator[None]:
         yield
 
 
-def _compute(run: Run, work: Path, device: torch.device, cadence: Cadence) -> Result:
+def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence) -> Result:
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     _require_meaning(run)
     graphs, truth, data = _load(run, device)
     loaded = time.perf_counter()
     # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
-    folder = work / data["sha256"][:16]
+    folder, shared = (top / data["sha256"][:16] for top in (results.work(run.key), results.trained(run.training)))
     with explained(run.settings), _one_thread():
         method = build_method(run.settings, graphs.num_features).to(device)
         with noted_signals() as signals:
-            memory = _train(run, method, graphs, truth.y, _Memory(folder, cadence, signals, run.settings.train.epochs))
+            memory = _Memory(folder, cadence, signals, run.settings.train.epochs)
+            taken = take_training(shared, run, method)
+            if taken is None:
+                _train(run, method, graphs, truth.y, memory)
+                keep_training(shared, run, method, memory.metrics)
             signals.obey()
         with handled(end_at_once):
             judging = time.perf_counter()
-            epochs = [json.loads(line) for line in memory.metrics] or [{"epoch": 0, "loss": None}]
+            lines = taken.metrics if taken else memory.metrics
+            epochs = [json.loads(line) for line in lines] or [{"epoch": 0, "loss": None}]
             rank = effective_rank(embed_some(method, graphs))
             scores, chosen = judge(run, method, graphs, truth, epochs)
     spent = [json.loads(line) for line in memory.timings]
     times: dict[str, Any] = {
         "load": loaded - began,
-        "train": sum(part["seconds"] for part in spent),
+        "train": sum((part["seconds"] for part in spent), 0.0),
         "judge": time.perf_counter() - judging + sum(part["judging"] for part in spent),
     }
     return Result(
@@ -103,7 +109,7 @@ def _compute(run: Run, work: Path, device: torch.device, cadence: Cadence) -> Re
         data=data,
         versions=versions(),
         hardware=hardware(device),
-        times=times | {"total": sum(times.values()), "started": started},
+        times=times | {"total": sum(times.values()), "started": started} | ({"trained_by": taken.by} if taken else {}),
     )
 
 
@@ -146,18 +152,17 @@ class _Memory(RunMemory):
         return super().due(epoch_ended=epoch_ended) or (epoch_ended and len(self.metrics) == self.total)
 
 
-def _train(run: Run, method: Method, graphs: Graphs, y: np.ndarray, memory: _Memory) -> _Memory:
+def _train(run: Run, method: Method, graphs: Graphs, y: np.ndarray, memory: _Memory) -> None:
     """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
     for epoch in pretrain(method, graphs, run.settings.train, seed=run.seed, memory=memory):
         judging = time.perf_counter()
         line: dict[str, Any] = {"epoch": epoch.number, "loss": epoch.loss}
         if run.selection == "paper" and epoch.number % JUDGED_EVERY == 0:
             with handled(end_at_once):
-                line["scores"] = every_penalty(embed_all(method, graphs).cpu().numpy(), y, run.settings)
+                line["scores"] = every_penalty(run, embed_all(method, graphs), y)
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}
         memory.metrics.append(json.dumps(line))
         memory.timings.append(json.dumps(spent))
-    return memory
 
 
 @contextmanager

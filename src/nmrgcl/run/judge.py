@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -14,14 +14,18 @@ from nmrgcl.data.features import apply_features
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.evaluate.linear import linear_score
+from nmrgcl.evaluate.lssvm import lssvm_scores
 from nmrgcl.evaluate.svm import svm_scores_many
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, load_model
-from nmrgcl.run.cell import CUTS
+from nmrgcl.run.cell import CUTS, PROTOCOLS
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.export import Embeddings
 from nmrgcl.run.level import class_labels, require_level
+from nmrgcl.run.selection import lssvm_options
 from nmrgcl.settings import LinearSettings, Settings, SVMSettings, parse_assignments
+
+Machine = Literal["svm", "lssvm"]
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,12 @@ class Judgement:
     linear: LinearSettings | None = None
     split: str = "stratified"
     test_to_train: float | None = None
+    machine: Machine = "svm"
 
     @property
     def protocol(self) -> str:
-        """How graphs (by an SVM) or nodes (by logistic regression) were judged."""
-        return "linear" if self.linear else "svm"
+        """How graphs (by an SVM, or one of least squares) or nodes (by logistic regression) were judged."""
+        return "linear" if self.linear else self.machine
 
     @property
     def sentence(self) -> str:
@@ -67,7 +72,8 @@ class Judgement:
             cut = f"logistic regression on {scaled} embeddings, C by validation; split {self.split}"
         else:
             scaled = "standardised" if self.svm.standardise else "raw"
-            cut = f"RBF SVM on {scaled} embeddings, C: {self.svm.c}; {folds} folds"
+            name = "SVM" if self.machine == "svm" else "least-squares SVM"
+            cut = f"RBF {name} on {scaled} embeddings, C: {self.svm.c}; {folds} folds"
         return f"{cut} × {n} {self.spread_over}; honest selection"
 
     @property
@@ -75,7 +81,7 @@ class Judgement:
         """What the seeds are of."""
         if self.varied == "model":
             return "models"
-        return "fold seeds" if self.protocol == "svm" else "seeds of the split"
+        return "seeds of the split" if self.linear else "fold seeds"
 
     def to_dict(self) -> dict[str, Any]:
         """The object that ``evaluate --json`` prints."""
@@ -86,7 +92,7 @@ class Judgement:
             "protocol": self.protocol,
             "split": self.split,
             "selection": "honest",
-            self.protocol: asdict(self.linear or self.svm),
+            "linear" if self.linear else "svm": asdict(self.linear or self.svm),
             **self.trained.to_dict(),
             "folds": self.trained.folds.tolist(),
             "untrained": self.untrained.to_dict() if self.untrained else None,
@@ -104,10 +110,12 @@ def evaluate_run(
     overrides: Sequence[str] = (),
     jobs: int = 0,
     split: str | None = None,
+    protocol: str | None = None,
 ) -> Judgement:
     """Judge every model of a run beside the encoder it started from, each on its own seed's folds or split.
 
-    A run of one model is judged on the folds or splits of ``fold_seeds`` seeds instead. ``split`` names that of nodes.
+    A run of one model is judged on the folds or splits of ``fold_seeds`` seeds instead. ``split`` names that of nodes,
+    ``protocol`` the judge, "svm" or "lssvm" of graphs and "linear" of nodes.
     """
     models = [load_model(folder) for folder in find_models(Path(run))]
     first = models[0]
@@ -115,6 +123,7 @@ def evaluate_run(
     chosen = _judge_settings(first.settings, overrides)
     y = class_labels(dataset, first.settings.level)
     seeds = [model.settings.seed for model in models] if len(models) > 1 else list(range(fold_seeds))
+    machine = _machine(protocol, first.settings.level)
     if first.settings.level == "node":
         return _judge_nodes(models, seeds, dataset, chosen, split or CUTS["node"][0], device)
     if split not in (None, "stratified"):
@@ -125,7 +134,7 @@ def evaluate_run(
         embeddings = [_embed(model, dataset, device, start=start)[labelled] for model in models]
         shared = embeddings if len(models) > 1 else embeddings * fold_seeds
         cells += [(z, y[labelled], seed) for z, seed in zip(shared, seeds, strict=True)]
-    scores = svm_scores_many(cells, **asdict(svm), jobs=jobs or -1)
+    scores = _fold_scores(cells, svm, machine, device, jobs)
     return Judgement(
         dataset=dataset.name,
         trained=Scores(scores[: len(seeds)]),
@@ -135,7 +144,25 @@ def evaluate_run(
         features=first.features.kind,
         svm=svm,
         seeds=tuple(seeds),
+        machine=machine,
     )
+
+
+def _fold_scores(
+    cases: list[tuple[np.ndarray, np.ndarray, int]], svm: SVMSettings, machine: Machine, device: torch.device, jobs: int
+) -> np.ndarray:
+    """``[cases, folds]``; the SVM runs on the processor's cores, that of least squares on the device."""
+    if machine == "svm":
+        return svm_scores_many(cases, **asdict(svm), jobs=jobs or -1)
+    options = lssvm_options(svm)
+    return np.array([lssvm_scores(z, y, seed=seed, **options, device=device) for z, y, seed in cases])
+
+
+def _machine(protocol: str | None, level: str) -> Machine:
+    known = [name for name in PROTOCOLS[level] if name != "finetune"]
+    if protocol not in (None, *known):
+        raise SettingError(f"--protocol {protocol}: {level}s are judged by {' or '.join(known)}")
+    return "lssvm" if protocol == "lssvm" else "svm"
 
 
 def _judge_nodes(
@@ -173,8 +200,11 @@ def evaluate_embeddings(
     overrides: Sequence[str] = (),
     jobs: int = 0,
     split: str | None = None,
+    protocol: str | None = None,
+    device: torch.device | None = None,
 ) -> Judgement:
     """Judge embeddings of any origin on the folds of ``fold_seeds`` seeds; with ``split`` as nodes."""
+    machine = _machine(protocol, "node" if split is not None else "graph")
     if embeddings.y is None:
         raise DataError(f"{name}: has no y, so there is nothing to judge against; save z and y together")
     labelled = embeddings.labelled
@@ -186,8 +216,8 @@ def evaluate_embeddings(
         found = [[linear_score(z, codes, cut, scaling=chosen.linear.normalise).test] for cut in cuts]
         return Judgement(name, Scores(np.array(found)), svm=chosen.svm, linear=chosen.linear, split=split, **facts)
     cells = [(z, codes, seed) for seed in seeds]
-    scores = Scores(svm_scores_many(cells, **asdict(chosen.svm), jobs=jobs or -1))
-    return Judgement(name, scores, svm=chosen.svm, **facts)
+    scores = Scores(_fold_scores(cells, chosen.svm, machine, device or torch.device("cpu"), jobs))
+    return Judgement(name, scores, svm=chosen.svm, machine=machine, **facts)
 
 
 def find_models(run: Path) -> list[Path]:

@@ -20,7 +20,7 @@ def keep_judgement(run: Path, found: Judgement, dataset: Dataset) -> bool:
     """Write both files; False where the folder cannot be written."""
     assert dataset.y is not None
     splits: dict[str, Any] = {"format": "nmrgcl-splits", "version": 1, "dataset": dataset.name, "kind": found.split}
-    if found.protocol == "svm":
+    if found.linear is None:
         splits["folds"] = found.svm.folds
         folds = {seed: fold_of(dataset.y, found.svm.folds, seed) for seed in found.seeds}
         splits["tested_in"] = {str(seed): fold.tolist() for seed, fold in folds.items()}

@@ -11,9 +11,9 @@ from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Method
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import BY_FOLDS, Run
 from nmrgcl.run.embed import embed_all
-from nmrgcl.run.selection import judge_by_svm
+from nmrgcl.run.selection import judge_by_folds
 from nmrgcl.training_state import own_chance
 
 
@@ -29,8 +29,8 @@ def judge(
     run: Run, method: Method, graphs: Graphs, truth: Truth, epochs: Sequence[dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Scores (``folds`` and their ``mean``, and what was chosen on validation parts), and what was chosen by them."""
-    if run.protocol == "svm":
-        folds, chosen = judge_by_svm(run, embed_all(method, graphs).cpu().numpy(), truth.y, epochs)
+    if run.protocol in BY_FOLDS:
+        folds, chosen = judge_by_folds(run, embed_all(method, graphs), truth.y, epochs)
         return {"folds": folds, "mean": float(np.mean(folds))}, chosen
     if run.protocol == "linear":
         split = split_nodes(run.split, truth.y, seed=run.seed, public=truth.public)

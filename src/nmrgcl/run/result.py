@@ -35,7 +35,8 @@ class Result:
         data: name, graphs, nodes, edges, and SHA-256 of what training saw.
         versions: of the software.
         hardware: that computed it.
-        times: seconds to load, train and judge, in all, and when it began.
+        times: seconds to load, train and judge, in all, and when it began; ``trained_by`` is the key of the cell that
+            spent the time to train, where it was another.
     """
 
     key: str

@@ -16,7 +16,7 @@ _FAILED = re.compile(rf"({KEY.pattern})\.failed\.json")
 class Results:
     """``KEY.json`` for finished cells and ``KEY.failed.json`` for failed ones, which are tried again.
 
-    Work in progress is in ``.work/KEY``, locks are in ``.locks``.
+    Work in progress is in ``.work/KEY``, locks are in ``.locks``, trainings that cells share in ``.trained``.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -33,6 +33,10 @@ class Results:
     def work(self, key: str) -> Path:
         """The folder of a cell under way."""
         return self.folder / ".work" / self.path(key).stem
+
+    def trained(self, training: str) -> Path:
+        """The folder of a training that cells share while they are computed."""
+        return self.folder / ".trained" / training
 
     def get(self, key: str) -> Result | None:
         """The finished cell; None where there is none, DamagedError where its file is not what was written."""

@@ -5,10 +5,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
-from nmrgcl.evaluate.svm import GRID, svm_scores
+from nmrgcl.evaluate.cases import candidates
+from nmrgcl.evaluate.lssvm import lssvm_scores, lssvm_table
+from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.run.cell import Run
-from nmrgcl.settings import Settings
+from nmrgcl.settings import SVMSettings
 
 JUDGED_EVERY = 5
 """Published code evaluates every fifth epoch and reports the best."""
@@ -25,8 +28,8 @@ class Chosen:
     c: float
 
 
-def judge_by_svm(
-    run: Run, z: np.ndarray, y: np.ndarray, epochs: Sequence[dict[str, Any]]
+def judge_by_folds(
+    run: Run, z: Tensor, y: np.ndarray, epochs: Sequence[dict[str, Any]]
 ) -> tuple[list[float], dict[str, Any] | None]:
     """Scores ``[folds]``, and what was chosen by looking at them.
 
@@ -37,27 +40,40 @@ def judge_by_svm(
         epochs: what was noted of each; some have the ``scores`` of ``every_penalty``.
     """
     if run.selection == "honest":
-        return honest_scores(z, y, run.settings), None
+        return honest_scores(run, z, y), None
     tables = {epoch["epoch"]: epoch["scores"] for epoch in epochs if "scores" in epoch}
     if epochs[-1]["epoch"] not in tables:
-        tables[epochs[-1]["epoch"]] = every_penalty(z, y, run.settings)
+        tables[epochs[-1]["epoch"]] = every_penalty(run, z, y)
     chosen, scores = best_of(tables)
     return scores, asdict(chosen)
 
 
-def honest_scores(z: np.ndarray, y: np.ndarray, settings: Settings) -> list[float]:
+def honest_scores(run: Run, z: Tensor, y: np.ndarray) -> list[float]:
     """Accuracies on the held-out folds of embeddings ``z`` ``[B, D]``; C is chosen inside the training folds."""
-    z, y = z[y >= 0], y[y >= 0]
-    found: list[float] = svm_scores(z, y, seed=settings.seed, **asdict(settings.svm), jobs=1).tolist()
+    rows, labels, settings = z.cpu().numpy()[y >= 0], y[y >= 0], run.settings
+    found: list[float]
+    if run.protocol == "lssvm":
+        found = lssvm_scores(rows, labels, seed=run.seed, **lssvm_options(settings.svm), device=z.device).tolist()
+    else:
+        found = svm_scores(rows, labels, seed=run.seed, **asdict(settings.svm), jobs=1).tolist()
     return found
 
 
-def every_penalty(z: np.ndarray, y: np.ndarray, settings: Settings) -> PenaltyScores:
+def every_penalty(run: Run, z: Tensor, y: np.ndarray) -> PenaltyScores:
     """Accuracies on the held-out folds for each C, so that the best one may be reported."""
-    z, y = z[y >= 0], y[y >= 0]
-    options = asdict(settings.svm)
-    penalties = GRID if options.pop("c") == "grid" else (1.0,)
-    return [(c, svm_scores(z, y, seed=settings.seed, **options, c=c, jobs=1).tolist()) for c in penalties]
+    rows, labels, settings = z.cpu().numpy()[y >= 0], y[y >= 0], run.settings
+    penalties = candidates(settings.svm.c)
+    if run.protocol == "lssvm":
+        options = lssvm_options(settings.svm)
+        _, tested = lssvm_table(rows, labels, seed=run.seed, **options, device=z.device)
+        return list(zip(penalties, tested.tolist(), strict=True))
+    options = asdict(settings.svm) | {"jobs": 1}
+    return [(c, svm_scores(rows, labels, seed=run.seed, **options | {"c": c}).tolist()) for c in penalties]
+
+
+def lssvm_options(options: SVMSettings) -> dict[str, Any]:
+    """Those of the SVM that it shares; it has no inner folds."""
+    return {name: value for name, value in asdict(options).items() if name != "inner"}
 
 
 def best_of(epochs: Mapping[int, PenaltyScores]) -> tuple[Chosen, list[float]]:

@@ -10,24 +10,25 @@ from nmrgcl.run.result import Result
 
 @dataclass(frozen=True)
 class Entry:
-    """Mean and sample standard deviation, in percent, over ``n`` seeds."""
+    """Mean and sample standard deviation, in percent, over ``n`` seeds, of cells that are judged alike."""
 
     method: str
     dataset: str
     mean: float
     std: float
     n: int
+    judge: str = ""
 
 
 def tabulate(results: Iterable[Result]) -> list[Entry]:
-    """One entry for each method and dataset, in the order in which they come."""
-    groups: dict[tuple[str, str], list[float]] = {}
+    """One entry for each method, dataset and way to judge, in the order in which they come."""
+    groups: dict[tuple[str, str, str], list[float]] = {}
     for result in results:
         run = result.run
-        groups.setdefault((_row(run), run.dataset), []).append(result.mean)
+        groups.setdefault((_row(run), run.dataset, run.judge), []).append(result.mean)
     return [
-        Entry(*names, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else 0.0, len(means))
-        for names, means in groups.items()
+        Entry(row, name, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else 0.0, len(means), judge)
+        for (row, name, judge), means in groups.items()
     ]
 
 
@@ -38,7 +39,7 @@ def _row(run: Run) -> str:
 
 
 def as_text(entries: Iterable[Entry]) -> str:
-    """Rows of methods, columns of datasets."""
+    """Rows of methods, columns of datasets; of entries that are judged alike."""
     found = {(entry.method, entry.dataset): entry for entry in entries}
     methods, datasets = (list(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
     rows = [["", *datasets]]

@@ -1,0 +1,50 @@
+"""What can be judged by cross-validation, and the penalties that are tried."""
+
+from math import ceil, inf
+from typing import Literal
+
+import numpy as np
+
+from nmrgcl.errors import DataError, SettingError
+
+GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # GraphCL's
+INNER_FOLDS = 5
+
+Penalty = Literal["grid", "default"] | float
+
+
+def candidates(c: Penalty) -> tuple[float, ...]:
+    """The values of C that ``c`` stands for."""
+    if c == "grid":
+        return GRID
+    if c == "default":
+        return (1.0,)
+    if isinstance(c, str) or not 0 < c < inf:
+        raise SettingError(f'c is {c!r}: use "grid", "default" or a positive number')
+    return (float(c),)
+
+
+def require_cases(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -> None:
+    """Refuse embeddings ``[B, D]`` and labels ``[B]`` that cannot be cut into folds; ``inner``: C is chosen in them."""
+    if folds < 2:
+        raise SettingError(f"folds is {folds}: cross-validation needs at least 2")
+    if z.ndim != 2 or z.shape[1] == 0:
+        raise DataError(f"embeddings have shape {list(z.shape)}: pass one row of at least one number a graph")
+    if y.shape != (len(z),):
+        raise DataError(f"{len(z)} embeddings but labels of shape {list(y.shape)}: pass one label a row")
+    bad = int(np.count_nonzero(~np.isfinite(z).all(axis=1)))
+    if bad:
+        raise DataError(f"{bad} of {len(z)} embeddings hold NaN or infinity: train again with a lower learning rate")
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) < 2:
+        raise DataError(f"all {len(y)} labels are the same class: an SVM needs at least two")
+    smallest = int(np.argmin(counts))
+    name, count = classes[smallest], int(counts[smallest])
+    if count < folds:
+        raise DataError(f"class {name} has {count} members, fewer than {folds} folds: lower folds or leave it out")
+    left = count - ceil(count / folds)
+    if inner and left < INNER_FOLDS:
+        raise DataError(
+            f"class {name} has {count} members, {left} of them in a training fold, and choosing C needs {INNER_FOLDS}: "
+            'raise folds, use c="default" or leave the class out'
+        )

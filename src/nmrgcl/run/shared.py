@@ -1,0 +1,84 @@
+"""One training for cells that differ only in how they are judged.
+
+The engine has one of them computed first, and makes a folder for its training. A cell that finds this folder when it
+has trained leaves its weights there, and the others take them. Where there are none, or damaged ones, a cell trains for
+itself: sharing saves time and changes nothing else.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
+from nmrgcl.errors import ModelError
+from nmrgcl.methods import Method
+from nmrgcl.run.cell import Run
+from nmrgcl.run.results import Results
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Who trained, and what was noted of each epoch."""
+
+    by: str
+    metrics: list[str]
+
+
+def in_turn(cells: Iterable[Run]) -> tuple[list[Run], list[Run]]:
+    """Cells that train, and those that take what one of the first has trained.
+
+    Selection "paper" judges during the training, so that such a cell trains itself, and others follow it.
+    """
+    cells = list(cells)
+    leaders = {cell.training: cell.key for cell in reversed(cells)}
+    leaders |= {cell.training: cell.key for cell in cells if cell.selection == "paper"}
+    first = [cell for cell in cells if cell.selection == "paper" or leaders[cell.training] == cell.key]
+    keys = {cell.key for cell in first}
+    return first, [cell for cell in cells if cell.key not in keys]
+
+
+class SharedTrainings:
+    """What the engine knows: which cells still wait for a training; it is removed when none does."""
+
+    def __init__(self, results: Results, cells: Iterable[Run]) -> None:
+        self.results = results
+        self.waiting: dict[str, set[str]] = {}
+        for cell in cells:
+            self.waiting.setdefault(cell.training, set()).add(cell.key)
+
+    def begin(self, followers: Iterable[Run]) -> None:
+        """Have the trainings of these cells kept."""
+        for cell in followers:
+            self.results.trained(cell.training).mkdir(parents=True, exist_ok=True)
+
+    def done(self, cell: Run) -> None:
+        """That one has its result."""
+        self.waiting.get(cell.training, set()).discard(cell.key)
+        if not self.waiting.get(cell.training):
+            shutil.rmtree(self.results.trained(cell.training), ignore_errors=True)
+
+
+def keep_training(folder: Path, run: Run, method: Method, metrics: list[str]) -> None:
+    """Leave the weights in ``folder`` if the engine made the folder above it."""
+    if folder.parent.is_dir():
+        write_checkpoint(folder, len(metrics), Checkpoint(method.state_dict(), {"by": run.key, "metrics": metrics}))
+
+
+def take_training(folder: Path, run: Run, method: Method) -> Trained | None:
+    """Give ``method`` the weights in ``folder``; None where there are none that ``run`` could use."""
+    if run.selection == "paper":
+        return None
+    found, problems = newest_checkpoint(folder)
+    for problem in problems:
+        print(f"nmrgcl: {problem}; the cell is trained again", file=sys.stderr)
+    if found is None:
+        return None
+    try:
+        metrics = [json.dumps(json.loads(line)) for line in found.values["metrics"]]
+        method.load_state_dict(found.tensors)
+        return Trained(str(found.values["by"]), metrics)
+    except (KeyError, TypeError, ValueError, RuntimeError):
+        raise ModelError(f"{folder}: not the weights of this training; remove the folder to train again") from None
