@@ -110,6 +110,15 @@ def agreement(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
     return found
 
 
+def ordered_alike(svm: np.ndarray, least: np.ndarray, points: float) -> dict[str, Any]:
+    """Pairs of embeddings that the SVM tells apart by more than so many points, and the share that is ordered alike."""
+    first, second = np.triu_indices(len(svm), 1)
+    gap, other = svm[first] - svm[second], least[first] - least[second]
+    apart = abs(gap) > points
+    share = float((gap * other > 0)[apart].mean()) if apart.any() else None
+    return {"points": points, "pairs": int(apart.sum()), "share": share}
+
+
 def summarise(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     svm, least = (np.array([row[judge] for row in rows]) for judge in ("svm", "lssvm"))
     half = SEEDS[name] // 2
@@ -120,6 +129,7 @@ def summarise(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
         "embeddings": len(rows),
         "seeds": SEEDS[name],
         "same_folds": agreement(svm.mean(1), least.mean(1)),
+        "ordered_alike": [ordered_alike(svm.mean(1), least.mean(1), points) for points in (0, 1, 2, 3)],
         "again": agreement(svm_1, svm_2),
         "other_folds": [agreement(least_1, svm_2), agreement(least_2, svm_1)],
         "svm_range": [float(svm.mean(1).min()), float(svm.mean(1).max())],

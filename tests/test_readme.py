@@ -67,6 +67,26 @@ def test_the_figures_on_collapse_are_those_of_the_result_files() -> None:
         assert f"| {found['dataset']} | {rank['first']:.2f} | {rank['second']:.2f} |" in text
 
 
+def test_how_the_judges_agree_is_what_the_benchmark_printed() -> None:
+    text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    found = json.loads((ROOT / "benchmarks/results/judges.json").read_text())["datasets"]
+
+    def row(cells: list[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    for name in ("tau", "rho"):
+        values = [one["same_folds"][name] for one in found]
+        assert row([f"{v['value']:.2f} ({v['low']:.2f} … {v['high']:.2f})" for v in values]) in text
+    for number in (1, 2):
+        values = [one["ordered_alike"][number] for one in found]
+        assert row([f"{100 * v['share']:.0f} % of {v['pairs']}" for v in values]) in text
+    assert row([f"{one['again']['tau']['value']:.2f}" for one in found]) in text
+    others = [[half["tau"]["value"] for half in one["other_folds"]] for one in found]
+    assert row([f"{first:.2f}, {second:.2f}" for first, second in others]) in text
+    assert row([f"{one['mean_difference']:+.2f} points" for one in found]) in text
+    assert row([f"{one['times_faster']:.1f}" for one in found]) in text
+
+
 def test_what_tracking_costs_is_what_the_benchmark_printed() -> None:
     text = (ROOT / "docs" / "collapse.md").read_text()
     rows = json.loads((ROOT / "benchmarks" / "results" / "tracking.json").read_text())["rows"]
