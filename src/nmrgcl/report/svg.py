@@ -18,6 +18,9 @@ INK = "#1b1f24"
 PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe & Ito's colours, told apart by the colour-blind, without the two that vanish on white or black."""
 
+WIDE = 6.0
+"""Inches from which a figure is drawn across a page."""
+
 STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "nmrgcl",  # the same figure has the same text
@@ -53,6 +56,19 @@ class Picture:
         words = (f"<title>{escape(self.title)}</title>", f"<desc>{escape(self.description)}</desc>")
         label = escape(f"{self.title}. {self.description}")
         return Markup(f'{head} role="img" aria-label="{label}">{"".join(words)}{body}')
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has panels side by side and needs the whole width of a page."""
+        return bool(self.figure.get_figwidth() > WIDE)
+
+    @property
+    def file(self) -> str:
+        """The text of an SVG file on its own, on white, with its words."""
+        words = f"<title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
+        start = self._text.index(">", self._text.index("<svg")) + 1
+        ground = '<rect width="100%" height="100%" fill="#ffffff"/>'
+        return f"{self._text[:start]}{words}{ground}{self._text[start:]}"
 
     @cached_property
     def _text(self) -> str:
