@@ -53,7 +53,9 @@ def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
     except (ValueError, RecursionError):
         raise DataError(f"{path}: not JSON; nmrgcl reproduce writes such files") from None
     try:
-        return _parse(values, item)
+        plan, rows = _parse(values, item)
+        item.judge(item.scores(plan, rows))  # rows of another make are told here, not in the middle of a page
+        return plan, rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"
         raise DataError(f"{path}: damaged or of another kind ({reason}); write it again") from None

@@ -75,4 +75,4 @@ class Scores:
     @property
     def devices(self) -> Sequence[str]:
         """Where the cells were trained."""
-        return sorted({str(row["device"]) for row in self.rows if "device" in row})
+        return sorted({str(row["device"]) for row in self.rows if row.get("device")})

@@ -20,7 +20,7 @@ class Comparison:
     """A mean difference of pairs, its 95 % interval, and the p-value of no difference.
 
     Attributes:
-        n: pairs.
+        n: pairs, or what ``things`` says.
         strata: datasets (or curves) they are of; each counts the same.
         compared: comparisons that ``p`` is corrected for.
         unit: of the difference.
@@ -34,24 +34,28 @@ class Comparison:
     strata: int
     compared: int = 1
     unit: str = "points"
+    things: str = "pairs"
 
     @property
     def sentence(self) -> str:
         """All of it in words."""
-        sample = f"n = {self.n} pairs over {self.strata} dataset{'s' if self.strata > 1 else ''}"
+        sample = f"n = {self.n} {self.things} over {self.strata} dataset{'s' if self.strata > 1 else ''}"
+        size = f"{self.mean:+.2f} {self.unit}".rstrip()
         if not np.isfinite(self.high):
-            return f"{self.mean:+.2f} {self.unit}, {sample}: too few for an interval"
+            return f"{size}, {sample}: too few for an interval"
         corrected = f", Holm over {self.compared}" if self.compared > 1 else ""
         p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         interval = f"95 % interval {self.low:+.2f} … {self.high:+.2f}"
-        return f"{self.mean:+.2f} {self.unit} ({interval}, {p}{corrected}; {sample})".replace("-", "−")
+        return f"{size} ({interval}, {p}{corrected}; {sample})".replace("-", "−")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; an interval without an end has none."""
         return {key: None if value in (np.inf, -np.inf) else value for key, value in asdict(self).items()}
 
 
-def compare(differences: np.ndarray | Sequence[np.ndarray], unit: str = "points") -> Comparison | None:
+def compare(
+    differences: np.ndarray | Sequence[np.ndarray], *, unit: str = "points", things: str = "pairs"
+) -> Comparison | None:
     """The mean of ``differences``, ``[seeds]`` for each dataset, over datasets; None where there is no pair.
 
     The datasets are those the claim is about, not a sample of others: chance is that of seeds (weights, views and
@@ -66,15 +70,15 @@ def compare(differences: np.ndarray | Sequence[np.ndarray], unit: str = "points"
     mean = float(np.mean([row.mean() for row in used]))
     n, strata = sum(map(len, used)), len(used)
     if not several:
-        return Comparison(mean, -np.inf, np.inf, 1.0, n, strata, unit=unit)
+        return Comparison(mean, -np.inf, np.inf, 1.0, n, strata, unit=unit, things=things)
     parts = np.array([row.var(ddof=1) / len(row) for row in used])
     error = float(np.sqrt(parts.sum())) / strata
     if error == 0:
-        return Comparison(mean, mean, mean, 1.0 if mean == 0 else 0.0, n, strata, unit=unit)
+        return Comparison(mean, mean, mean, 1.0 if mean == 0 else 0.0, n, strata, unit=unit, things=things)
     freedom = parts.sum() ** 2 / sum(part**2 / (len(row) - 1) for part, row in zip(parts, used, strict=True))
     margin = float(t.ppf(1 - LEVEL / 2, freedom)) * error
     p = float(2 * t.sf(abs(mean) / error, freedom))
-    return Comparison(mean, mean - margin, mean + margin, p, n, strata, unit=unit)
+    return Comparison(mean, mean - margin, mean + margin, p, n, strata, unit=unit, things=things)
 
 
 def corrected(found: Sequence[Comparison | None]) -> list[Comparison | None]:

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from scipy.stats import binomtest
+
 from nmrgcl.reproduce.statistics import LEVEL, Comparison
 
 Outcome = Literal["confirmed", "not confirmed", "inconclusive", "no data"]
@@ -92,3 +94,13 @@ def by_share(claim: str, share: float | None, what: str, *, enough: bool = True,
     elif enough and share <= LEVEL:
         outcome = "not confirmed"
     return Verdict(claim, outcome, f"{what} in {share:.0%} of the draws", {"share": share, **numbers})
+
+
+def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Verdict:
+    """Confirmed where the interval (Clopper & Pearson) of a share lies above one half, not where it lies below."""
+    if not total:
+        return no_data(claim, f"{what}: nothing was measured")
+    low, high = binomtest(count, total).proportion_ci(1 - LEVEL)
+    outcome: Outcome = "confirmed" if low > 0.5 else "not confirmed" if high < 0.5 else "inconclusive"
+    sentence = f"{what}: {count} of n = {total} (95 % interval of the share {low:.2f} … {high:.2f})"
+    return Verdict(claim, outcome, sentence, {"count": count, "n": total, "low": low, "high": high, **numbers})
