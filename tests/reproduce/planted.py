@@ -20,9 +20,9 @@ def rows_of(item: Item, plan: Plan, score: Callable[..., float], noise: float = 
             "seed": cell.run.seed,
             "score": round(score(cell.run.dataset, *cell.at) + noise * chance.normal(), 4),
             **facts,
-            "key": cell.run.key,
+            "key": f"{number:032x}",
         }
-        for cell in item.cells(plan)
+        for number, cell in enumerate(item.cells(plan))
     ]
 
 

@@ -1,6 +1,7 @@
 """Panels of datasets side by side; a cell that is missing is drawn as missing."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +17,8 @@ COLOURS = "cividis"
 GAP = "#8c959f"
 MISSING = "not computed"
 ACROSS = 4
+LETTERS = 11
+"""An inch of a heading."""
 
 
 def panels(count: int, *, width: float, height: float, across: int = ACROSS) -> tuple[Figure, list[Axes]]:
@@ -35,7 +38,8 @@ def panels(count: int, *, width: float, height: float, across: int = ACROSS) -> 
 def heading(figure: Figure, scores: Scores, text: str) -> None:
     """``text`` above the panels; a quick version says so in the picture itself."""
     mark = "QUICK VERSION, not the paper's extent. " if scores.quick else ""
-    figure.suptitle(f"{mark}{text}", fontsize=10, fontweight="bold" if mark else "normal")
+    lines = wrap(f"{mark}{text}", int(LETTERS * figure.get_figwidth()))
+    figure.suptitle("\n".join(lines), fontsize=10, fontweight="bold" if mark else "normal")
 
 
 def trials(scores: np.ndarray) -> str:

@@ -20,7 +20,7 @@ from nmrgcl.diagnose.planted import PLANTED
 from nmrgcl.diagnose.verdict import judge_collapse
 from nmrgcl.graphs import Graphs
 from nmrgcl.report.svg import Picture
-from nmrgcl.reproduce.figure1_drawing import plot_patterns
+from nmrgcl.reproduce.figure1_drawing import LATE, plot_patterns
 from nmrgcl.reproduce.item import Extent, Item, Plan
 from nmrgcl.reproduce.patterns import EPOCHS, OBJECTIVES, UNITS, train_pattern
 from nmrgcl.reproduce.scores import Row, Scores
@@ -74,18 +74,19 @@ def draw(scores: Scores) -> list[Picture]:
     """Planted above, trained in the middle, spectra below."""
     planted = [row for row in scores.rows if row["source"] == "planted"]
     drawn = [row for row in scores.rows if row["source"] == "trained" and row.get("points")]
-    trained = {row["name"]: row for row in reversed(drawn)}  # the first dataset's
-    if not trained:
+    if not drawn:
         return []
     dataset = drawn[0]["dataset"]
+    trained = {row["name"]: row for row in drawn if row["dataset"] == dataset}
     found = "; ".join(f"{name}: {row['kind']}, effective rank {row['rank']:.1f}" for name, row in trained.items())
     return [
         Picture(
             key="patterns",
             title="Three patterns of collapse",
             description=f"Scatter plots and spectra. {found}.",
-            caption=f"Projections on the unit sphere, {UNITS} dimensions: the first principal axis against one of the "
-            f"last. Above: planted; middle: one encoder on {dataset} under three objectives, seed 0; below: spectra.",
+            caption=f"Projections on the unit sphere, {UNITS} dimensions: the first principal axis against the "
+            f"{LATE}th. Above: planted; middle: one encoder on {dataset} under three objectives, seed 0; "
+            "below: spectra.",
             figure=plot_patterns(scores, planted, trained, dataset),
         )
     ]
@@ -106,8 +107,7 @@ def _shown(z: Tensor) -> Row:
     z = normalize(z.double(), dim=1)
     centred = z - z.mean(0)
     axes = torch.linalg.svd(centred, full_matrices=False).Vh
-    late = 7 * UNITS // 8 - 1
-    points = (centred @ axes[[0, late]].T)[:: -(-len(z) // POINTS)]
+    points = (centred @ axes[[0, LATE - 1]].T)[:: -(-len(z) // POINTS)]
     spectrum = singular_spectrum(z) / len(z) ** 0.5
     return {
         "points": [[round(v, 4) for v in point] for point in points.tolist()],

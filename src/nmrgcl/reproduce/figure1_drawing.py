@@ -13,7 +13,9 @@ from nmrgcl.reproduce.scores import Row, Scores
 
 REACH = 0.75
 """Of the axes, in lengths of an embedding."""
-FLOOR = 1e-4
+LATE = 24
+"""The principal axis, of 32, that shows whether the later ones are used."""
+FLOOR = 1e-6
 """Of the spectrum's axis."""
 LINES = ("-", "--", ":", "-.")
 
@@ -29,7 +31,9 @@ def plot_patterns(scores: Scores, planted: Sequence[Row], trained: Mapping[str, 
     for number, (name, row) in enumerate(list(trained.items())[: len(planted)]):
         _cloud(axes[f"t{number}"], row, f"{name}: {row['kind']}", PALETTE[number])
     _spectra(axes["planted"], {row["name"]: row for row in planted}, "Spectra, planted")
+    axes["planted"].legend(fontsize=9, loc="center right")
     _spectra(axes["trained"], trained, f"Spectra, trained on {dataset}")
+    axes["trained"].legend(fontsize=9, loc="lower left")
     heading(figure, scores, "Complete, dimensional and no collapse")
     return figure
 
@@ -41,9 +45,11 @@ def _cloud(axes: Axes, row: Row, title: str, colour: str) -> None:
     axes.set_xlim(-REACH, REACH)
     axes.set_ylim(-REACH, REACH)
     axes.set_aspect("equal")
+    axes.set_xticks([-0.5, 0, 0.5])
+    axes.set_yticks([-0.5, 0, 0.5])
     axes.set_title(f"{title} (n = {row['n']})", fontsize=10)
     axes.set_xlabel("first principal axis")
-    axes.set_ylabel("28th of 32")
+    axes.set_ylabel(f"{LATE}th of 32")
     grid_lines(axes)
 
 
@@ -55,11 +61,10 @@ def _spectra(axes: Axes, rows: Mapping[str, Row], title: str) -> None:
         axes.plot(directions, values, color=PALETTE[number], linestyle=LINES[number], linewidth=2, label=label)
     axes.set_yscale("log")
     axes.set_ylim(FLOOR, 1)
-    axes.set_yticks([1e-4, 1e-3, 1e-2, 1e-1, 1], ["0.0001", "0.001", "0.01", "0.1", "1"])
+    axes.set_yticks([1e-6, 1e-4, 1e-2, 1], ["0.000001", "0.0001", "0.01", "1"])
     axes.minorticks_off()
     axes.axhline(1 / 32**0.5, color=INK, alpha=0.4, linewidth=0.8)
     axes.set_title(title, fontsize=10)
     axes.set_xlabel("direction, largest first (thin line: all alike)")
     axes.set_ylabel("spread / length")
-    axes.legend(fontsize=9, loc="lower left")
     grid_lines(axes)

@@ -47,7 +47,10 @@ SETTINGS = Settings().updated(
 P = 0.3
 GRAPHS, DRAWN = 500, 24
 STRONG, HALF = 0.8, 0.5
-"""A cosine that counts as strong alignment, and the share of common entries that counts as the same positions."""
+"""A cosine that counts as strong alignment, and the share of common entries that counts as the same positions.
+
+The paper names neither; at a cosine of 0.9 the first verdict on COLLAB would turn.
+"""
 CLAIMS = (
     "the patterns of the two views strongly align",
     "the larger entries of the two views share positions",
@@ -163,7 +166,8 @@ def _by_encoder(scores: Scores, value: Callable[[Row], float]) -> Comparison | N
 ITEM = Item(
     name="figure3",
     title="Figure 3: two views of a graph, untrained encoder",
-    note="The paper shows one graph; verdicts here rest on up to 500 graphs and several random encoders.",
+    note="The paper shows one graph; verdicts here rest on up to 500 graphs and several random encoders. How strong is "
+    f"strong the paper does not say: a mean cosine above {STRONG:g} here, and the verdict depends on that limit.",
     cost="measured, no cells: about a minute on one core; --quick: seconds",
     claims=CLAIMS,
     full=Extent(("COLLAB",), 5),

@@ -1,7 +1,7 @@
 """What all items share: a plan of what is wanted, the cells it asks for, and what is made of their scores."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -123,18 +123,20 @@ class Item:
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Every cell of ``plan``, dataset by dataset; none where the item is measured."""
-        if self.levels is None:
-            return []
-        levels = self.levels(resolve(PRESET, assignments=plan.assignments))
+        levels = self._levels(plan).items()
         options: dict[str, Any] = {"protocol": plan.protocol}
         return [
-            Cell(at, Run(dataset, settings.updated({"seed": settings.seed + seed}), **options))
+            Cell(at, Run(dataset, replace(settings, seed=settings.seed + seed), **options))
             for dataset in plan.datasets
-            for at, settings in levels.items()
+            for at, settings in levels
             for seed in range(plan.seeds)
         ]
 
     def scores(self, plan: Plan, rows: Sequence[Row]) -> Scores:
         """Rows as what is judged and drawn; those that ``plan`` does not ask for are left out."""
-        wanted = tuple(dict.fromkeys(cell.at for cell in self.cells(plan)))
-        return Scores(plan.datasets, self.axes, wanted, plan.seeds, tuple(rows), plan.protocol, plan.quick)
+        return Scores(
+            plan.datasets, self.axes, tuple(self._levels(plan)), plan.seeds, tuple(rows), plan.protocol, plan.quick
+        )
+
+    def _levels(self, plan: Plan) -> dict[tuple[Any, ...], Settings]:
+        return self.levels(resolve(PRESET, assignments=plan.assignments)) if self.levels else {}
