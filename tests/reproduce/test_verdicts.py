@@ -101,6 +101,7 @@ def test_figure6_finds_the_best_threshold() -> None:
     ]
     low = outcomes("figure6", lambda d, at: 50.0 if at in ("untrained", 0.0) else 70.0)
     assert low[3:] == ["not confirmed", "not confirmed"]
+    assert outcomes("figure6", peak, noise=0.05, seeds=3)[1:3] == ["inconclusive", "inconclusive"]
     noise = outcomes("figure6", lambda *at: 70.0, noise=8.0)
     assert noise[1] == noise[3] == "inconclusive"
 

@@ -18,9 +18,6 @@ INK = "#1b1f24"
 PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe & Ito's colours, told apart by the colour-blind, without the two that vanish on white or black."""
 
-WIDE = 6.0
-"""Inches from which a figure is drawn across a page."""
-
 STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "nmrgcl",  # the same figure has the same text
@@ -58,9 +55,9 @@ class Picture:
         return Markup(f'{head} role="img" aria-label="{label}">{"".join(words)}{body}')
 
     @property
-    def wide(self) -> bool:
-        """Whether it has panels side by side and needs the whole width of a page."""
-        return bool(self.figure.get_figwidth() > WIDE)
+    def width(self) -> float:
+        """In inches."""
+        return float(self.figure.get_figwidth())
 
     @property
     def file(self) -> str:

@@ -125,7 +125,7 @@ def _where(
     listed = ", ".join(f"{name} {delta:g}" for name, delta in places.items())
     many = "" if len(places) == 1 else f"on most of {len(places)} datasets "
     what = f"best mean at δ: {listed}; resampling n = {found.n} seeds, {many}it is {words}"
-    return by_share(claim, found.most, what, enough=2 * len(places) > len(datasets), best=places, n=found.n)
+    return by_share(claim, found.most, what, enough=found.enough(len(datasets)), best=places, n=found.n)
 
 
 ITEM = Item(

@@ -104,7 +104,7 @@ def _where(scores: Scores, curves: np.ndarray) -> Verdict:
         f"best mean at p: {listed}; resampling n = {found.n} seeds, it is 0.1–0.3 for most of {len(best)} pairs of "
         "dataset and augmentation"
     )
-    return by_share(CLAIMS[0], found.most, what, enough=2 * len(best) > total, best=best, n=found.n)
+    return by_share(CLAIMS[0], found.most, what, enough=found.enough(total), best=best, n=found.n)
 
 
 ITEM = Item(

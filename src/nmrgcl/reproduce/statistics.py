@@ -13,6 +13,8 @@ LEVEL = 0.05
 """Of tests, after Holm's correction for all comparisons of an item."""
 DRAWS = 2000
 """Of a bootstrap."""
+FEWEST = 5
+"""Seeds below which resampling them is too sure of itself to decide anything; the paper has as many."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,10 @@ class Best:
     most: float
     n: int
     curves: list[int]
+
+    def enough(self, wanted: int) -> bool:
+        """Whether more than half of the curves are there, with seeds enough to resample."""
+        return 2 * len(self.curves) > wanted and self.n >= FEWEST
 
 
 def best_level(curves: np.ndarray, asked: Sequence[bool]) -> Best | None:

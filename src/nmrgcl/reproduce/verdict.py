@@ -93,7 +93,8 @@ def by_share(claim: str, share: float | None, what: str, *, enough: bool = True,
         outcome = "confirmed"
     elif enough and share <= LEVEL:
         outcome = "not confirmed"
-    return Verdict(claim, outcome, f"{what} in {share:.0%} of the draws", {"share": share, **numbers})
+    few = "" if enough else ", too few scores to decide"
+    return Verdict(claim, outcome, f"{what} in {share:.0%} of the draws{few}", {"share": share, **numbers})
 
 
 def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Verdict:
