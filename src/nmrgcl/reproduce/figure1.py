@@ -1,7 +1,7 @@
 """Figure 1: complete, dimensional and no collapse.
 
-    nmrgcl reproduce figure1           # 3 datasets, 5 seeds, 4 objectives: 15 minutes on one core
-    nmrgcl reproduce figure1 --quick   # PTC_MR, 2 seeds: a minute
+    nmrgcl reproduce figure1           # 3 datasets, 5 seeds, 4 objectives: 60 short trainings
+    nmrgcl reproduce figure1 --quick   # PTC_MR, 2 seeds: 8 trainings, a minute
 
 The paper draws the three patterns as sketches and says that graph contrastive learning suffers from dimensional
 collapse, against which its removal is meant. Here each pattern is shown twice: planted, and as what one encoder comes
@@ -129,7 +129,7 @@ ITEM = Item(
     title="Figure 1: three patterns of collapse",
     note=f"Preset graphcl with {UNITS} units in the head; {EPOCHS} epochs at each of three falling learning rates. "
     "Verdicts are about the embeddings, the pictures about the projections, on which the objectives act.",
-    cost="measured, no cells: about 15 minutes on one core; --quick: a minute",
+    cost="measured, no cells: 60 short trainings; --quick: 8, a minute on one core",
     claims=CLAIMS,
     full=Extent(("PTC_MR", "PROTEINS", "IMDB-BINARY"), 5),
     small=Extent(("PTC_MR",), 2),

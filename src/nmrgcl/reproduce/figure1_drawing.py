@@ -32,7 +32,8 @@ def plot_patterns(scores: Scores, planted: Sequence[Row], trained: Mapping[str, 
         _cloud(axes[f"t{number}"], row, f"{name}: {row['kind']}", PALETTE[number])
     _spectra(axes["planted"], {row["name"]: row for row in planted}, "Spectra, planted")
     axes["planted"].legend(fontsize=9, loc="center right")
-    _spectra(axes["trained"], trained, f"Spectra, trained on {dataset}")
+    ranked = {f"{name}, rank {row['rank']:.1f}": row for name, row in trained.items()}
+    _spectra(axes["trained"], ranked, f"Spectra, trained on {dataset}")
     axes["trained"].legend(fontsize=9, loc="lower left")
     heading(figure, scores, "Complete, dimensional and no collapse")
     return figure
@@ -57,8 +58,8 @@ def _spectra(axes: Axes, rows: Mapping[str, Row], title: str) -> None:
     axes.patch.set_alpha(0)
     for number, (name, row) in enumerate(rows.items()):
         values = np.maximum(np.array(row["spectrum"]), FLOOR / 10)
-        directions, label = np.arange(1, len(values) + 1), f"{name}, rank {row['rank']:.1f}"
-        axes.plot(directions, values, color=PALETTE[number], linestyle=LINES[number], linewidth=2, label=label)
+        directions = np.arange(1, len(values) + 1)
+        axes.plot(directions, values, color=PALETTE[number], linestyle=LINES[number], linewidth=2, label=name)
     axes.set_yscale("log")
     axes.set_ylim(FLOOR, 1)
     axes.set_yticks([1e-6, 1e-4, 1e-2, 1], ["0.000001", "0.0001", "0.01", "1"])

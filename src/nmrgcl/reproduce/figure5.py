@@ -1,7 +1,7 @@
 """Figure 5: the removal and its variants.
 
     nmrgcl reproduce figure5           # 8 datasets × 6 variants × 5 seeds = 240 cells; meant for a GPU
-    nmrgcl reproduce figure5 --quick   # PTC_MR, IMDB-BINARY and PROTEINS, 3 seeds: 54 cells, three minutes on two cores
+    nmrgcl reproduce figure5 --quick   # PTC_MR, IMDB-BINARY and PROTEINS, 3 seeds: 54 cells, minutes on two cores
 
 The paper says that accuracy falls without the removal; that random removal improves on none but not on nmrGCL; that
 removal on both sides is similar to nmrGCL; that removing the smallest entries hardly helps and can hurt; and that the
@@ -115,7 +115,7 @@ ITEM = Item(
     name="figure5",
     title="Figure 5: variants of the removal",
     note="Preset graphcl with removal.kind replaced; w/o RO is Eq. 14 with nothing removed, not GraphCL's own loss.",
-    cost="240 cells, meant for a GPU; --quick: 54 cells, three minutes on two cores",
+    cost="240 cells, meant for a GPU; --quick: 54 cells, minutes on two cores",
     claims=CLAIMS,
     full=Extent(
         ("PTC_MR", "PROTEINS", "NCI1", "DD", "COLLAB", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY"),

@@ -1,7 +1,7 @@
 """Figure 7: accuracy by the intensity p of three augmentations.
 
     nmrgcl reproduce figure7           # 4 datasets × 3 augmentations × 9 intensities × 5 seeds = 540 cells
-    nmrgcl reproduce figure7 --quick   # PTC_MR and IMDB-BINARY, 2 seeds: 108 cells, four minutes on two cores
+    nmrgcl reproduce figure7 --quick   # PTC_MR and IMDB-BINARY, 2 seeds: 108 cells, minutes on two cores
 
 The paper says that the best p is 0.1–0.3 for most datasets and that accuracy falls when p is too high. It names none of
 its four datasets. Both views are drawn by the same augmentation.
@@ -112,7 +112,7 @@ ITEM = Item(
     title="Figure 7: intensity of augmentations",
     note="Preset graphcl with both views replaced by one augmentation; features: labels of nodes, else one-hot degree. "
     "The paper does not name its four datasets; these are those of our figure 6.",
-    cost="540 cells, 45 minutes on two cores; --quick: 108 cells, four minutes",
+    cost="540 cells; --quick: 108 cells, minutes on two cores",
     claims=CLAIMS,
     full=Extent(("PROTEINS", "NCI1", "IMDB-BINARY", "IMDB-MULTI"), 5),
     small=Extent(("PTC_MR", "IMDB-BINARY"), 2),

@@ -1,7 +1,7 @@
 """Figure 8 (App. F): every ordered pair of seven augmentations, p = 0.7.
 
     nmrgcl reproduce figure8           # 8 datasets × 49 pairs × 5 seeds = 1,960 cells; meant for a GPU
-    nmrgcl reproduce figure8 --quick   # PTC_MR, 3 seeds: 147 cells, two minutes on two cores
+    nmrgcl reproduce figure8 --quick   # PTC_MR, 3 seeds: 147 cells, minutes on two cores
 
 The paper says that pairs differ much (COLLAB: 68.27 with FeatureDropout and Subgraph, 75.07 with NodeShuffling and
 EdgeDrop), and that two identical augmentations are relatively good, even best, on COLLAB, IMDB-B and NCI1.
@@ -133,7 +133,7 @@ ITEM = Item(
     title="Figure 8: pairs of augmentations",
     note="Preset graphcl with the two views replaced; features: labels of nodes, else one-hot degree. "
     "PTC_MR stands in for REDDIT-MULTI-5K.",
-    cost="1,960 cells: meant for a GPU; --quick: 147 cells, two minutes on two cores",
+    cost="1,960 cells: meant for a GPU; --quick: 147 cells, minutes on two cores",
     claims=CLAIMS,
     full=Extent(
         ("COLLAB", "DD", "IMDB-BINARY", "IMDB-MULTI", "NCI1", "PROTEINS", "REDDIT-BINARY", "PTC_MR"),
