@@ -29,7 +29,9 @@ def reproduce(
         list[str] | None, typer.Option(metavar="DATASET", help="These datasets instead of the item's.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=0, help="Trials of each cell; 0: the item's.")] = 0,
-    protocol: Annotated[str, typer.Option(metavar="svm", help="How embeddings are judged. (default: the item's)")] = "",
+    protocol: Annotated[
+        str, typer.Option(metavar="svm|lssvm", help="How embeddings are judged. (default: the item's)")
+    ] = "",
     assignments: Assignments = None,
     results: Folder = HOME,
     jobs: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as suit the machine.")] = 0,
