@@ -120,9 +120,10 @@ def _varies(scores: Scores) -> Verdict:
     elif max(widths) < MARGIN:
         outcome = "not confirmed"
     n = min(one.n for one in there.values())
+    reach = " to ".join(dict.fromkeys(f"{width:.1f}" for width in (min(widths), max(widths))))
     sentence = (
         f"pairs differ beyond chance on {sum(beyond)} of {len(there)} datasets (Friedman's test, Holm over "
-        f"{len(there)}, n = {n} seeds as blocks); best minus worst mean {min(widths):.1f} to {max(widths):.1f} points"
+        f"{len(there)}, n = {n} seeds as blocks); best minus worst mean {reach} points"
     )
     numbers = {name: {"p": one.p, "range": one.range, "n": one.n} for name, one in there.items()}
     return Verdict(CLAIMS[0], outcome, sentence, numbers)
