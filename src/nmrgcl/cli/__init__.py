@@ -15,6 +15,7 @@ from nmrgcl.cli.methods import methods
 from nmrgcl.cli.options import with_resume_value
 from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.cli.report import report
+from nmrgcl.cli.reproduce import reproduce
 from nmrgcl.cli.results import app as results
 from nmrgcl.cli.sweep import sweep
 from nmrgcl.cli.theory import theory
@@ -33,6 +34,7 @@ app.command()(embed)
 app.command()(report)
 app.command()(compare)
 app.command()(sweep)
+app.command()(reproduce)
 app.command()(diagnose)
 app.command()(theory)
 app.command()(methods)

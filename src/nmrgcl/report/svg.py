@@ -54,6 +54,19 @@ class Picture:
         label = escape(f"{self.title}. {self.description}")
         return Markup(f'{head} role="img" aria-label="{label}">{"".join(words)}{body}')
 
+    @property
+    def width(self) -> float:
+        """In inches."""
+        return float(self.figure.get_figwidth())
+
+    @property
+    def file(self) -> str:
+        """The text of an SVG file on its own, on white, with its words."""
+        words = f"<title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
+        start = self._text.index(">", self._text.index("<svg")) + 1
+        ground = '<rect width="100%" height="100%" fill="#ffffff"/>'
+        return f"{self._text[:start]}{words}{ground}{self._text[start:]}"
+
     @cached_property
     def _text(self) -> str:
         """Drawn once: the layout of a figure that is drawn again may differ in its last digits."""

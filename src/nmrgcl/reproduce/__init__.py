@@ -1,0 +1,19 @@
+"""The paper's items: each module here is one of them, with its cells, its claims, their verdicts and its picture."""
+
+from importlib import import_module
+
+from nmrgcl.errors import SettingError, nearest
+from nmrgcl.reproduce.item import Item
+
+NAMES = ("figure1", "figure3", "figure5", "figure6", "figure7", "figure8")
+
+
+def find_item(name: str) -> Item:
+    """The item called ``name``."""
+    if name not in NAMES:
+        raise SettingError(f"unknown item {name!r}; {nearest(name, NAMES)}")
+    item: Item = import_module(f"nmrgcl.reproduce.{name}").ITEM
+    return item
+
+
+__all__ = ["NAMES", "Item", "find_item"]

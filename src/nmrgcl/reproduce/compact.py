@@ -1,0 +1,90 @@
+"""Results of an item in one small file that is kept with the project and can be drawn again anywhere."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nmrgcl import atomic
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.reproduce.item import Item, Plan
+from nmrgcl.reproduce.scores import CELL, Row
+from nmrgcl.reproduce.verdict import Verdict
+
+FORMAT, VERSION = "nmrgcl-item", 1
+MAX_BYTES = 2**26
+
+
+def as_text(plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
+    """JSON with a row a line; what all rows have in common is said once."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    same = {name: rows[0][name] for name in names if len(rows) > 1 and _alike(rows, name)}
+    columns = [name for name in names if name not in same]
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "plan": plan.to_dict(),
+        "verdicts": [verdict.to_dict() for verdict in verdicts],
+        "same": same,
+        "columns": columns,
+    }
+    lines = ",\n".join("  " + _dump([row.get(name) for name in columns]) for row in rows)
+    parts = [f" {_dump(name)}: {_dump(value)}" for name, value in head.items()]
+    return "{\n" + ",\n".join(parts) + ',\n "rows": [\n' + lines + "\n ]\n}\n"
+
+
+def write_compact(path: Path, plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
+    """The file, whole or not at all."""
+    try:
+        atomic.write_text(path, as_text(plan, rows, verdicts))
+    except OSError as error:
+        raise SettingError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
+    """What ``write_compact`` wrote about ``item``; verdicts are not read, since they follow from the rows."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise DataError(f"{path}: larger than any item's results")
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{path}: not JSON; nmrgcl reproduce writes such files") from None
+    try:
+        plan, rows = _parse(values, item)
+        item.judge(item.scores(plan, rows))  # rows of another make are told here, not in the middle of a page
+        return plan, rows
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"
+        raise DataError(f"{path}: damaged or of another kind ({reason}); write it again") from None
+
+
+def _parse(values: Any, item: Item) -> tuple[Plan, list[Row]]:
+    if values["format"] != FORMAT or values["version"] != VERSION:
+        raise ValueError("not the results of an item, or of another version")
+    plan = Plan.from_dict(values["plan"])
+    if plan.item != item.name:
+        raise ValueError(f"it holds {plan.item}, not {item.name}")
+    columns, same = values["columns"], values["same"]
+    rows = [dict(same) | dict(zip(columns, row, strict=True)) for row in values["rows"]]
+    for number, row in enumerate(rows, 1):
+        if item.axes and not _is_cell(row, item.axes):
+            raise ValueError(f"row {number} is no cell")
+    return plan, rows
+
+
+def _is_cell(row: Row, axes: Sequence[str]) -> bool:
+    score, seed = row["score"], row["seed"]
+    numbers = isinstance(score, int | float) and math.isfinite(score) and 0 <= score <= 100 and type(seed) is int
+    texts = all(isinstance(row[name], str) for name in CELL if name not in ("score", "seed"))
+    return numbers and texts and all(isinstance(row[axis], str | int | float) for axis in axes)
+
+
+def _alike(rows: Sequence[Row], name: str) -> bool:
+    return all(name in row and row[name] == rows[0][name] for row in rows)
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

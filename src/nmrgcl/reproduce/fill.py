@@ -1,0 +1,98 @@
+"""What is there of a plan, what the rest would cost, and computing it."""
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmrgcl.data.loading import load
+from nmrgcl.reproduce.item import Cell, Item, Plan
+from nmrgcl.reproduce.scores import Row
+from nmrgcl.run.attempt import Outcome
+from nmrgcl.run.backends import worker_count
+from nmrgcl.run.cell import Run
+from nmrgcl.run.device import choose_device
+from nmrgcl.run.engine import Summary, run_cells
+from nmrgcl.run.estimate import estimate_cost
+from nmrgcl.run.result import Result
+from nmrgcl.run.results import Results
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a plan asks for.
+
+    Attributes:
+        cells: all of them.
+        finished: that are in the folder of results.
+        seconds: estimated for the others, as many at a time as there are workers.
+        unjudged: datasets without a finished cell, of which the training alone is estimated.
+    """
+
+    cells: int
+    finished: int
+    seconds: float
+    unjudged: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        text = f"{self.cells} cells, {self.finished} finished, {self.cells - self.finished} missing"
+        if self.cells == self.finished:
+            return text
+        wait = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
+        besides = f", besides judging on {', '.join(self.unjudged)}" if self.unjudged else ""
+        return f"{text}; about {wait}{besides}"
+
+
+def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int) -> Outlook:
+    """Costs are those of finished cells of the same dataset, else of a few steps of training measured now."""
+    cells, results = item.cells(plan), Results(folder)
+    found = {cell.run.key: results.finished(cell.run.key) for cell in cells}
+    seconds, unjudged = 0.0, []
+    for dataset in plan.datasets:
+        own = [cell for cell in cells if cell.run.dataset == dataset]
+        missing = [cell for cell in own if found[cell.run.key] is None]
+        times = [float(result.times["total"]) for cell in own if (result := found[cell.run.key])]
+        if missing and not times:
+            unjudged.append(dataset)
+        seconds += len(missing) * (statistics.fmean(times) if times else _training(missing, device))
+    done = sum(result is not None for result in found.values())
+    return Outlook(len(cells), done, seconds / worker_count(jobs, choose_device(device).type), tuple(unjudged))
+
+
+def fill(
+    item: Item, plan: Plan, folder: Path, *, device: str, jobs: int, on_done: Callable[[Run, Outcome], None] | None
+) -> Summary:
+    """Compute the cells of ``plan`` that are not in ``folder``."""
+    return run_cells([cell.run for cell in item.cells(plan)], folder, jobs=jobs, device=device, on_done=on_done)
+
+
+def gather(item: Item, plan: Plan, folder: Path) -> list[Row]:
+    """A row for each finished cell of ``plan``, in its order."""
+    results = Results(folder)
+    there = ((cell, results.finished(cell.run.key)) for cell in item.cells(plan))
+    return [_row(item, cell, result) for cell, result in there if result is not None]
+
+
+def _row(item: Item, cell: Cell, result: Result) -> Row:
+    run = cell.run
+    return {
+        "dataset": run.dataset,
+        **dict(zip(item.axes, cell.at, strict=True)),
+        "seed": run.seed,
+        "score": round(result.mean, 4),
+        "protocol": run.protocol,
+        "selection": run.selection,
+        "device": str(result.hardware.get("device", "unknown")),
+        "key": run.key,
+    }
+
+
+def _training(cells: list[Cell], device: str) -> float:
+    """Seconds of the typical one; cells of a dataset differ in views and removal, hardly in cost."""
+    trained = [cell for cell in cells if cell.run.settings.train.epochs]
+    if not trained:
+        return 0.0
+    typical = trained[len(trained) // 2].run
+    return estimate_cost(load(typical.dataset), typical.settings, seeds=1, device=choose_device(device)).seconds

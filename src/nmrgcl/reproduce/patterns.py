@@ -1,0 +1,59 @@
+"""One encoder under objectives that collapse it completely, dimensionally or not at all."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from nmrgcl.contrast import cca_loss, cosine, infonce
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods.nmrgcl import NMRGCL
+from nmrgcl.reproduce.item import PRESET
+from nmrgcl.run.device import suitable_threads
+from nmrgcl.run.embed import embed_all
+from nmrgcl.settings import Settings, resolve
+from nmrgcl.train import pretrain
+
+UNITS = 32
+"""Of the projection."""
+STAGES = (1e-2, 1e-3, 1e-4)
+"""Learning rates, one after the other: at the first alone a complete collapse stays blurred by its steps."""
+EPOCHS = 30
+"""At each of them."""
+OBJECTIVES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "alignment alone": lambda z1, z2: (1 - cosine(z1, z2)).mean(),
+    "contrastive": lambda z1, z2: infonce(z1, z2, tau=0.2),
+    "decorrelated": lambda z1, z2: cca_loss(z1, z2, decorrelate=1.0),
+    "nmrGCL": lambda z1, z2: infonce(z1, z2, tau=0.2, delta=0.7),
+}
+"""Two views agree and nothing else; agree and differ from others; agree in dimensions that do not correlate; Eq. 14."""
+
+
+class Patterned(NMRGCL):
+    """nmrGCL's encoder, head and views under another objective."""
+
+    def __init__(self, settings: Settings, num_features: int, objective: str) -> None:
+        super().__init__(settings, num_features)
+        self.objective = OBJECTIVES[objective]
+
+    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+        """Of the projections of two views."""
+        z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
+        yield self.objective(z1, z2)
+
+
+def train_pattern(graphs: Graphs, objective: str, seed: int, assignments: Sequence[str] = ()) -> tuple[Tensor, Tensor]:
+    """Projections on the unit sphere and embeddings of all graphs, ``[B, UNITS]`` and ``[B, D]``."""
+    settings = resolve(PRESET, assignments=(f"train.epochs={EPOCHS}", f"head.units={UNITS}", *assignments))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        method = Patterned(settings, graphs.num_features, objective).to(graphs.device)
+    with suitable_threads(settings):
+        for stage, rate in enumerate(STAGES):
+            options = settings.updated({"train.lr": rate}).train
+            for _ in pretrain(method, graphs, options, seed=len(STAGES) * seed + stage):
+                pass
+        r = embed_all(method, graphs)
+        with torch.no_grad():
+            return normalize(method.head(r), dim=1).cpu(), r.cpu()

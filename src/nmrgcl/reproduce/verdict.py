@@ -1,0 +1,107 @@
+"""What became of a claim, with the statistics that say so in one sentence."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from scipy.stats import binomtest
+
+from nmrgcl.reproduce.statistics import LEVEL, Comparison
+
+Outcome = Literal["confirmed", "not confirmed", "inconclusive", "no data"]
+
+MARGIN = 1.0
+"""Points of accuracy that do not matter: a third of nmrGCL's mean lead over GraphCL (3.1) in the paper's Table 1."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One claim of the paper put to the test."""
+
+    claim: str
+    outcome: Outcome
+    sentence: str
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def no_data(claim: str, why: str) -> Verdict:
+    """Nothing was computed that could tell."""
+    return Verdict(claim, "no data", why)
+
+
+def greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
+    """Confirmed where ``found`` is above zero beyond chance, not where it is below or can only be below ``margin``."""
+    if found is None:
+        return no_data(claim, f"{what}: no pairs of scores")
+    beyond = found.p < LEVEL
+    outcome: Outcome = "inconclusive"
+    if beyond and found.mean > 0:
+        outcome = "confirmed"
+    elif (beyond and found.mean < 0) or found.high < margin:
+        outcome = "not confirmed"
+    return Verdict(claim, outcome, f"{what}: {found.sentence}", found.to_dict())
+
+
+def not_greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
+    """Not confirmed where ``found`` is above zero beyond chance, confirmed where it can only be below ``margin``."""
+    if found is None:
+        return no_data(claim, f"{what}: no pairs of scores")
+    outcome: Outcome = "inconclusive"
+    if found.p < LEVEL and found.mean > 0:
+        outcome = "not confirmed"
+    elif found.high < margin:
+        outcome = "confirmed"
+    return Verdict(claim, outcome, f"{what}: {found.sentence}", found.to_dict())
+
+
+def within(claim: str, found: Comparison | None, what: str, *, margin: float) -> Verdict:
+    """Confirmed where ``found`` can only be below ``margin``, not where it can only be above."""
+    if found is None:
+        return no_data(claim, f"{what}: no pairs of scores")
+    outcome: Outcome = "inconclusive"
+    if found.high < margin:
+        outcome = "confirmed"
+    elif found.low > margin:
+        outcome = "not confirmed"
+    return Verdict(claim, outcome, f"{what}: {found.sentence}; the limit is {margin:g}", found.to_dict())
+
+
+def similar(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
+    """Confirmed where ``found`` lies within ``margin`` of zero, not where it is away from zero beyond chance."""
+    if found is None:
+        return no_data(claim, f"{what}: no pairs of scores")
+    outcome: Outcome = "inconclusive"
+    if -margin < found.low and found.high < margin:
+        outcome = "confirmed"
+    elif found.p < LEVEL:
+        outcome = "not confirmed"
+    return Verdict(claim, outcome, f"{what}: {found.sentence}; similar is within ±{margin:g}", found.to_dict())
+
+
+def by_share(claim: str, share: float | None, what: str, *, enough: bool = True, **numbers: Any) -> Verdict:
+    """Confirmed where a resampled statement holds in 95 % of the draws, not where it fails in as many.
+
+    Without ``enough`` of what the claim is about neither is said.
+    """
+    if share is None:
+        return no_data(claim, f"{what}: too few scores")
+    outcome: Outcome = "inconclusive"
+    if enough and share >= 1 - LEVEL:
+        outcome = "confirmed"
+    elif enough and share <= LEVEL:
+        outcome = "not confirmed"
+    few = "" if enough else ", too few scores to decide"
+    return Verdict(claim, outcome, f"{what} in {share:.0%} of the draws{few}", {"share": share, **numbers})
+
+
+def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Verdict:
+    """Confirmed where the interval (Clopper & Pearson) of a share lies above one half, not where it lies below."""
+    if not total:
+        return no_data(claim, f"{what}: nothing was measured")
+    low, high = binomtest(count, total).proportion_ci(1 - LEVEL)
+    outcome: Outcome = "confirmed" if low > 0.5 else "not confirmed" if high < 0.5 else "inconclusive"
+    sentence = f"{what}: {count} of n = {total} (95 % interval of the share {low:.2f} … {high:.2f})"
+    return Verdict(claim, outcome, sentence, {"count": count, "n": total, "low": low, "high": high, **numbers})

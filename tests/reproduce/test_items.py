@@ -1,0 +1,236 @@
+"""Items as data, their pictures with gaps, and the small file that draws them again."""
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.reproduce import NAMES, find_item
+from nmrgcl.reproduce.compact import read_compact, write_compact
+from nmrgcl.reproduce.drawing import mean_and_deviation, trials
+from nmrgcl.reproduce.item import Plan
+from nmrgcl.reproduce.page import repeat_command, write_item
+from nmrgcl.reproduce.scores import Row
+from nmrgcl.settings.check import flatten
+from tests.reproduce.planted import planted, rows_of
+from tests.test_cli import write_tu
+
+CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147)}
+MEASURED = ("figure1", "figure3")
+
+
+def middling(*at: object) -> float:
+    return 70.0
+
+
+def half_of(rows: list[Row]) -> list[Row]:
+    """Without every third combination, and without some seeds of others."""
+    return [row for number, row in enumerate(rows) if number % 15 > 4 and number % 7]
+
+
+def test_every_item_is_one_of_the_two_kinds() -> None:
+    assert set(NAMES) == set(CELLS) | set(MEASURED)
+    for name in NAMES:
+        item = find_item(name)
+        assert item.name == name
+        assert (item.levels is None) == (item.measure is not None) == (name in MEASURED)
+        assert item.claims
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
+    item = find_item(name)
+    for quick, count in zip((False, True), CELLS[name], strict=True):
+        keys = {cell.run.key for cell in item.cells(item.plan(quick=quick))}
+        assert len(keys) == len(item.cells(item.plan(quick=quick))) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "varied"),
+    [
+        ("figure5", {"removal.kind"}),
+        ("figure6", {"removal.delta", "method", "train.epochs"}),
+        ("figure7", {"views.first", "views.second"}),
+        ("figure8", {"views.first", "views.second"}),
+    ],
+)
+def test_cells_differ_in_what_the_item_varies_alone(name: str, varied: set[str]) -> None:
+    item = find_item(name)
+    seen: dict[str, set[str]] = {}
+    for cell in item.cells(item.plan(quick=True, only=["motifs"], seeds=1)):
+        for key, value in flatten(cell.run.settings.to_dict()):
+            seen.setdefault(key, set()).add(json.dumps(value))
+    assert {key for key, values in seen.items() if len(values) > 1} == varied
+
+
+def test_figure8_has_the_paper_s_pairs_in_both_orders() -> None:
+    item = find_item("figure8")
+    cells = {cell.at: cell.run.settings for cell in item.cells(item.plan(only=["motifs"], seeds=1))}
+    views = cells["NodeDrop", "Subgraph"].views
+    assert views.first == ({"name": "NodeDrop", "p": 0.7},)
+    assert views.second == ({"name": "Subgraph", "p": 0.7},)
+    assert cells["Subgraph", "NodeDrop"].views.first == views.second
+
+
+def test_scores_leave_gaps_and_pass_over_what_is_not_asked_for() -> None:
+    item = find_item("figure6")
+    plan = item.plan(only=["motifs"], seeds=2)
+    rows = rows_of(item, plan, lambda d, at: 50.0, noise=0)
+    scores = item.scores(plan, [*rows[:3], rows[0] | {"seed": 7}, rows[0] | {"dataset": "MUTAG"}])
+    assert scores.of(0.0).tolist() == [[50.0, 50.0]]
+    assert scores.of(0.1)[0, 0] == 50.0
+    assert np.isnan(scores.of(0.1)[0, 1])
+    assert np.isnan(scores.of(0.75)).all()
+    assert scores.missing == 24 - 3
+
+
+def test_means_are_of_the_seeds_that_are_there() -> None:
+    mean, deviation = mean_and_deviation(np.array([[1.0, 3.0, np.nan], [4.0, np.nan, np.nan], [np.nan] * 3]))
+    assert mean[:2].tolist() == [2.0, 4.0]
+    assert deviation[:2] == pytest.approx([2**0.5, 0.0])
+    assert np.isnan(mean[2])
+    assert trials(np.array([[1.0, 3.0], [4.0, np.nan], [np.nan, np.nan]])) == "n = 1–2, 1 missing"
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [*((name, part) for name in CELLS for part in ("all", "half")), ("figure8", "nothing")]
+)
+def test_an_item_is_drawn_with_what_there_is(name: str, part: str, tmp_path: Path) -> None:
+    item = find_item(name)
+    plan = item.plan(only=["NCI1"], seeds=2)
+    rows = rows_of(item, plan, middling)
+    rows = {"all": rows, "half": half_of(rows), "nothing": []}[part]
+    made = write_item(item, plan, rows, tmp_path)
+    drawn = made.pictures[0].read_text(encoding="utf-8")
+    ET.fromstring(drawn)
+    assert ("not computed" in drawn) == (part != "all")
+    assert "accuracy in %" in drawn.lower()
+    assert ("n = 2" in drawn) == (part == "all")
+    page = made.page.read_text(encoding="utf-8")
+    assert item.title in page
+    assert f"{len(rows)} of {made.scores.cube.size} cells" in page
+    assert all(verdict.claim in page.replace("&#39;", "'") for verdict in made.verdicts)
+    assert "src=" not in page
+    assert "<script" not in page
+
+
+def test_a_quick_version_says_so_everywhere(tmp_path: Path) -> None:
+    item = find_item("figure6")
+    plan = item.plan(quick=True)
+    made = write_item(item, plan, rows_of(item, plan, middling), tmp_path)
+    assert {path.stem for path in tmp_path.iterdir()} == {"figure6-quick"}
+    assert "QUICK VERSION" in made.pictures[0].read_text(encoding="utf-8")
+    assert "(quick version)</h1>" in made.page.read_text(encoding="utf-8")
+    assert json.loads(made.rows.read_text())["plan"]["quick"] is True
+
+
+@pytest.mark.parametrize("name", ["figure5", "figure7"])
+def test_the_small_file_draws_the_same_again(name: str, tmp_path: Path) -> None:
+    item = find_item(name)
+    plan = item.plan(only=["motifs"], seeds=2, assignments=["epochs=3"])
+    first = write_item(item, plan, half_of(rows_of(item, plan, middling)), tmp_path / "a")
+    again = write_item(item, *read_compact(first.rows, item), tmp_path / "b")
+    assert again.page.read_bytes() == first.page.read_bytes()
+    assert again.rows.read_bytes() == first.rows.read_bytes()
+    assert again.pictures[0].read_bytes() == first.pictures[0].read_bytes()
+
+
+def test_the_small_file_is_small_and_has_a_row_a_line(tmp_path: Path) -> None:
+    item = find_item("figure8")
+    plan = item.plan()
+    write_compact(tmp_path / "f.json", plan, rows_of(item, plan, middling), [])
+    text = (tmp_path / "f.json").read_text()
+    assert len(text) < 200_000
+    assert len(text.splitlines()) == 1960 + 10
+
+
+def damaged(text: str) -> dict[str, str]:
+    return {
+        "not JSON": text[:-20],
+        "another kind": '{"format": "other"}',
+        "a list": "[]",
+        "another item": text.replace('"figure6"', '"figure8"'),
+        "a score above 100": text.replace("70.0", "700.0"),
+        "a score that is text": text.replace("70.0", '"70"'),
+        "a short row": text.replace(", 70.0", ""),
+        "no plan": text.replace('"plan"', '"plans"'),
+    }
+
+
+@pytest.mark.parametrize("case", damaged(""))
+def test_a_damaged_file_is_told_in_one_line(case: str, tmp_path: Path) -> None:
+    item = find_item("figure6")
+    plan = item.plan(only=["motifs"], seeds=1)
+    path = tmp_path / "figure6.json"
+    write_compact(path, plan, rows_of(item, plan, middling, noise=0), [])
+    # All scores are alike and stand in the head; a row of its own brings them into the rows.
+    rows = [row | {"score": 70.0 if number else 71.0} for number, row in enumerate(rows_of(item, plan, middling, 0))]
+    write_compact(path, plan, rows, [])
+    path.write_text(damaged(path.read_text())[case])
+    with pytest.raises(DataError, match=r"figure6\.json: ") as raised:
+        read_compact(path, item)
+    assert "\n" not in str(raised.value)
+    with pytest.raises(DataError, match="No such file"):
+        read_compact(tmp_path / "nowhere.json", item)
+
+
+def test_the_command_computes_the_same_plan_again() -> None:
+    item = find_item("figure7")
+    assert repeat_command(item, item.plan()) == "nmrgcl reproduce figure7"
+    plan = item.plan(quick=True, only=["motifs"], seeds=4, assignments=["epochs=2"])
+    assert repeat_command(item, plan) == "nmrgcl reproduce figure7 --quick --only motifs --seeds 4 --set epochs=2"
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+
+
+def test_what_cannot_be_planned_is_told() -> None:
+    with pytest.raises(SettingError, match="figure8"):
+        find_item("figure9")
+    with pytest.raises(SettingError, match="--protocol linear"):
+        find_item("figure8").plan(protocol="linear")
+
+
+def test_figure3_measures_that_views_of_a_graph_are_alike(tmp_path: Path) -> None:
+    item = find_item("figure3")
+    plan = item.plan(only=["motifs"], seeds=2)
+    assert item.measure is not None
+    rows = item.measure(plan, torch.device("cpu"))
+    assert [row["seed"] for row in rows] == [0, 1]
+    assert all(row["cosine"] > row["cosine_unlike"] for row in rows)
+    assert np.shape(rows[0]["first"]) == np.shape(rows[0]["second"]) == (24, 64)
+    made = write_item(item, plan, rows, tmp_path)
+    assert [verdict.outcome for verdict in made.verdicts].count("no data") == 0
+    again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
+    assert again.page.read_bytes() == made.page.read_bytes()
+
+
+def test_figure1_shows_the_planted_patterns_and_trains_its_own(tmp_path: Path) -> None:
+    item = find_item("figure1")
+    mine = str(write_tu(tmp_path / "MINE"))
+    plan = item.plan(only=[mine], seeds=2, assignments=["epochs=1", "encoder.units=4"])
+    assert item.measure is not None
+    rows = item.measure(plan, torch.device("cpu"))
+    kinds = [(row["name"], row["kind"]) for row in rows if row["source"] == "planted"]
+    assert kinds == [("complete", "complete"), ("dimensional", "dimensional"), ("none", "none")]
+    trained = [row for row in rows if row["source"] == "trained"]
+    assert [(row["name"], row["seed"]) for row in trained[:3]] == [
+        ("alignment alone", 0),
+        ("alignment alone", 1),
+        ("contrastive", 0),
+    ]
+    made = write_item(item, plan, rows, tmp_path)
+    again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
+    assert again.pictures[0].read_bytes() == made.pictures[0].read_bytes()
+    broken = replace(plan, item="figure1")
+    write_compact(tmp_path / "broken.json", broken, [{"nothing": 1}], [])
+    with pytest.raises(DataError, match="damaged"):
+        read_compact(tmp_path / "broken.json", item)
+
+
+def test_planted_scores_are_where_they_belong() -> None:
+    scores = planted(find_item("figure5"), lambda d, kind: float(len(d) + len(kind)), noise=0, only=["motifs"], seeds=1)
+    assert scores.of("learned").tolist() == [[13.0]]
