@@ -42,6 +42,28 @@ def test_speed_on_a_gpu_is_that_of_the_benchmark_file() -> None:
         assert epochs == f"{values[f'{title}: 20 epochs']:.3f} s"
 
 
+def test_large_models_and_losses_on_a_gpu_are_those_of_the_benchmark_files() -> None:
+    results, text = ROOT / "benchmarks" / "results", "\n".join(README)
+    guide = (ROOT / "docs" / "performance.md").read_text()
+    rows = [
+        row for name in ("scale", "loss") for row in json.loads((results / f"h200_{name}.json").read_text())["rows"]
+    ]
+    found = {row["name"]: row for row in rows}
+    step = found["5 × 300 molecular GIN, batch 1,024, bf16: step, to floor"]
+    epoch = found["2,000,000 graphs, chunks: epoch, to resident"]
+    time, memory = (found[f"N = 8192, D = 512: {what}, to plain"] for what in ("time", "memory"))
+    for written in (text, guide):
+        for figure in (
+            f"{step['value']:.2f} ms",
+            f"{1 / step['ratio']:.2f} times",
+            f"{epoch['value']:.2f} s",
+            f"{found['2,000,000 graphs, chunks: memory of the device']['value'] / 1e3:.2f} GB",
+            f"{time['ratio']:.2f}",
+            f"{100 / memory['ratio']:.1f} %",
+        ):
+            assert figure in written
+
+
 def test_the_figures_of_reliability_are_those_of_the_last_run() -> None:
     rows = json.loads((ROOT / "benchmarks" / "results" / "faults.json").read_text())
     text = (ROOT / "docs" / "reliability.md").read_text()
