@@ -101,22 +101,22 @@ def _tile(count: int) -> int:
 
 
 def _split(z: Tensor, precision: Precision) -> tuple[Tensor, Tensor]:
-    """``z`` in two parts of 11 bits, whose products are exact and fast; or where that is not asked for, ``z`` alone.
+    """What to multiply: of many rows the first 11 bits, as many as TF32 keeps, and for full precision the next 11.
 
-    Tiles come from the cache again and again, and that is what takes the time: two numbers of 16 bits are half of what
-    two of TF32 would be.
+    Tiles come from the cache again and again, and that is what takes the time: numbers of 16 bits are half of what
+    those of TF32 would be, and rows of unit length need no more range.
     """
-    if precision != "tf32x3" or z.shape[0] <= MANY:
+    if precision == "ieee" or z.shape[0] <= MANY:
         return z, z
     high = z.half()
-    return high, (z - high).half()
+    return high, (z - high).half() if precision == "tf32x3" else high
 
 
 def _options(count: int, precision: Precision, across: bool) -> dict[str, int | bool | str]:
     return {
         "ACROSS": across,
         "TILE": _tile(count),
-        "UNITS": 2 * UNITS if precision == "tf32x3" and count > MANY else UNITS,
+        "UNITS": UNITS if precision == "ieee" or count <= MANY else 2 * UNITS,
         # Few rows are divided in two by the compiler, in the kernel; of many that would take longer than the products.
         "SPLIT": precision == "tf32x3" and count > MANY,
         "PRECISION": "tf32" if precision == "tf32x3" and count > MANY else precision,
