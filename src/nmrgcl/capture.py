@@ -14,6 +14,47 @@ _REHEARSALS = 3
 """Steps before the recording: libraries choose their algorithms and allocate in the first ones."""
 
 
+class Recording:
+    """``work`` as a CUDA graph, to be replayed.
+
+    Args:
+        work: must not wait for the host, must find its input in one place and update what it keeps in place.
+        kept: tensors that it changes, and which rehearsing must leave as they were.
+        device: where it computes.
+        beside: a recording that is never replayed at the same time, and whose memory this one may use.
+    """
+
+    def __init__(
+        self, work: Callable[[], None], kept: Iterable[Tensor], device: torch.device, beside: "Recording | None" = None
+    ) -> None:
+        self.recorded = torch.cuda.CUDAGraph()
+        kept_tensors = list(kept)
+        before = [tensor.detach().clone() for tensor in kept_tensors]
+        chance = torch.cuda.get_rng_state(device)
+        try:
+            _rehearse(work)
+            with torch.cuda.graph(self.recorded, pool=beside.recorded.pool() if beside else None):
+                work()
+        finally:  # the rehearsals are forgotten; recording itself computes nothing
+            with torch.no_grad():
+                for tensor, value in zip(kept_tensors, before, strict=True):
+                    tensor.copy_(value)
+            torch.cuda.set_rng_state(chance, device)
+
+    def replay(self) -> None:
+        """Once more, with whatever lies in its places now."""
+        self.recorded.replay()
+
+
+def _rehearse(work: Callable[[], None]) -> None:
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(_REHEARSALS):
+            work()
+    torch.cuda.current_stream().wait_stream(stream)
+
+
 class CapturedStep:
     """``step(batch)`` for batches of ``batch_size`` graphs, whatever their sizes.
 
@@ -41,19 +82,12 @@ class CapturedStep:
         self.graphs, self.step, self.room = graphs, step, room or graphs.room_for(batch_size)
         self.index = torch.zeros(batch_size, dtype=torch.long, device=graphs.device)
         self.index.copy_(self._typical(batch_size))
-        self.recorded = torch.cuda.CUDAGraph()
-        kept_tensors = list(kept)
-        before = [tensor.detach().clone() for tensor in kept_tensors]
-        chance = torch.cuda.get_rng_state(graphs.device)
-        try:
-            self._rehearse()
-            with torch.cuda.graph(self.recorded, pool=beside.recorded.pool() if beside else None):
-                step(graphs.take_padded(self.index, self.room))
-        finally:  # the rehearsals are forgotten; recording itself computes nothing
-            with torch.no_grad():
-                for tensor, value in zip(kept_tensors, before, strict=True):
-                    tensor.copy_(value)
-            torch.cuda.set_rng_state(chance, graphs.device)
+        self.recorded: Recording = Recording(
+            lambda: step(graphs.take_padded(self.index, self.room)),
+            kept,
+            graphs.device,
+            beside.recorded if beside else None,
+        )
 
     def __call__(self, index: Tensor, graphs: Graphs | None = None) -> None:
         """The batch that ``index`` (on the host) names among ``graphs``, which lie where those recorded lay."""
@@ -69,11 +103,3 @@ class CapturedStep:
         nodes, edges = self.graphs.sizes()
         index = torch.linspace(0, len(nodes) - 1, batch_size).long()
         return index if self.graphs.fits(index, self.room) else (nodes + edges).argmin().expand(batch_size)
-
-    def _rehearse(self) -> None:
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(_REHEARSALS):
-                self.step(self.graphs.take_padded(self.index, self.room))
-        torch.cuda.current_stream().wait_stream(stream)

@@ -10,7 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from nmrgcl.capture import CapturedStep
+from nmrgcl.capture import CapturedStep, Recording
 from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.feed import Feed, Source, open_feed
 from nmrgcl.graphs import Graphs
@@ -119,25 +119,33 @@ def _run_epoch(
 
 
 def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
-    """What computes a batch: on a GPU a recording, one for batches that are full and one for what is left over."""
+    """What computes a batch: on a GPU a recording."""
 
     def ordinary(graphs: Graphs, index: Tensor) -> None:
         step(feed.take(graphs, index))
 
-    if not options.capture or not feed.padded or feed.device.type != "cuda":
+    if not options.capture or not (feed.padded or feed.constant) or feed.device.type != "cuda":
         return ordinary
     step.rehearse()
-    kept = [*step.method.state_dict().values(), *step.state.sums]
-    sizes = {min(options.batch_size, feed.items), feed.items % options.batch_size} - {0, 1}
-    recorded: dict[int, CapturedStep] = {}
     try:
-        for size in sorted(sizes, reverse=True):  # the largest first: the others find room in its memory
-            beside = next(iter(recorded.values()), None)
-            recorded[size] = CapturedStep(feed.lasting(), size, step, kept, feed.room(size), beside)
+        return _recorded(step, feed, options)
     except RuntimeError as error:  # a method that waits for the host cannot be recorded
         reason = str(error).partition("\n")[0]
         warnings.warn(f"steps are not recorded ({reason}); train.capture=false asks for that", stacklevel=2)
         return ordinary
+
+
+def _recorded(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
+    """One recording for batches that are full and one for what is left over; or one for the batch that is always it."""
+    kept = [*step.method.state_dict().values(), *step.state.sums]
+    if feed.constant:
+        recording = Recording(lambda: step(feed.lasting()), kept, feed.device)
+        return lambda graphs, index: recording.replay()
+    sizes = {min(options.batch_size, feed.items), feed.items % options.batch_size} - {0, 1}
+    recorded: dict[int, CapturedStep] = {}
+    for size in sorted(sizes, reverse=True):  # the largest first: the others find room in its memory
+        beside = next(iter(recorded.values()), None)
+        recorded[size] = CapturedStep(feed.lasting(), size, step, kept, feed.room(size), beside)
     return lambda graphs, index: recorded[len(index)](index, graphs)
 
 

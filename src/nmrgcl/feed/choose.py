@@ -31,6 +31,8 @@ class Feed(Protocol):
     parts: list[Tensor]
     padded: bool
     """Whether ``Graphs.take_padded`` makes batches of one size, so that a step can be recorded."""
+    constant: bool
+    """Whether every batch is all of ``lasting()``."""
 
     def cut(self) -> list[Tensor]:
         """Draw the batches of an epoch, as numbers of items, on the host."""

@@ -19,7 +19,7 @@ from nmrgcl.graphs import Graphs, Room
 class Chunks:
     """The ``chunk`` graphs that make up the next batches, a multiple of the batch size."""
 
-    padded = True
+    padded, constant = True, False
 
     def __init__(self, source: Source, device: torch.device, chunk: int, batch_size: int) -> None:
         self.source, self.device, self.chunk, self.batch_size = source, device, chunk, batch_size

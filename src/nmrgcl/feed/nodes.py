@@ -14,7 +14,7 @@ from nmrgcl.settings import TrainSettings
 class WholeGraph:
     """A batch is everything there is."""
 
-    padded, chunk = False, 0
+    padded, constant, chunk = False, True, 0
 
     def __init__(self, graphs: Graphs) -> None:
         self.graphs, self.device, self.items = graphs, graphs.device, graphs.num_nodes
@@ -50,6 +50,8 @@ class WholeGraph:
 
 class SampledGraph(WholeGraph):
     """A batch is some nodes, what was sampled around them, and the edges between all of these."""
+
+    constant = False
 
     def __init__(self, graphs: Graphs, options: TrainSettings) -> None:
         super().__init__(graphs)

@@ -12,7 +12,7 @@ from nmrgcl.graphs import Graphs, Room
 class Resident:
     """A batch is a gather on the device; with a ``chunk`` only the order of batches is that of chunks."""
 
-    padded = True
+    padded, constant = True, False
 
     def __init__(self, source: Source, device: torch.device, batch_size: int, chunk: int = 0) -> None:
         self.batch_size, self.chunk = batch_size, chunk
