@@ -64,6 +64,27 @@ def test_an_item_is_computed_once_then_drawn(capsys: pytest.CaptureFixture[str],
     assert Path(json.loads(out)["page"]).read_bytes() == page
 
 
+def test_what_another_run_has_is_not_computed_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out, _ = run(capsys, *tiny(tmp_path, "--json"))
+    rows = Path(json.loads(out)["rows"])
+    kept = json.loads(rows.read_text())
+    whole = kept["rows"]
+    rows.write_text(json.dumps(kept | {"rows": whole[:4]}))
+    for cell in (tmp_path / "cells").glob("*.json"):
+        cell.unlink()
+    out, err = run(capsys, *tiny(tmp_path, "--from", str(rows), "--json"))
+    assert "6 cells, 4 finished, 2 missing" in err
+    assert json.loads(out)["missing"] == 0
+    assert json.loads(rows.read_text())["rows"] == whole
+    assert len(list((tmp_path / "cells").glob("*.json"))) == 2
+
+
+def test_at_the_end_of_its_time_what_is_there_is_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out, err = run(capsys, *tiny(tmp_path, "--set", "epochs=1000000", "--limit", "2", "--json"), code=1)
+    assert "2 s are over; the same command goes on" in err
+    assert json.loads(out)["missing"] == 6
+
+
 def test_what_is_missing_is_drawn_as_missing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out, _ = run(capsys, *tiny(tmp_path, "--render-only", "--json"))
     made = json.loads(out)
@@ -84,7 +105,7 @@ BAD_INPUT = {
     "unknown protocol": (["figure8", "--protocol", "linear"], "svm"),
     "unknown dataset": (["figure8", "--only", "MUTAGG", "--dry-run"], "MUTAG"),
     "unknown setting": (["figure8", "--set", "epoch=3", "--dry-run"], "epochs"),
-    "a file without drawing alone": (["figure8", "--from", "f.json"], "--render-only"),
+    "no file to go on from": (["figure8", "--from", "f.json"], "f.json"),
     "no such file": (["figure8", "--render-only", "--from", "nowhere.json"], "nowhere.json"),
     "a measured item from cells": (["figure3", "--render-only"], "--from"),
     "no GPU": (["figure8", "--device", "tpu", "--dry-run"], "auto, cpu, cuda"),

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,8 +40,12 @@ def reproduce(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; compute nothing.")] = False,
     render_only: Annotated[bool, typer.Option("--render-only", help="Draw what is there; compute nothing.")] = False,
     source: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="With --render-only: the item's .json of another run.")
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="The item's .json of another run: what it has is there."),
     ] = None,
+    limit: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="End then; what is there is drawn. (default: never)")
+    ] = 0,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for page, figures and rows.")] = Path(
         "runs/reproduce"
     ),
@@ -60,6 +65,8 @@ def reproduce(
       nmrgcl reproduce figure8 --only NCI1 --seeds 2 --dry-run
 
       nmrgcl reproduce figure8 --render-only --from results/figure8.json --out figures --json
+
+      nmrgcl reproduce figure8 --from results/figure8.json --limit 600 --device cuda --out results
     """
     from nmrgcl.reproduce import find_item
 
@@ -67,20 +74,20 @@ def reproduce(
         _list(as_json)
         return
     found = find_item(item)
+    known: list[Row] = []
     if source is not None:
-        if not render_only:
-            raise SettingError("--from: draws what is in a file; add --render-only")
         from nmrgcl.reproduce.compact import read_compact
 
-        plan, rows = read_compact(source, found)
-        _tell(found, plan, _write(found, plan, rows, out), as_json, render_only=True)
-        return
+        plan, known = read_compact(source, found)
+        if render_only:
+            _tell(found, plan, _write(found, plan, known, out), as_json, render_only=True)
+            return
     options: dict[str, Any] = {"only": only or (), "seeds": seeds, "protocol": protocol}
     plan = found.plan(quick=quick, assignments=assignments or (), **options)
     if dry_run:
-        _say_cost(found, plan, results, device, jobs, as_json)
+        _say_cost(found, plan, results, device, jobs, as_json, known)
         return
-    rows = _rows(found, plan, results, device, jobs, render_only=render_only)
+    rows = _rows(found, plan, results, device, jobs, render_only=render_only, known=known, limit=limit)
     _tell(found, plan, _write(found, plan, rows, out), as_json, render_only=render_only)
 
 
@@ -96,7 +103,17 @@ def _list(as_json: bool) -> None:
         print(f"{one.name:<9} {one.title}\n{'':<9} {one.cost}")
 
 
-def _rows(item: "Item", plan: "Plan", folder: Path, device: str, jobs: int, *, render_only: bool) -> "list[Row]":
+def _rows(
+    item: "Item",
+    plan: "Plan",
+    folder: Path,
+    device: str,
+    jobs: int,
+    *,
+    render_only: bool,
+    known: "list[Row]",
+    limit: float,
+) -> "list[Row]":
     from nmrgcl.reproduce.fill import fill, gather, look_ahead
     from nmrgcl.run.device import choose_device
 
@@ -108,30 +125,37 @@ def _rows(item: "Item", plan: "Plan", folder: Path, device: str, jobs: int, *, r
         return item.measure(plan, where)
     if render_only:
         return gather(item, plan, folder)
-    outlook = look_ahead(item, plan, folder, device=where.type, jobs=jobs)
+    place: dict[str, Any] = {"device": where.type, "jobs": jobs, "known": known}
+    outlook = look_ahead(item, plan, folder, **place)
     print(f"{plan.label}: {outlook.sentence}, in {folder}", file=sys.stderr, flush=True)
     if outlook.finished < outlook.cells:
-        _fill(lambda on_done: fill(item, plan, folder, device=where.type, jobs=jobs, on_done=on_done), outlook)
-    return gather(item, plan, folder)
+        _fill(lambda on_done: fill(item, plan, folder, on_done=on_done, **place), outlook, limit)
+    return gather(item, plan, folder, known)
 
 
-def _fill(compute: Any, outlook: Any) -> None:
+def _fill(compute: Any, outlook: Any, limit: float) -> None:
     from nmrgcl.cli.cells import show_cells
-    from nmrgcl.run.interrupt import Interrupted
+    from nmrgcl.run.interrupt import Interrupted, ended_after
 
+    began = time.monotonic()
     try:
-        with show_cells(outlook.cells - outlook.finished) as on_done:
+        with ended_after(limit), show_cells(outlook.cells - outlook.finished) as on_done:
             compute(on_done)
     except Interrupted as ended:
+        if limit and time.monotonic() - began >= limit:
+            print(f"nmrgcl: {limit:g} s are over; the same command goes on", file=sys.stderr)
+            return
         print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
         raise typer.Exit(128 + ended.signum) from None
 
 
-def _say_cost(item: "Item", plan: "Plan", folder: Path, device: str, jobs: int, as_json: bool) -> None:
+def _say_cost(
+    item: "Item", plan: "Plan", folder: Path, device: str, jobs: int, as_json: bool, known: "list[Row]"
+) -> None:
     from nmrgcl.reproduce.fill import look_ahead
     from nmrgcl.run.device import choose_device
 
-    outlook = look_ahead(item, plan, folder, device=choose_device(device).type, jobs=jobs)
+    outlook = look_ahead(item, plan, folder, device=choose_device(device).type, jobs=jobs, known=known)
     facts = {"cells": outlook.cells, "finished": outlook.finished, "seconds": outlook.seconds}
     words = outlook.sentence if item.measure is None else item.cost
     print(json.dumps({**plan.to_dict(), **facts, "cost": words}) if as_json else f"{plan.label}: {words}")

@@ -1,7 +1,7 @@
 """What is there of a plan, what the rest would cost, and computing it."""
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Outlook:
 
     Attributes:
         cells: all of them.
-        finished: that are in the folder of results.
+        finished: that are in the folder of results or known from elsewhere.
         seconds: estimated for the others, as many at a time as there are workers.
         unjudged: datasets without a finished cell, of which the training alone is estimated.
     """
@@ -45,9 +45,11 @@ class Outlook:
         return f"{text}; about {wait}{besides}"
 
 
-def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int) -> Outlook:
+def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int, known: Sequence[Row] = ()) -> Outlook:
     """Costs are those of finished cells of the same dataset, else of a few steps of training measured now."""
-    cells, results = item.cells(plan), Results(folder)
+    elsewhere, results = {row["key"] for row in known}, Results(folder)
+    everything = item.cells(plan)
+    cells = [cell for cell in everything if cell.run.key not in elsewhere]
     found = {cell.run.key: results.finished(cell.run.key) for cell in cells}
     seconds, unjudged = 0.0, []
     for dataset in plan.datasets:
@@ -57,22 +59,36 @@ def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int) 
         if missing and not times:
             unjudged.append(dataset)
         seconds += len(missing) * (statistics.fmean(times) if times else _training(missing, device))
-    done = sum(result is not None for result in found.values())
-    return Outlook(len(cells), done, seconds / worker_count(jobs, choose_device(device).type), tuple(unjudged))
+    done = len(everything) - len(cells) + sum(result is not None for result in found.values())
+    return Outlook(len(everything), done, seconds / worker_count(jobs, choose_device(device).type), tuple(unjudged))
 
 
 def fill(
-    item: Item, plan: Plan, folder: Path, *, device: str, jobs: int, on_done: Callable[[Run, Outcome], None] | None
+    item: Item,
+    plan: Plan,
+    folder: Path,
+    *,
+    device: str,
+    jobs: int,
+    on_done: Callable[[Run, Outcome], None] | None,
+    known: Sequence[Row] = (),
 ) -> Summary:
-    """Compute the cells of ``plan`` that are not in ``folder``."""
-    return run_cells([cell.run for cell in item.cells(plan)], folder, jobs=jobs, device=device, on_done=on_done)
+    """Compute the cells of ``plan`` that are neither in ``folder`` nor ``known``."""
+    elsewhere = {row["key"] for row in known}
+    missing = [cell.run for cell in item.cells(plan) if cell.run.key not in elsewhere]
+    return run_cells(missing, folder, jobs=jobs, device=device, on_done=on_done)
 
 
-def gather(item: Item, plan: Plan, folder: Path) -> list[Row]:
-    """A row for each finished cell of ``plan``, in its order."""
-    results = Results(folder)
-    there = ((cell, results.finished(cell.run.key)) for cell in item.cells(plan))
-    return [_row(item, cell, result) for cell, result in there if result is not None]
+def gather(item: Item, plan: Plan, folder: Path, known: Sequence[Row] = ()) -> list[Row]:
+    """A row for each finished cell of ``plan``, in its order; ``known`` ones are taken as they are."""
+    results, elsewhere = Results(folder), {row["key"]: row for row in known}
+    rows = []
+    for cell in item.cells(plan):
+        if row := elsewhere.get(cell.run.key):
+            rows.append(row)
+        elif result := results.finished(cell.run.key):
+            rows.append(_row(item, cell, result))
+    return rows
 
 
 def _row(item: Item, cell: Cell, result: Result) -> Row:

@@ -1,5 +1,6 @@
 """Signals that ask a run to end: noted, so that it can end between two batches with everything kept."""
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -45,3 +46,17 @@ def noted_signals() -> Iterator[Signals]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def ended_after(seconds: float) -> Iterator[None]:
+    """A signal at that time, as if somebody had asked the run to end; 0: never."""
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGTERM)) if seconds else None
+    if timer:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        if timer:
+            timer.cancel()
