@@ -84,6 +84,8 @@ def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
         ({"scores": {"folds": [101.0], "mean": 101.0}}, "percentages"),
         ({"scores": {"folds": [50.0], "mean": 51.0}}, "mean"),
         ({"scores": {"folds": ["50"], "mean": 50.0}}, "percentages"),
+        ({"scores": {"folds": [50.0], "mean": 50.0, "inner": [50.0, 50.0]}}, "percentages"),
+        ({"scores": {"folds": [50.0], "mean": 50.0, "inner": 50.0}}, "damaged"),
         ({"scores": None}, "scores"),
         ({"chosen": []}, "chosen"),
         ({"status": "failed"}, "status"),
