@@ -165,6 +165,20 @@ def test_a_conflict_keeps_what_is_there(tmp_path: Path) -> None:
     assert here.get(RUN.key) == DONE
 
 
+def test_inner_scores_that_an_earlier_version_did_not_record_are_added(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    old, new = Results(tmp_path / "old"), Results(tmp_path / "new")
+    old.put(DONE)
+    new.put(replace(DONE, scores={**DONE.scores, "inner": list(DONE.scores["folds"])}))
+    for into, source in ((old, new), (new, old), (old, new)):
+        merged = merge(into, [source.folder])
+        assert (merged.added, merged.same, merged.conflicts) == ([], [RUN.key], [])
+        kept = into.get(RUN.key)
+        assert kept is not None
+        assert kept.scores["inner"] == DONE.scores["folds"]
+
+
 def test_a_damaged_pack_adds_nothing(tmp_path: Path) -> None:
     pack, here = tmp_path / "all.nmrgcl-results", Results(tmp_path / "here")
     write_pack(pack, [result_of(quick(seed=seed), 50.0) for seed in range(3)])

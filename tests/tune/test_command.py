@@ -51,6 +51,10 @@ def test_two_candidates_then_a_third_and_nothing_is_computed_twice(
 
     third = tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")
     assert len(Results(tmp_path / "results").keys()) == 6
+    means = [c["inner_mean"] for c in third["candidates"]]
+    assert sum(count for _, _, count in third["effects"]["loss.tau"]) == 2  # the preset drew nothing
+    spread = {round(mean, 2) for _, mean, _ in third["effects"]["loss.tau"]}
+    assert spread <= {round(m, 2) for m in [*means[1:], sum(means[1:]) / 2]}
     assert third["candidates"][1]["inner"] == found["candidates"][1]["inner"]
     monkeypatch.setattr("nmrgcl.run.execute._compute", forbid)
     assert tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")["nested"] == third["nested"]

@@ -49,8 +49,14 @@ def test_what_is_wrong_is_one_line_that_names_file_and_key(text: str, words: str
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="nowhere.toml: cannot be read"):
+    with pytest.raises(SettingError, match="nowhere.toml: cannot be read .*; name a TOML file or one of graphs, small"):
         read_space(tmp_path / "nowhere.toml")
+
+
+def test_the_spaces_of_the_package_have_names() -> None:
+    graphs, small = read_space("graphs"), read_space("small")
+    assert set(small.options) < set(graphs.options)
+    assert read_space().options == graphs.options
 
 
 def test_settings_groups_and_strength_are_drawn_together(tmp_path: Path) -> None:

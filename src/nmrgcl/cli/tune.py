@@ -25,8 +25,8 @@ def tune(
     ] = None,
     assignments: Assignments = None,
     space: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What to try, as TOML. (default: the package's)")
-    ] = None,
+        str, typer.Option(metavar="graphs|small|FILE", help="What to try; small is for a CPU; or as TOML.")
+    ] = "graphs",
     budget: Annotated[int, typer.Option(min=1, help="Candidates for each dataset, the preset included.")] = 24,
     seeds: Annotated[int, typer.Option(min=1, help="Cells for each candidate.")] = 5,
     chance: Annotated[int, typer.Option("--seed", min=0, help="Of the draws; other draws are other candidates.")] = 0,
@@ -51,7 +51,7 @@ def tune(
 
     Examples:
 
-      nmrgcl tune MUTAG --budget 12 --seeds 3 --protocol lssvm
+      nmrgcl tune MUTAG --space small --budget 12 --seeds 3 --protocol lssvm
 
       nmrgcl tune PTC_MR PROTEINS --device cuda --jobs 12 --budget 48
 
@@ -79,7 +79,7 @@ def _plan(
     method: str,
     preset: str | None,
     assignments: list[str],
-    file: Path | None,
+    file: str,
     budget: int,
     seeds: int,
     protocol: str,

@@ -1,7 +1,7 @@
 """A space of settings as data: what a search may change, and to what."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -54,21 +54,25 @@ class Space:
         return settings.updated(changed, source=self.source)
 
 
-def read_space(path: Path | None = None) -> Space:
-    """The space of a TOML file, every value checked; that of the package without one."""
-    source = str(path) if path else "graphs.toml"
+def read_space(name: str | Path = "graphs") -> Space:
+    """The space of a TOML file, or the package's of that name; every value is checked."""
+    packaged = {file.name.removesuffix(".toml"): file for file in _packaged()}
+    source = str(name)
     try:
-        packaged = resources.files("nmrgcl") / "tune" / "graphs.toml"
-        text = path.read_text(encoding="utf-8") if path else packaged.read_text(encoding="utf-8")
-        values = tomllib.loads(text)
+        values = tomllib.loads(packaged.get(source, Path(name)).read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingError(f"{source}: cannot be read ({error.strerror})") from None
+        known = ", ".join(sorted(packaged))
+        raise SettingError(f"{source}: cannot be read ({error.strerror}); name a TOML file or one of {known}") from None
     except (ValueError, RecursionError) as error:
         raise SettingError(f"{source}: not valid TOML ({error})") from None
     options = dict(_checked(key, value, source) for key, value in flatten(values))
     if not options:
         raise SettingError(f"{source}: an empty space; list values, for example loss.tau = [0.1, 0.2]")
     return Space(source, options)
+
+
+def _packaged() -> Iterator[Any]:
+    yield from (file for file in (resources.files("nmrgcl") / "tune").iterdir() if file.name.endswith(".toml"))
 
 
 def _checked(key: str, values: Any, source: str) -> tuple[str, tuple[Any, ...]]:
