@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import lssvm
 from nmrgcl.evaluate.cases import GRID, Penalty
-from nmrgcl.evaluate.lssvm import lssvm_scores, lssvm_table
+from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_scores, lssvm_table
 from nmrgcl.evaluate.svm import svm_scores
 from tests.evaluate.test_svm import embeddings
 
@@ -68,6 +68,9 @@ def test_every_fold_and_c_scores_as_the_definition_does(
     best = expected[0].argmax(0)
     scores = lssvm_scores(z, 3 * y + 1, seed=2, folds=4, standardise=standardise)
     np.testing.assert_allclose(scores, expected[1][best, np.arange(4)], rtol=1e-12)
+    inner = lssvm_nested(z, 3 * y + 1, seed=2, folds=4, standardise=standardise).inner
+    assert inner is not None
+    np.testing.assert_allclose(inner, expected[0].max(0), rtol=1e-12)
     assert len(set(best)) > 1 or len(set(scores)) > 1
 
 

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import svm
 from nmrgcl.evaluate.cases import GRID, Penalty
-from nmrgcl.evaluate.svm import svm_scores, svm_scores_many
+from nmrgcl.evaluate.svm import svm_nested, svm_scores, svm_scores_many
 
 
 def embeddings(rows: int = 150, classes: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -28,6 +28,24 @@ def by_grid_search(
     search = GridSearchCV(pipeline, {name: GRID}, cv=cut)
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(z, y)
     return [100 * search.fit(z[train], y[train]).score(z[test], y[test]) for train, test in splits]
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+def test_inner_scores_are_the_best_ones_of_grid_search(standardise: bool) -> None:
+    z, y = embeddings(classes=3)
+    found = svm_nested([(z, y, 5)], folds=4, standardise=standardise, inner="shuffled", jobs=1)
+    steps = (StandardScaler(), SVC()) if standardise else (SVC(),)
+    cut = StratifiedKFold(5, shuffle=True, random_state=5)
+    search = GridSearchCV(make_pipeline(*steps), {"svc__C": GRID}, cv=cut)
+    outer = StratifiedKFold(4, shuffle=True, random_state=5).split(z, y)
+    expected = [search.fit(z[train], y[train]).best_score_ for train, _ in outer]
+    assert found.inner is not None
+    np.testing.assert_allclose(found.inner[0], 100 * np.array(expected), rtol=1e-12)
+    assert (
+        found.outer.tolist()
+        == svm_scores_many([(z, y, 5)], folds=4, standardise=standardise, inner="shuffled").tolist()
+    )
+    assert svm_nested([(z, y, 5)], c="default", jobs=1).inner is None
 
 
 @pytest.mark.parametrize("standardise", [True, False])

@@ -174,6 +174,7 @@ def test_a_cell_judged_by_least_squares_has_the_scores_of_that_judge(selection: 
         assert result.scores["folds"] == tested[best].tolist()
     else:
         assert result.scores["folds"] == tested[left_out.argmax(0), [0, 1]].tolist()
+        assert result.scores["inner"] == left_out.max(0).tolist()
         assert result.to_dict()["run"]["protocol"] == "lssvm"
 
 

@@ -84,6 +84,8 @@ def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
         ({"scores": {"folds": [101.0], "mean": 101.0}}, "percentages"),
         ({"scores": {"folds": [50.0], "mean": 51.0}}, "mean"),
         ({"scores": {"folds": ["50"], "mean": 50.0}}, "percentages"),
+        ({"scores": {"folds": [50.0], "mean": 50.0, "inner": [50.0, 50.0]}}, "percentages"),
+        ({"scores": {"folds": [50.0], "mean": 50.0, "inner": 50.0}}, "damaged"),
         ({"scores": None}, "scores"),
         ({"chosen": []}, "chosen"),
         ({"status": "failed"}, "status"),
@@ -161,6 +163,20 @@ def test_a_conflict_keeps_what_is_there(tmp_path: Path) -> None:
     assert (merged.added, merged.conflicts) == ([quick(seed=1).key], [RUN.key])
     assert len(merged.problems) == 1
     assert here.get(RUN.key) == DONE
+
+
+def test_inner_scores_that_an_earlier_version_did_not_record_are_added(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    old, new = Results(tmp_path / "old"), Results(tmp_path / "new")
+    old.put(DONE)
+    new.put(replace(DONE, scores={**DONE.scores, "inner": list(DONE.scores["folds"])}))
+    for into, source in ((old, new), (new, old), (old, new)):
+        merged = merge(into, [source.folder])
+        assert (merged.added, merged.same, merged.conflicts) == ([], [RUN.key], [])
+        kept = into.get(RUN.key)
+        assert kept is not None
+        assert kept.scores["inner"] == DONE.scores["folds"]
 
 
 def test_a_damaged_pack_adds_nothing(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from nmrgcl.cli.reproduce import reproduce
 from nmrgcl.cli.results import app as results
 from nmrgcl.cli.sweep import sweep
 from nmrgcl.cli.theory import theory
+from nmrgcl.cli.tune import tune
 from nmrgcl.errors import UserError
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app.command()(embed)
 app.command()(report)
 app.command()(compare)
 app.command()(sweep)
+app.command()(tune)
 app.command()(reproduce)
 app.command()(diagnose)
 app.command()(theory)

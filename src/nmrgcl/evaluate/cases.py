@@ -1,5 +1,6 @@
 """What can be judged by cross-validation, and the penalties that are tried."""
 
+from dataclasses import dataclass
 from math import ceil, inf
 from typing import Literal
 
@@ -11,6 +12,19 @@ GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # GraphCL's
 INNER_FOLDS = 5
 
 Penalty = Literal["grid", "default"] | float
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """Accuracies in percent by fold, ``[..., folds]`` each.
+
+    Attributes:
+        outer: on the held-out folds.
+        inner: on training rows alone, those by which C was chosen; None where there was nothing to choose.
+    """
+
+    outer: np.ndarray
+    inner: np.ndarray | None
 
 
 def candidates(c: Penalty) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ import torch
 from sklearn.model_selection import StratifiedKFold
 from torch import Tensor
 
-from nmrgcl.evaluate.cases import Penalty, candidates, require_cases
+from nmrgcl.evaluate.cases import Nested, Penalty, candidates, require_cases
 
 TOGETHER = 512
 """Folds of up to so many training rows are one batch; larger ones fill a device alone."""
@@ -44,8 +44,22 @@ def lssvm_scores(
         standardise: bring each column to mean 0 and variance 1 as measured on the training rows.
         device: where to compute, in float64; the CPU if None.
     """
+    return lssvm_nested(z, y, seed=seed, folds=folds, c=c, standardise=standardise, device=device).outer
+
+
+def lssvm_nested(
+    z: np.ndarray,
+    y: np.ndarray,
+    *,
+    seed: int,
+    folds: int = 10,
+    c: Penalty = "grid",
+    standardise: bool = True,
+    device: torch.device | None = None,
+) -> Nested:
+    """``lssvm_scores`` beside the accuracy on left-out training rows at the C that was chosen, ``[folds]`` each."""
     left_out, tested = lssvm_table(z, y, seed=seed, folds=folds, c=c, standardise=standardise, device=device)
-    return tested[left_out.argmax(0), np.arange(folds)]
+    return Nested(tested[left_out.argmax(0), np.arange(folds)], left_out.max(0))
 
 
 def lssvm_table(

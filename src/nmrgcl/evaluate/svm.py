@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController
 
-from nmrgcl.evaluate.cases import INNER_FOLDS, Penalty, candidates, require_cases
+from nmrgcl.evaluate.cases import INNER_FOLDS, Nested, Penalty, candidates, require_cases
 
 LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
 
@@ -62,6 +62,22 @@ def svm_scores_many(
     jobs: int = -1,
 ) -> np.ndarray:
     """``svm_scores`` of many ``(z, y, seed)``, ``[S, folds]``; all their parts run in parallel."""
+    return svm_nested(cases, folds=folds, c=c, standardise=standardise, inner=inner, jobs=jobs).outer
+
+
+def svm_nested(
+    cases: Sequence[tuple[np.ndarray, np.ndarray, int]],
+    *,
+    folds: int = 10,
+    c: Penalty = "grid",
+    standardise: bool = True,
+    inner: Inner = "in_order",
+    jobs: int = -1,
+) -> Nested:
+    """``svm_scores_many`` beside the mean over the inner folds at the C that was chosen, ``[S, folds]`` each.
+
+    The latter is ``best_score_`` of ``GridSearchCV``, in percent.
+    """
     values = candidates(c)
     for z, y, _ in cases:
         require_cases(z, y, folds, inner=len(values) > 1)
@@ -72,14 +88,17 @@ def svm_scores_many(
     # Within one pool, joblib writes each large array to shared memory once and hands out the mapping.
     with Parallel(n_jobs=jobs) as pool:
         if len(values) == 1:
-            chosen = list(values) * len(outer)
+            chosen, means = list(values) * len(outer), None
         else:
             parts = [p for (z, y, train, _), s in zip(outer, seeds, strict=True) for p in _inner_parts(z, y, train, s)]
             found = pool(delayed(_accuracies)(*part, values, standardise) for part in parts)
-            chosen = [_best(values, table) for table in np.reshape(found, (len(outer), INNER_FOLDS, len(values)))]
+            tables = np.reshape(found, (len(outer), INNER_FOLDS, len(values)))
+            means = tables.mean(axis=1)
+            chosen = [_best(values, table) for table in tables]
         judged = zip(outer, chosen, strict=True)
         scores = pool(delayed(_accuracies)(*part, (value,), standardise) for part, value in judged)
-    return 100 * np.reshape(scores, (len(cases), folds))
+    shape = len(cases), folds
+    return Nested(100 * np.reshape(scores, shape), None if means is None else 100 * means.max(axis=1).reshape(shape))
 
 
 def _accuracies(

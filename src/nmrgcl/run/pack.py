@@ -70,9 +70,17 @@ def merge(into: Results, sources: Sequence[Path]) -> Merged:
             into.put(result)
             merged.added.append(result.key)
         else:
-            same = (there.scores, there.chosen) == (result.scores, result.chosen)
+            same = _same(there, result)
             (merged.same if same else merged.conflicts).append(result.key)
+            if same and "inner" in result.scores and "inner" not in there.scores:
+                into.put(result)  # an earlier version did not record inner scores
     return merged
+
+
+def _same(one: Result, other: Result) -> bool:
+    """Equal in all that both of them record."""
+    both = one.scores.keys() & other.scores.keys()
+    return one.chosen == other.chosen and all(one.scores[part] == other.scores[part] for part in both)
 
 
 def _entries(path: Path, file: gzip.GzipFile) -> Iterator[Result]:

@@ -28,10 +28,9 @@ class Truth:
 def judge(
     run: Run, method: Method, graphs: Graphs, truth: Truth, epochs: Sequence[dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Scores (``folds`` and their ``mean``, and what was chosen on validation parts), and what was chosen by them."""
+    """Scores (``folds`` and their ``mean``, and those of inner or validation parts), and what was chosen by them."""
     if run.protocol in BY_FOLDS:
-        folds, chosen = judge_by_folds(run, embed_all(method, graphs), truth.y, epochs)
-        return {"folds": folds, "mean": float(np.mean(folds))}, chosen
+        return judge_by_folds(run, embed_all(method, graphs), truth.y, epochs)
     if run.protocol == "linear":
         split = split_nodes(run.split, truth.y, seed=run.seed, public=truth.public)
         found = linear_score(embed_all(method, graphs), truth.y, split, scaling=run.settings.linear.normalise)

@@ -29,7 +29,8 @@ class Result:
         key: of the cell.
         cell: the cell's plain values, as they were when it was computed.
         status: failed cells have an ``error`` (type, message) instead of scores.
-        scores: folds (accuracies in percent) and their mean.
+        scores: folds (accuracies in percent) and their mean; ``inner``, where C was chosen inside the training folds:
+            for each of them the accuracy by which it was chosen. Results of earlier versions do not have it.
         chosen: the epoch and the C that selection "paper" reports; None where nothing was chosen by evaluated folds.
         training: epochs, last loss, effective rank of the last embeddings.
         data: name, graphs, nodes, edges, and SHA-256 of what training saw.
@@ -109,8 +110,10 @@ def _check(result: Result) -> None:
         raise ValueError(str(error)) from None
     if result.status == "done":
         folds, mean = result.scores["folds"], result.scores["mean"]
-        if not folds or not all(isinstance(score, float) and 0 <= score <= 100 for score in folds):
-            raise ValueError("scores are percentages, one a fold")
+        for part in (folds, result.scores.get("inner", folds)):
+            percentages = all(isinstance(score, float) and 0 <= score <= 100 for score in part)
+            if not folds or len(part) != len(folds) or not percentages:
+                raise ValueError("scores are percentages, one a fold")
         if not isinstance(mean, float) or not math.isclose(mean, sum(folds) / len(folds), abs_tol=1e-9):
             raise ValueError("the mean is not that of the folds")
     elif not all(isinstance(part, str) for part in (result.error or {}).values()):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from nmrgcl.evaluate.cases import candidates
-from nmrgcl.evaluate.lssvm import lssvm_scores, lssvm_table
-from nmrgcl.evaluate.svm import svm_scores
+from nmrgcl.evaluate.cases import Nested, candidates
+from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
+from nmrgcl.evaluate.svm import svm_nested, svm_scores
 from nmrgcl.run.cell import Run
 from nmrgcl.settings import SVMSettings
 
@@ -30,8 +30,8 @@ class Chosen:
 
 def judge_by_folds(
     run: Run, z: Tensor, y: np.ndarray, epochs: Sequence[dict[str, Any]]
-) -> tuple[list[float], dict[str, Any] | None]:
-    """Scores ``[folds]``, and what was chosen by looking at them.
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Scores (``folds``, their ``mean``, the ``inner`` ones by which C was chosen), and what was chosen by the former.
 
     Args:
         run: the cell.
@@ -40,23 +40,26 @@ def judge_by_folds(
         epochs: what was noted of each; some have the ``scores`` of ``every_penalty``.
     """
     if run.selection == "honest":
-        return honest_scores(run, z, y), None
+        found = honest_scores(run, z, y)
+        return _scores(found.outer.tolist()) | ({} if found.inner is None else {"inner": found.inner.tolist()}), None
     tables = {epoch["epoch"]: epoch["scores"] for epoch in epochs if "scores" in epoch}
     if epochs[-1]["epoch"] not in tables:
         tables[epochs[-1]["epoch"]] = every_penalty(run, z, y)
     chosen, scores = best_of(tables)
-    return scores, asdict(chosen)
+    return _scores(scores), asdict(chosen)
 
 
-def honest_scores(run: Run, z: Tensor, y: np.ndarray) -> list[float]:
-    """Accuracies on the held-out folds of embeddings ``z`` ``[B, D]``; C is chosen inside the training folds."""
+def _scores(folds: list[float]) -> dict[str, Any]:
+    return {"folds": folds, "mean": float(np.mean(folds))}
+
+
+def honest_scores(run: Run, z: Tensor, y: np.ndarray) -> Nested:
+    """Accuracies of embeddings ``z`` ``[B, D]`` on the held-out folds; C is chosen inside the training folds."""
     rows, labels, settings = z.cpu().numpy()[y >= 0], y[y >= 0], run.settings
-    found: list[float]
     if run.protocol == "lssvm":
-        found = lssvm_scores(rows, labels, seed=run.seed, **lssvm_options(settings.svm), device=z.device).tolist()
-    else:
-        found = svm_scores(rows, labels, seed=run.seed, **asdict(settings.svm), jobs=1).tolist()
-    return found
+        return lssvm_nested(rows, labels, seed=run.seed, **lssvm_options(settings.svm), device=z.device)
+    found = svm_nested([(rows, labels, run.seed)], **asdict(settings.svm), jobs=1)
+    return Nested(found.outer[0], None if found.inner is None else found.inner[0])
 
 
 def every_penalty(run: Run, z: Tensor, y: np.ndarray) -> PenaltyScores:

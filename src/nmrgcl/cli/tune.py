@@ -1,0 +1,198 @@
+"""``nmrgcl tune``."""
+
+import json
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.cli.results import HOME, Folder
+
+if TYPE_CHECKING:
+    from nmrgcl.tune.found import Found
+    from nmrgcl.tune.search import Search
+
+
+def tune(
+    data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets of graphs.", show_default=False)],
+    method: Annotated[str, typer.Option(help="Whose settings are searched.")] = "nmrgcl",
+    preset: Annotated[
+        str | None, typer.Option(help="The first candidate, from which others differ. (default: the method's)")
+    ] = None,
+    assignments: Assignments = None,
+    space: Annotated[
+        str, typer.Option(metavar="graphs|small|FILE", help="What to try; small is for a CPU; or as TOML.")
+    ] = "graphs",
+    budget: Annotated[int, typer.Option(min=1, help="Candidates for each dataset, the preset included.")] = 24,
+    seeds: Annotated[int, typer.Option(min=1, help="Cells for each candidate.")] = 5,
+    chance: Annotated[int, typer.Option("--seed", min=0, help="Of the draws; other draws are other candidates.")] = 0,
+    protocol: Annotated[str, typer.Option(metavar="svm|lssvm", help="How embeddings are judged.")] = "svm",
+    results: Folder = HOME,
+    jobs: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as suit the machine.")] = 0,
+    device: Device = "auto",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="For NAME.json (scores) and NAME.toml (settings).")] = Path(
+        "runs/tuned"
+    ),
+    gather: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also make one preset of every NAME.toml in --out.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the candidates; compute nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Search settings for a dataset, honestly: for every fold, the candidate that is best inside its training rows.
+
+    Candidates are the preset and random draws from a space of settings; each is a cell for every seed, computed once,
+    and a larger --budget goes on where a smaller one ended. --set holds for all of them. Interrupt it as you like: the
+    same command goes on. Exits with 1 if cells are missing at the end.
+
+    Examples:
+
+      nmrgcl tune MUTAG --space small --budget 12 --seeds 3 --protocol lssvm
+
+      nmrgcl tune PTC_MR PROTEINS --device cuda --jobs 12 --budget 48
+
+      nmrgcl tune MUTAG --preset graphcl --set encoder.units=32 --space mine.toml --dry-run --json
+
+      nmrgcl pretrain MUTAG --config runs/tuned/MUTAG.toml
+    """
+    from nmrgcl.run.device import choose_device
+
+    where = choose_device(device).type
+    searches = [_plan(name, method, preset, assignments or [], space, budget, seeds, protocol, chance)
+                for name in dict.fromkeys(data)]  # fmt: skip
+    if dry_run:
+        _list(searches, as_json)
+        return
+    complete = _compute(searches, results, jobs, where)
+    if not complete:
+        print("nmrgcl: cells are missing; the same command goes on", file=sys.stderr)
+        raise typer.Exit(1)
+    _finish(searches, results, out, gather, as_json)
+
+
+def _plan(
+    data: str,
+    method: str,
+    preset: str | None,
+    assignments: list[str],
+    file: str,
+    budget: int,
+    seeds: int,
+    protocol: str,
+    chance: int,
+) -> "Search":
+    from nmrgcl.data.loading import load
+    from nmrgcl.errors import SettingError
+    from nmrgcl.methods import find_method
+    from nmrgcl.run.cell import canonical
+    from nmrgcl.run.level import class_labels, default_preset
+    from nmrgcl.settings import parse_assignments, resolve, setting_keys
+    from nmrgcl.settings.check import find_key
+    from nmrgcl.tune.search import plan
+    from nmrgcl.tune.space import read_space
+
+    fixed, name = find_method(method).FIXED, canonical(data)
+    base = preset or default_preset(method, "graph")
+    start = resolve(base, assignments=assignments, method=method, fixed=fixed, dataset=name)
+    given = {find_key(key, setting_keys(), "--set") for key in parse_assignments(assignments)}
+    space = read_space(file).without({*given, *fixed})
+    if not space.options:
+        raise SettingError(f"{space.source}: nothing is left to try; --set or the method holds all of it")
+    dataset = load(data)
+    found = plan(dataset, start, space, budget=budget, seeds=seeds, protocol=protocol, chance=chance, name=name)
+    class_labels(dataset, "graph")
+    return found
+
+
+def _compute(searches: "list[Search]", folder: Path, jobs: int, device: str) -> bool:
+    """Whether all cells are there, or failed for good; those of all datasets share the workers."""
+    from nmrgcl.cli.cells import show_cells
+    from nmrgcl.run.engine import run_cells
+    from nmrgcl.run.interrupt import Interrupted
+    from nmrgcl.run.results import Results
+
+    cells = [cell for search in searches for cell in search.cells()]
+    finished = set(Results(folder).keys())
+    missing = sum(cell.key not in finished for cell in cells)
+    print(f"{len(cells)} cells, {len(cells) - missing} finished, in {folder}", file=sys.stderr, flush=True)
+    try:
+        with show_cells(missing) as on_done:
+            summary = run_cells(cells, folder, jobs=jobs, device=device, on_done=on_done)
+    except Interrupted as ended:
+        print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
+        raise typer.Exit(128 + ended.signum) from None
+    return not (summary.busy or summary.lost)
+
+
+def _finish(searches: "list[Search]", folder: Path, out: Path, gathered: Path | None, as_json: bool) -> None:
+    from nmrgcl.tune.files import gather_preset, write_found
+    from nmrgcl.tune.found import Found
+    from nmrgcl.tune.search import gather
+
+    command, date = shlex.join(["nmrgcl", *sys.argv[1:]]), datetime.now(UTC).date().isoformat()
+    facts = []
+    for search in searches:
+        found = Found(search, gather(search, folder), command, date)
+        record, preset = write_found(found, out)
+        facts.append({**found.to_dict(), "files": [str(record), str(preset)]})
+        if not as_json:
+            _print(found, preset)
+    if gathered is not None:
+        gather_preset(out, gathered)
+    if as_json:
+        print(json.dumps({"searches": facts}))
+
+
+def _list(searches: "list[Search]", as_json: bool) -> None:
+    rows = [
+        {
+            "dataset": search.dataset,
+            "cells": len(search.cells()),
+            "candidates": [candidate.drawn for candidate in search.candidates],
+        }
+        for search in searches
+    ]
+    if as_json:
+        print(json.dumps({"searches": rows}))
+        return
+    for search in searches:
+        print(f"{search.dataset}: {len(search.candidates)} candidates, {len(search.cells())} cells")
+        for number, candidate in enumerate(search.candidates):
+            print(f"  {number:>3}  {_words(candidate.drawn) or 'the preset as it is'}")
+
+
+def _print(found: "Found", preset: Path) -> None:
+    facts, search = found.to_dict(), found.search
+    width = len(search.candidates)
+    print(f"{search.dataset}: accuracy in %, mean ± sample standard deviation, {search.seeds} seeds; {search.protocol}")
+    rows = [
+        ("preset as it is", facts["preset"], "honest"),
+        (f"tuned over {width} candidates", facts["nested"], "honest: no fold had a part in its own choice"),
+        ("best on the judged folds", facts["seen"], f"seen, no result: candidate {found.seen}"),
+    ]
+    for name, scores, note in rows:
+        print(f"  {name:<26} {scores['mean']:.2f} ± {scores['std']:.2f}   {note}")
+    times = sorted(((count, n) for n, count in enumerate(found.choice.times(width)) if count), reverse=True)
+    print(
+        f"  chosen: {', '.join(f'candidate {n} on {count}' for count, n in times)} of {found.choice.chosen.size} folds"
+    )
+    if found.scores.failed:
+        print(f"  failed and left out: candidates {', '.join(map(str, found.scores.failed))}")
+    winner = search.candidates[found.winner]
+    print(f"  use candidate {found.winner}: {_words(winner.drawn) or 'the preset as it is'}\n  {preset}")
+
+
+def _words(drawn: "dict[str, object]") -> str:
+    """What was drawn, in one line."""
+    return " ".join(f"{key}={_name(value)}" for key, value in drawn.items())
+
+
+def _name(value: object) -> str:
+    if isinstance(value, dict):  # views, which are too long to be read
+        sides = [part for part in value.values() if isinstance(part, list)]
+        return "/".join("|".join(str(view.get("name")) for view in side) for side in sides) or json.dumps(value)
+    return str(value)

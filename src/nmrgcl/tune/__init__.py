@@ -1,0 +1,1 @@
+"""Searching settings without a look at the folds that are judged."""

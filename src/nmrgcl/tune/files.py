@@ -1,0 +1,90 @@
+"""A search on disk: NAME.json with every score, NAME.toml with the settings, and a preset of many of the latter."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nmrgcl import atomic
+from nmrgcl.errors import SettingError
+from nmrgcl.settings import Settings, load_preset
+from nmrgcl.settings.check import flatten
+from nmrgcl.tune.found import Found
+
+OTHERS = "strong"
+"""What the preset ``tuned`` is for datasets that nobody has searched."""
+
+
+def write_found(found: Found, folder: Path) -> tuple[Path, Path]:
+    """``folder/NAME.json`` and ``folder/NAME.toml``; the latter is input for ``--config``."""
+    name = re.sub(r"[^\w.-]", "_", Path(found.search.dataset).name)
+    record, preset = folder / f"{name}.json", folder / f"{name}.toml"
+    _write(record, _one_candidate_a_line(found.to_dict()))
+    _write(preset, as_toml(found))
+    return record, preset
+
+
+def as_toml(found: Found) -> str:
+    """The winner's settings, with what is known of them on top."""
+    facts, winner = found.to_dict(), found.search.candidates[found.winner]
+    inner = facts["candidates"][found.winner]["inner_mean"]
+    head = [
+        f"{found.search.dataset}, {found.date}: {found.command}",
+        f"nested choice {_pm(facts['nested'])} (honest), preset as it was {_pm(facts['preset'])}; judge:"
+        f" {found.search.protocol}, {found.search.seeds} seeds",
+        f"candidate {found.winner} of {len(found.search.candidates)}, best inside the training folds ({inner:.2f});"
+        f" {_pm(facts['winner'])} on the judged ones, which had a part in the choice",
+    ]
+    return "".join(f"# {line}\n" for line in head) + as_lines(worth_saying(winner.settings))
+
+
+def gather_preset(folder: Path, preset: Path) -> None:
+    """All ``NAME.toml`` of ``folder`` as the tables of one preset."""
+    text = f"# Settings found by nmrgcl tune, by dataset (docs/tuning.md); for others, those of preset {OTHERS}.\n"
+    text += as_lines(load_preset(OTHERS))
+    for path in sorted(folder.glob("*.toml")):
+        own = path.read_text(encoding="utf-8")
+        comments = "".join(line for line in own.splitlines(keepends=True) if line.startswith("#"))
+        text += f"\n{comments}[dataset.{json.dumps(path.stem)}]\n{as_lines(dict(flatten(tomllib.loads(own))))}"
+    _write(preset, text)
+
+
+def worth_saying(settings: Settings) -> dict[str, Any]:
+    """Settings that are not what every run or the preset of other datasets has; the seed is no part of a recipe."""
+    plain = [dict(flatten(s.to_dict())) for s in (settings, Settings(), Settings().updated(load_preset(OTHERS)))]
+    own, usual, others = plain
+    return {k: v for k, v in own.items() if k != "seed" and (v != usual[k] or v != others[k])}
+
+
+def as_lines(values: Mapping[str, Any]) -> str:
+    """``key = value`` in TOML, a line each."""
+    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(part)}" for key, part in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(part) for part in value) + "]"
+    return json.dumps(value)
+
+
+def _one_candidate_a_line(values: dict[str, Any]) -> str:
+    parts = {key: json.dumps(value) for key, value in values.items() if key != "candidates"}
+    lines = ",\n".join("  " + json.dumps(candidate) for candidate in values["candidates"])
+    head = "".join(f' "{key}": {text},\n' for key, text in parts.items())
+    return "{\n" + head + ' "candidates": [\n' + lines + "\n ]\n}\n"
+
+
+def _pm(scores: Mapping[str, Any]) -> str:
+    return f"{scores['mean']:.2f} ± {scores['std']:.2f}"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(path, text)
+    except OSError as error:
+        raise SettingError(f"{path}: cannot be written ({error.strerror})") from None

@@ -1,0 +1,103 @@
+"""What a search found: the honest score, those it must not be confused with, and the settings to use."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.settings.check import flatten
+from nmrgcl.tune.choice import Choice, best_overall, by_seed, choose_by_fold
+from nmrgcl.tune.search import Candidate, Scores, Search
+
+FORMAT, VERSION = "nmrgcl-tuned", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A finished search.
+
+    Attributes:
+        search: what was tried.
+        scores: what came of it.
+        command: that computed it.
+        date: of today, as YYYY-MM-DD.
+    """
+
+    search: Search
+    scores: Scores
+    command: str
+    date: str
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The candidate of every fold."""
+        return choose_by_fold(self.scores.inner, self.scores.outer)
+
+    @cached_property
+    def winner(self) -> int:
+        """The candidate with the best mean inner score: the one to use from now on."""
+        return best_overall(self.scores.inner)
+
+    @cached_property
+    def seen(self) -> int:
+        """The candidate with the best mean on the judged folds: what a careless search would report."""
+        return best_overall(self.scores.outer)
+
+    def outer(self, number: int) -> dict[str, Any]:
+        """Scores of one candidate on the judged folds."""
+        return by_seed(self.scores.outer[number])
+
+    def changed(self, candidate: Candidate) -> dict[str, Any]:
+        """Its settings where they are not those of the preset."""
+        start = dict(flatten(self.search.candidates[0].settings.to_dict()))
+        return {k: v for k, v in flatten(candidate.settings.to_dict()) if v != start[k]}
+
+    def effects(self) -> dict[str, list[list[Any]]]:
+        """For each key of the space: value, mean inner score of the candidates that drew it, and how many did."""
+        means = self.scores.inner.mean(axis=(1, 2))
+        drawn: dict[str, dict[str, list[tuple[Any, float]]]] = {}
+        for number, candidate in enumerate(self.search.candidates):
+            for key, value in candidate.drawn.items() if number not in self.scores.failed else ():
+                drawn.setdefault(key, {}).setdefault(repr(value), []).append((value, float(means[number])))
+        return {
+            key: [
+                [pairs[0][0], round(float(np.mean([m for _, m in pairs])), 2), len(pairs)] for pairs in table.values()
+            ]
+            for key, table in drawn.items()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        search, times = self.search, self.choice.times(len(self.search.candidates))
+        candidates = [
+            {"changed": self.changed(c), "chosen": times[n], "failed": n in self.scores.failed}
+            | ({} if n in self.scores.failed else self._scores_of(n))
+            for n, c in enumerate(search.candidates)
+        ]
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "dataset": search.dataset,
+            "method": search.candidates[0].settings.method,
+            "protocol": search.protocol,
+            "seeds": search.seeds,
+            "command": self.command,
+            "date": self.date,
+            "preset": self.outer(0),
+            "nested": by_seed(self.choice.scores),
+            "seen": self.outer(self.seen) | {"candidate": self.seen},
+            "winner": self.outer(self.winner) | {"candidate": self.winner},
+            "settings": search.candidates[self.winner].settings.to_dict(),
+            "effects": self.effects(),
+            "candidates": candidates,
+        }
+
+    def _scores_of(self, number: int) -> dict[str, Any]:
+        inner, outer = (np.round(part[number], 4).tolist() for part in (self.scores.inner, self.scores.outer))
+        return {
+            "inner_mean": float(np.mean(inner)),
+            "outer_mean": float(np.mean(outer)),
+            "inner": inner,
+            "outer": outer,
+        }

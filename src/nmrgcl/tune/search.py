@@ -1,0 +1,125 @@
+"""A search as a value: its candidates, the cells they ask for, and the scores those have."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import choose_features
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.methods import build_method
+from nmrgcl.run.cell import BY_FOLDS, Run
+from nmrgcl.run.result import Result
+from nmrgcl.run.results import Results
+from nmrgcl.settings import Settings
+from nmrgcl.tune.space import Space
+
+TRIES = 20
+"""Draws for one new candidate; a small space is soon exhausted."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings, and what was drawn to make them; nothing for the preset as it is."""
+
+    settings: Settings
+    drawn: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is tried on one dataset; every candidate is a cell for each seed."""
+
+    dataset: str
+    candidates: tuple[Candidate, ...]
+    seeds: int
+    protocol: str
+
+    def cells(self) -> list[Run]:
+        """Candidate by candidate, seed by seed."""
+        return [self.cell(candidate, seed) for candidate in self.candidates for seed in range(self.seeds)]
+
+    def cell(self, candidate: Candidate, seed: int) -> Run:
+        """That of one candidate and seed, whose folds are the same for all candidates."""
+        protocol: Any = self.protocol
+        settings = candidate.settings
+        return Run(self.dataset, replace(settings, seed=settings.seed + seed), protocol)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What the cells of a search say.
+
+    Attributes:
+        inner: ``[candidates, seeds, folds]`` accuracies inside the training rows of each fold.
+        outer: likewise on the fold itself; both are minus infinity for a candidate that failed.
+        failed: numbers of candidates without a score on some seed.
+    """
+
+    inner: np.ndarray
+    outer: np.ndarray
+    failed: tuple[int, ...]
+
+
+def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds: int, protocol: str, chance: int,
+         name: str) -> Search:  # fmt: skip
+    """The preset and ``budget - 1`` random candidates; a larger budget begins with those of a smaller one."""
+    if protocol not in BY_FOLDS:
+        raise SettingError(f"--protocol {protocol}: candidates are judged by {' or '.join(BY_FOLDS)}")
+    if dataset.level == "node" or start.level == "node":
+        raise SettingError(f"{dataset.name}: tune searches settings for datasets of graphs, not of nodes")
+    if protocol == "svm" and start.svm.c != "grid":
+        raise SettingError("svm.c = default leaves no inner scores to choose by; add --set svm.c=grid")
+    space = _at_hand(space, dataset, start)
+    found = {Run(name, start).key: Candidate(start, {})}
+    generator = np.random.default_rng(chance)
+    for _ in range(TRIES * budget):
+        if len(found) >= budget:
+            break
+        drawn = space.draw(generator)
+        settings = space.apply(drawn, start)
+        found.setdefault(Run(name, settings).key, Candidate(settings, drawn))
+    for candidate in found.values():
+        build_method(candidate.settings, 1)  # what is impossible is told before anything is computed
+    return Search(name, tuple(found.values()), seeds, protocol)
+
+
+def gather(search: Search, folder: Path) -> Scores:
+    """Scores of the finished cells in ``folder``."""
+    results = Results(folder)
+    found = [[results.finished(search.cell(candidate, seed).key) for seed in range(search.seeds)]
+             for candidate in search.candidates]  # fmt: skip
+    failed = tuple(number for number, row in enumerate(found) if None in row)
+    if failed[:1] == (0,):
+        raise DataError(f"{search.dataset}: the preset as it is has failed; nmrgcl results list --results {folder}")
+    shape = len(found), search.seeds, search.candidates[0].settings.svm.folds
+    inner, outer = np.full(shape, -np.inf), np.full(shape, -np.inf)
+    for number, row in enumerate(found):
+        for seed, result in enumerate(row):
+            if result is not None and number not in failed:
+                outer[number, seed], inner[number, seed] = result.scores["folds"], _inner(result, results)
+    return Scores(inner, outer, failed)
+
+
+def _inner(result: Result, results: Results) -> list[float]:
+    if "inner" not in result.scores:
+        path = results.path(result.key)
+        raise DataError(f"{path}: of an earlier version, without inner scores; use another --results or remove it")
+    scores: list[float] = result.scores["inner"]
+    return scores
+
+
+def _at_hand(space: Space, dataset: Dataset, start: Settings) -> Space:
+    """The space with features that the dataset has, each of them once."""
+    key = "data.features"
+    if key not in space.options:
+        return space
+    kinds: dict[str, str] = {}
+    for name in space.options[key]:
+        try:
+            kinds.setdefault(choose_features(dataset, name, start.data.max_degree, start.data.scale).kind, name)
+        except DataError:
+            continue
+    return Space(space.source, {**space.options, key: tuple(kinds.values()) or (start.data.features,)})

@@ -1,0 +1,120 @@
+"""A space of settings as data: what a search may change, and to what."""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.augment import build_view
+from nmrgcl.errors import SettingError, UserError
+from nmrgcl.run.cell import JUDGES
+from nmrgcl.settings import Settings, setting_keys
+from nmrgcl.settings.check import find_key, flatten
+
+STRENGTH = "strength"
+"""A key of a space that is no setting: the ``p`` of every view, but for Subgraph's, which sends its walk home."""
+
+_GIVEN = ("method", "seed", "level")
+
+
+@dataclass(frozen=True)
+class Space:
+    """What candidates are drawn from.
+
+    Attributes:
+        source: the file, for messages.
+        options: values for each key: of a setting, tables of values for a group of them, or numbers for ``STRENGTH``.
+    """
+
+    source: str
+    options: Mapping[str, tuple[Any, ...]]
+
+    def without(self, keys: Iterable[str]) -> "Space":
+        """The space in which these settings stay as they are."""
+        fixed = set(keys)
+        return Space(self.source, {key: values for key, values in self.options.items() if key not in fixed})
+
+    def draw(self, chance: np.random.Generator) -> dict[str, Any]:
+        """One value for each key, all equally likely."""
+        return {key: values[int(chance.integers(len(values)))] for key, values in self.options.items()}
+
+    def apply(self, drawn: Mapping[str, Any], start: Settings) -> Settings:
+        """``start`` with what was drawn in its place."""
+        values = {key: value for key, value in drawn.items() if key != STRENGTH}
+        settings = start.updated(_spread(values), source=self.source)
+        if STRENGTH not in drawn:
+            return settings
+        views = {"first": settings.views.first, "second": settings.views.second}
+        changed = {f"views.{side}": [_at(view, drawn[STRENGTH]) for view in side_views]
+                   for side, side_views in views.items()}  # fmt: skip
+        return settings.updated(changed, source=self.source)
+
+
+def read_space(name: str | Path = "graphs") -> Space:
+    """The space of a TOML file, or the package's of that name; every value is checked."""
+    packaged = {file.name.removesuffix(".toml"): file for file in _packaged()}
+    source = str(name)
+    try:
+        values = tomllib.loads(packaged.get(source, Path(name)).read_text(encoding="utf-8"))
+    except OSError as error:
+        known = ", ".join(sorted(packaged))
+        raise SettingError(f"{source}: cannot be read ({error.strerror}); name a TOML file or one of {known}") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingError(f"{source}: not valid TOML ({error})") from None
+    options = dict(_checked(key, value, source) for key, value in flatten(values))
+    if not options:
+        raise SettingError(f"{source}: an empty space; list values, for example loss.tau = [0.1, 0.2]")
+    return Space(source, options)
+
+
+def _packaged() -> Iterator[Any]:
+    yield from (file for file in (resources.files("nmrgcl") / "tune").iterdir() if file.name.endswith(".toml"))
+
+
+def _checked(key: str, values: Any, source: str) -> tuple[str, tuple[Any, ...]]:
+    """The full key and its values, each of which is possible by itself."""
+    if not isinstance(values, list) or not values:
+        raise SettingError(f"{source}: {key} = {values!r} must be a list of values to try, for example {key} = [1, 2]")
+    if key == STRENGTH:
+        if not all(isinstance(p, int | float) and not isinstance(p, bool) and 0 <= p <= 1 for p in values):
+            raise SettingError(f"{source}: {STRENGTH} = {values!r} must be probabilities")
+        return key, tuple(values)
+    groups = {name.partition(".")[0] for name in setting_keys() if "." in name}
+    if key in groups and not all(isinstance(value, dict) for value in values):
+        raise SettingError(f"{source}: {key} is a group of settings; list tables, for example [[{key}]]")
+    key = key if key in groups else find_key(key, setting_keys(), source)
+    for value in values:
+        _require_possible(_spread({key: value}), source)
+    return key, tuple(values)
+
+
+def _require_possible(values: Mapping[str, Any], source: str) -> None:
+    settings = Settings().updated(values, source=source)
+    for key in values:
+        name = find_key(key, setting_keys(), source)
+        if name in _GIVEN or (name.partition(".")[0] in JUDGES and name != "svm.standardise"):
+            raise SettingError(f"{source}: {name} must be the same for every candidate; leave it out of the space")
+    try:
+        build_view(settings.views.first)
+        build_view(settings.views.second)
+    except UserError as error:
+        raise SettingError(f"{source}: {error}") from None
+
+
+def _spread(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by dotted keys; a table of a group becomes its members."""
+    spread: dict[str, Any] = {}
+    for key, value in values.items():
+        spread |= dict(flatten(value, f"{key}.")) if isinstance(value, Mapping) else {key: value}
+    return spread
+
+
+def _at(view: Mapping[str, Any], p: float) -> dict[str, Any]:
+    """The view with another ``p``; those that it consists of, likewise."""
+    if "views" in view:
+        return dict(view) | {"views": [_at(part, p) for part in view["views"]]}
+    return dict(view) | ({} if str(view["name"]).lower() in ("subgraph", "rws", "identity") else {"p": p})

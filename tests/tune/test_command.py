@@ -1,0 +1,158 @@
+"""``nmrgcl tune`` as a user types it."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmrgcl.run.results import Results
+from nmrgcl.settings import Settings, load_preset, resolve
+from nmrgcl.tune.files import OTHERS, as_lines, gather_preset
+from tests.run.test_execute import forbid
+from tests.test_cli import run, write_tu
+
+ROOT = Path(__file__).parents[2]
+SMALL = ["epochs=1", "encoder.units=4", "layers=1", "svm.folds=3", "views.first=Identity", "views.second=DropNodes"]
+SMALL += ["batch_size=150", "data.features=labels"]
+
+
+def command(folder: Path, *more: str, data: str = "motifs") -> list[str]:
+    space = folder / "space.toml"
+    space.write_text('loss.tau = [0.1, 0.5]\nencoder.pool = ["sum", "mean"]\nencoder.units = [64]\n')
+    held = [part for text in SMALL for part in ("--set", text)]
+    places = ["--results", str(folder / "results"), "--out", str(folder / "tuned"), "--space", str(space)]
+    return ["tune", data, *held, *places, "--seeds", "2", "--device", "cpu", "--jobs", "1", *more]
+
+
+def tuned(capsys: pytest.CaptureFixture[str], folder: Path, *more: str) -> dict[str, Any]:
+    out, _ = run(capsys, *command(folder, "--json", *more))
+    (found,) = json.loads(out)["searches"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_two_candidates_then_a_third_and_nothing_is_computed_twice(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = tuned(capsys, tmp_path, "--budget", "2", "--protocol", "lssvm")
+    assert len(Results(tmp_path / "results").keys()) == 4
+    inner, outer = (np.array([c[part] for c in found["candidates"]]) for part in ("inner", "outer"))
+    assert inner.shape == outer.shape == (2, 2, 3)
+    chosen = np.where(inner[1] > inner[0], outer[1], outer[0])
+    assert found["nested"]["scores"] == pytest.approx(chosen.mean(1))
+    assert found["preset"]["scores"] == pytest.approx(outer[0].mean(1))
+    assert found["seen"]["mean"] == pytest.approx(outer.mean((1, 2)).max())
+    assert found["winner"]["candidate"] == int(inner.mean((1, 2)).argmax())
+    assert sum(c["chosen"] for c in found["candidates"]) == 6
+    assert set(found["candidates"][1]["changed"]) <= {"loss.tau", "encoder.pool"}  # --set holds encoder.units
+
+    third = tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")
+    assert len(Results(tmp_path / "results").keys()) == 6
+    means = [c["inner_mean"] for c in third["candidates"]]
+    assert sum(count for _, _, count in third["effects"]["loss.tau"]) == 2  # the preset drew nothing
+    spread = {round(mean, 2) for _, mean, _ in third["effects"]["loss.tau"]}
+    assert spread <= {round(m, 2) for m in [*means[1:], sum(means[1:]) / 2]}
+    assert third["candidates"][1]["inner"] == found["candidates"][1]["inner"]
+    monkeypatch.setattr("nmrgcl.run.execute._compute", forbid)
+    assert tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")["nested"] == third["nested"]
+    out, _ = run(capsys, *command(tmp_path, "--budget", "3", "--protocol", "lssvm"))
+    assert f"{third['nested']['mean']:.2f} ± {third['nested']['std']:.2f}   honest" in out
+    assert "seen, no result" in out
+
+
+def test_the_settings_found_are_input_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    found = tuned(capsys, tmp_path, "--budget", "2", "--gather", str(tmp_path / "preset.toml"))
+    record, preset = map(Path, found["files"])
+    assert json.loads(record.read_text())["nested"] == found["nested"]
+    expected = Settings.from_dict(found["settings"])
+    assert resolve(config=preset) == resolve(config=record) == expected
+    assert found["command"].startswith("nmrgcl tune motifs")
+    assert preset.read_text().startswith(f"# motifs, {found['date']}: nmrgcl tune motifs")
+    tables = tomllib.loads((tmp_path / "preset.toml").read_text())
+    base = resolve(OTHERS)
+    assert base.updated(tables.pop("dataset")["motifs"]) == expected
+    assert Settings().updated(tables) == base
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--protocol", "linear"], "--protocol linear: candidates are judged by svm or lssvm"),
+        (["--preset", "paper"], "svm.c = default leaves no inner scores to choose by; add --set svm.c=grid"),
+        (["--set", "tau=0.3", "--set", "pool=sum"], "nothing is left to try"),
+        (["--space", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["--method", "nmrgl"], "nmrgcl"),
+    ],
+)
+def test_bad_input_is_one_line(more: list[str], words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out, err = run(capsys, *command(tmp_path, *more), code=2)
+    assert (out, err.count("\n")) == ("", 1)
+    assert words in err
+    assert not (tmp_path / "results").exists()
+
+
+def test_results_without_inner_scores_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    tuned(capsys, tmp_path, "--budget", "1", "--protocol", "lssvm")
+    results = Results(tmp_path / "results")
+    first = results.get(results.keys()[0])
+    assert first is not None
+    results.put(replace(first, scores={k: v for k, v in first.scores.items() if k != "inner"}))
+    _, err = run(capsys, *command(tmp_path, "--budget", "1", "--protocol", "lssvm"), code=2)
+    assert "of an earlier version, without inner scores; use another --results" in err
+
+
+def test_a_candidate_that_fails_is_left_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nmrgcl.run import execute
+
+    compute = execute._compute
+
+    def fragile(cell: Any, *arguments: Any) -> Any:
+        if cell.seed == 1 and cell.settings.loss.tau == 0.5:
+            raise RuntimeError("too hot")
+        return compute(cell, *arguments)
+
+    monkeypatch.setattr("nmrgcl.run.execute._compute", fragile)
+    found = tuned(capsys, tmp_path, "--budget", "4", "--protocol", "lssvm")
+    failed = [c["failed"] for c in found["candidates"]]
+    assert failed == [c["changed"].get("loss.tau") == 0.5 for c in found["candidates"]]
+    assert 0 < sum(failed) < len(failed)
+    assert all(not c["chosen"] for c in found["candidates"] if c["failed"])
+
+
+def test_a_dry_run_lists_candidates_of_several_datasets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    mine = write_tu(tmp_path / "MINE")
+    out, _ = run(capsys, *command(tmp_path, "MUTAG", str(mine), "--budget", "3", "--dry-run", "--json"))
+    found = json.loads(out)["searches"]
+    assert [(s["dataset"], s["cells"]) for s in found] == [("motifs", 6), ("MUTAG", 6), (str(mine), 6)]
+    assert not (tmp_path / "results").exists()
+    out, _ = run(capsys, *command(tmp_path, "--budget", "2", "--dry-run"))
+    assert "the preset as it is" in out
+
+
+def test_datasets_of_nodes_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    _, err = run(capsys, *command(tmp_path, "--preset", "node"), code=2)
+    assert "datasets of graphs, not of nodes" in err
+
+
+def test_the_packaged_presets_are_those_that_searches_found(tmp_path: Path) -> None:
+    gather_preset(ROOT / "results" / "tuned", tmp_path / "tuned.toml")
+    packaged = ROOT / "src" / "nmrgcl" / "presets" / "tuned.toml"
+    assert packaged.read_text(encoding="utf-8") == (tmp_path / "tuned.toml").read_text(encoding="utf-8")
+    for path in (ROOT / "results" / "tuned").glob("*.json"):
+        found = json.loads(path.read_text())
+        assert resolve("tuned", dataset=found["dataset"]) == Settings.from_dict(found["settings"])
+
+
+def test_values_survive_toml() -> None:
+    values = load_preset(OTHERS) | {"a.b": 'quoted "word"', "c": 1e-05, "d": True}
+    read = tomllib.loads(as_lines(values))
+    assert read["a"]["b"] == values["a.b"]
+    assert (read["c"], read["d"]) == (1e-05, True)
+    assert read["views"]["first"] == values["views.first"]
