@@ -22,6 +22,7 @@ from tests.test_cli import write_tu
 
 CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147)}
 MEASURED = ("figure1", "figure3")
+TABLES = {"table1": (720, 72), "table2": (324, 40), "table3": (0, 0)}
 
 
 def middling(*at: object) -> float:
@@ -33,19 +34,20 @@ def half_of(rows: list[Row]) -> list[Row]:
     return [row for number, row in enumerate(rows) if number % 15 > 4 and number % 7]
 
 
-def test_every_item_is_one_of_the_two_kinds() -> None:
-    assert set(NAMES) == set(CELLS) | set(MEASURED)
+def test_every_item_is_one_of_three_kinds() -> None:
+    assert set(NAMES) == set(CELLS) | set(MEASURED) | set(TABLES)
     for name in NAMES:
         item = find_item(name)
         assert item.name == name
-        assert (item.levels is None) == (item.measure is not None) == (name in MEASURED)
+        kinds = [item.levels, item.measure, item.table]
+        assert [kind is not None for kind in kinds] == [name in some for some in (CELLS, MEASURED, TABLES)]
         assert item.claims
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", [*CELLS, *TABLES])
 def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
     item = find_item(name)
-    for quick, count in zip((False, True), CELLS[name], strict=True):
+    for quick, count in zip((False, True), (CELLS | TABLES)[name], strict=True):
         keys = {cell.run.key for cell in item.cells(item.plan(quick=quick))}
         assert len(keys) == len(item.cells(item.plan(quick=quick))) == count
 
