@@ -28,8 +28,11 @@ def leads_on_most(
     table = np.stack(list(others.values()), 1)
     there = np.isfinite(means) & np.isfinite(table).any(1)
     ahead = there & (means > np.nanmax(np.where(np.isfinite(table), table, -np.inf), 1))
-    beyond = [ahead[number] and _all_beyond(scores, ours, dataset, list(others), line)
-              for number, dataset in enumerate(scores.datasets)]  # fmt: skip
+    pairs = {(pair.row, pair.dataset): pair.difference for pair in pairs_against(scores, ours, line)}
+    beyond = []
+    for number, dataset in enumerate(scores.datasets):
+        tested = [pairs[name, dataset] for name in others if (name, dataset) in pairs]
+        beyond.append(bool(ahead[number] and tested and all(one.mean < 0 and one.p < LEVEL for one in tested)))
     needed = ceil(share * int(there.sum()) - 1e-9)
     outcome: Outcome = "inconclusive"
     if sum(beyond) >= needed:
@@ -42,13 +45,6 @@ def leads_on_most(
     )
     numbers = {"highest": int(ahead.sum()), "beyond": int(sum(beyond)), "n": int(there.sum()), "needed": needed}
     return Verdict(claim, outcome, sentence, numbers)
-
-
-def _all_beyond(scores: Scores, ours: str, dataset: str, rivals: Sequence[str], line: str) -> bool:
-    """Whether each rival is below ``ours`` at 5 %, p-values by Holm over all rows and datasets."""
-    found = {p.row: p.difference for p in pairs_against(scores, ours, line) if p.dataset == dataset}
-    tested = [found[name] for name in rivals if name in found]
-    return bool(tested) and all(one.mean < 0 and one.p < LEVEL for one in tested)
 
 
 def printed_minus_ours(

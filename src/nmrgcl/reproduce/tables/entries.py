@@ -70,16 +70,19 @@ def _computed(row: TableRow, scores: Scores) -> list[Entry]:
 
 
 def _marked(found: list[Entry], supervised: set[str]) -> list[Entry]:
-    """The highest mean of each line and dataset as best; of equals all, of a single one none."""
+    """The highest mean of each line and dataset as best; of those that look equal all, of a single one none."""
     places: dict[tuple[str, str], list[float]] = {}
     for entry in found:
         if entry.row not in supervised and entry.figure.mean is not None:
-            places.setdefault((entry.line, entry.dataset), []).append(entry.figure.mean)
+            places.setdefault((entry.line, entry.dataset), []).append(_shown(entry))
     top = {place: max(means) for place, means in places.items() if len(means) > 1}
     return [
-        replace(e, best=e.row not in supervised and e.figure.mean == top.get((e.line, e.dataset), np.nan))
-        for e in found
+        replace(e, best=e.row not in supervised and _shown(e) == top.get((e.line, e.dataset), np.nan)) for e in found
     ]
+
+
+def _shown(entry: Entry) -> float:
+    return np.nan if entry.figure.mean is None else round(entry.figure.mean, 2)
 
 
 def optimism(scores: Scores, row: str, dataset: str | None = None) -> Comparison | None:

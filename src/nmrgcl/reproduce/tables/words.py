@@ -46,4 +46,4 @@ def pair_text(pair: Pair | None) -> Text:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # what rounds to zero has no minus
