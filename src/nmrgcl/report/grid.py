@@ -59,14 +59,18 @@ class Grid:
 
 def as_markdown(grid: Grid) -> str:
     """A heading, the table, and its caption below."""
+    return f"## {grid.title}\n\n{markdown_table(grid)}\n\n{grid.caption}\n"
+
+
+def markdown_table(grid: Grid) -> str:
+    """The table alone."""
     rules = ["---"] * grid.names + ["---:"] * (len(grid.head) - grid.names)
     rows = [_pipes([_plain(word) for word in grid.head]), _pipes(rules)]
     for group, line in grid.grouped():
         if group:
             rows.append(_pipes([f"*{_plain(group)}*", *[""] * (len(grid.head) - 1)]))
         rows.append(_pipes([f"**{_plain(c.text)}**" if c.bold else _plain(c.text) for c in line.cells]))
-    table = "\n".join(rows)
-    return f"## {grid.title}\n\n{table}\n\n{grid.caption}\n"
+    return "\n".join(rows)
 
 
 def as_latex(grid: Grid, *, label: str) -> str:

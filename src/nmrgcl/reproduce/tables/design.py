@@ -17,6 +17,7 @@ from nmrgcl.reproduce.tables.grids import (
     pairs_grid,
     ranking_grid,
     results_grid,
+    short_grid,
     times_grid,
 )
 from nmrgcl.reproduce.tables.ranking import Ranking, rank_rows
@@ -60,6 +61,11 @@ class Design:
             times_grid(self.sheet, rows, scores),
         ]
         return [grid for grid in made if grid is not None]
+
+    def short(self, plan: Plan, scores: Scores) -> Grid | None:
+        """Ours beside the printed means, in few lines; None where nothing is computed."""
+        rows = chosen_rows(self.sheet, self.level, plan.rows)
+        return short_grid(self.sheet, rows, entries(self.sheet, rows, scores), scores, self.judged(scores))
 
     def lists(self, plan: Plan, scores: Scores) -> list[Row]:
         """Every figure as a row of plain values; what it takes from choosing by evaluated folds has a line, too."""

@@ -35,6 +35,23 @@ def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
     return Grid("results", "Results", caption, ("row", "figures", *_labels(sheet, scores)), tuple(made), names=2)
 
 
+def short_grid(
+    sheet: Sheet, rows: Sequence[TableRow], found: Sequence[Entry], scores: Scores, line: str
+) -> Grid | None:
+    """A line a computed row: ours, and the printed mean in brackets."""
+    places = {(entry.row, entry.dataset, entry.line): entry for entry in found}
+
+    def text(row: TableRow, number: int, dataset: str) -> Text:
+        ours = figure_text(places.get((row.name, dataset, line)), scores.seeds)
+        printed = row.printed.get(dataset)
+        if ours.text == MISSING or printed is None or printed.mean is None:
+            return ours
+        return Text(f"{ours.text} ({printed.mean:.2f})", ours.bold)
+
+    caption = f"{line}, mean ± sample standard deviation over n = {scores.seeds} seeds; in brackets: {sheet.source}."
+    return _by_dataset(sheet, rows, scores, text, "short", "Results", caption)
+
+
 def distance_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: str) -> Grid | None:
     """Ours minus the printed mean; its interval is that of our seeds alone."""
 
