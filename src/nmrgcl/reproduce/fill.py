@@ -52,15 +52,14 @@ def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int) 
     found = {cell.run.key: results.finished(cell.run.key) for cell in cells}
     seconds, unjudged = 0.0, []
     for dataset in plan.datasets:
-        own = [cell for cell in cells if cell.run.dataset == dataset]
-        missing = [cell for cell in own if found[cell.run.key] is None]
+        own = [(cell, found[cell.run.key]) for cell in cells if cell.run.dataset == dataset]
         times: dict[Any, list[float]] = {}
-        for cell in own:
-            if result := found[cell.run.key]:
-                times.setdefault(cell.at if item.table else (), []).append(float(result.times["total"]))
-        known = [cell for cell in missing if (cell.at if item.table else ()) in times]
-        seconds += sum(statistics.fmean(times[cell.at if item.table else ()]) for cell in known)
-        unknown = [cell for cell in missing if cell not in known]
+        for cell, result in own:
+            if result is not None:
+                times.setdefault(_kind(item, cell), []).append(float(result.times["total"]))
+        missing = [cell for cell, result in own if result is None]
+        seconds += sum(statistics.fmean(times[kind]) for cell in missing if (kind := _kind(item, cell)) in times)
+        unknown = [cell for cell in missing if _kind(item, cell) not in times]
         unjudged += [dataset] if unknown else []
         seconds += _training(unknown, device)
     done = sum(result is not None for result in found.values())
@@ -104,6 +103,11 @@ def _details(result: Result) -> Row:
         "judge_seconds": round(float(result.times.get("judge", 0.0)), 3),
         "epochs": result.training.get("epochs"),
     }
+
+
+def _kind(item: Item, cell: Cell) -> tuple[Any, ...]:
+    """Cells of a dataset that cost the same: of a table those of a row that are judged alike, of a figure all."""
+    return cell.at if item.table else ()
 
 
 def _training(cells: list[Cell], device: str) -> float:
