@@ -178,7 +178,7 @@ def test_nodes_are_paired_by_split() -> None:
     scores = item.scores(plan, table_rows_of(item, plan, lambda data, row, line: 80.0))
     (pair,) = pairs_against(scores, "nmrGCL", "public")
     assert (pair.row, pair.seeds) == ("GRACE", 3)
-    one = item.scores(plan, [row for row in scores.rows if row["seed"] == 0])
+    one = item.scores(plan, [row for row in scores.rows if row["seed"] < 2])
     assert pairs_against(one, "nmrGCL", "public") == []
 
 

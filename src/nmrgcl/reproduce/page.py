@@ -12,7 +12,7 @@ from nmrgcl.report.svg import Picture
 from nmrgcl.reproduce.compact import write_compact
 from nmrgcl.reproduce.item import Item, Plan
 from nmrgcl.reproduce.scores import Row, Scores
-from nmrgcl.reproduce.texts import csv_report, latex_report, markdown_report
+from nmrgcl.reproduce.texts import csv_report, extent_of, latex_report, markdown_report
 from nmrgcl.reproduce.verdict import Verdict
 from nmrgcl.run import versions
 
@@ -95,6 +95,7 @@ def _page(
         item=item,
         plan=plan,
         scores=scores,
+        extent=extent_of(plan, scores),
         verdicts=verdicts,
         pictures=pictures,
         grids=grids,

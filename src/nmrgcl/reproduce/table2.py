@@ -50,7 +50,7 @@ ITEM = Item(
     cost="324 cells, meant for a GPU; --quick: 40 cells, minutes on two cores",
     claims=CLAIMS,
     full=Extent(tuple(SHEET.columns), 5),
-    small=Extent(("Amazon-Photo",), 2, most_epochs=3, assignments=("encoder.units=64",)),
+    small=Extent(("Amazon-Photo",), 2, most_epochs=3, assignments=("encoder.units=64", "diffusion.alpha=0.2")),
     judge=judge,
     draw=DESIGN.draw,
     axes=("row", "split"),

@@ -19,6 +19,13 @@ COLUMNS = (
 )
 
 
+def extent_of(plan: Plan, scores: Scores) -> str:
+    """How much is there, and what was asked for other than the item's own."""
+    parts = [f"at most {plan.most_epochs} epochs"] if plan.most_epochs else []
+    parts += [f"preset {plan.preset}"] if plan.preset else []
+    return "; ".join([scores.extent, *parts, *plan.assignments])
+
+
 def title_of(item: Item, plan: Plan) -> str:
     """A quick version says so."""
     return f"{item.title}{' (quick version)' if plan.quick else ''}"
@@ -30,7 +37,7 @@ def markdown_report(
     """Claims, tables and the commands that make them."""
     parts = [f"# {title_of(item, plan)}\n"]
     parts += [f"**{QUICK}**\n"] if plan.quick else []
-    parts += [f"{item.note}\n", f"{scores.extent}.\n", "## Claims of the paper\n"]
+    parts += [f"{item.note}\n", f"{extent_of(plan, scores)}.\n", "## Claims of the paper\n"]
     claims = [f"| {_cell(v.claim)} | **{v.outcome}** | {_cell(v.sentence)} |" for v in verdicts]
     parts.append("\n".join(["| claim | verdict | statistics |", "|---|---|---|", *claims]) + "\n")
     parts += [as_markdown(grid) for grid in grids]
@@ -41,7 +48,7 @@ def markdown_report(
 def latex_report(item: Item, plan: Plan, scores: Scores, grids: Sequence[Grid], commands: Sequence[str]) -> str:
     """The tables, to be taken into a document with ``\\input``; every caption of a quick version says so."""
     mark = "QUICK VERSION, not the paper's extent. " if plan.quick else ""
-    head = [f"% {title_of(item, plan)}; {scores.extent}", r"% needs \usepackage{booktabs}"]
+    head = [f"% {title_of(item, plan)}; {extent_of(plan, scores)}", r"% needs \usepackage{booktabs}"]
     head += [f"% {command}" for command in commands]
     tables = [as_latex(grid, label=plan.label) for grid in grids]
     if mark:

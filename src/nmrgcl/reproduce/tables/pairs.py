@@ -12,6 +12,10 @@ RATIOS = {"paper-80-10-10": 0.1 / 0.8, "random-10-10-80": 0.8 / 0.1, "public": 1
 """Test nodes for each training node; the public split is PubMed's."""
 
 
+FEWEST = 3
+"""Differences below which there is no test: two that happen to be equal would look certain."""
+
+
 @dataclass(frozen=True)
 class Pair:
     """``row`` minus the reference on ``dataset``; the p-value is corrected for all ``compared``."""
@@ -51,6 +55,6 @@ def _pair(folds: Folds, row: str, reference: str, dataset: str, ratio: float | N
     seeds = [seed for seed in seeds if (reference, dataset, seed) in folds]
     first, second = ([folds[name, dataset, seed] for seed in seeds] for name in (row, reference))
     counts = {len(scores) for scores in [*first, *second]}
-    if len(counts) != 1 or len(seeds) * max(counts) < 2:
+    if len(counts) != 1 or len(seeds) * max(counts) < FEWEST:
         return None
     return Pair(row, dataset, paired_difference(np.array(first), np.array(second), test_to_train=ratio), len(seeds))
