@@ -33,11 +33,12 @@ CLAIMS = (
     "contrast-based methods exceed kernels and traditional unsupervised methods",
     "nmrGCL reaches the printed accuracies",
     "nmrGCL reaches the printed accuracies with tuned settings",
+    "nmrGCL reaches the printed accuracies where epoch and C are chosen by the evaluated folds",
 )
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """By honest selection: paired differences by seed, over datasets."""
+    """By honest selection, but for the last: paired differences by seed, over datasets."""
     ours, rival, without = (scores.of(name, "honest") for name in (OURS, RIVAL, WITHOUT))
     lead = ours - rival
     found = corrected(
@@ -60,6 +61,7 @@ def judge(scores: Scores) -> list[Verdict]:
         greater(CLAIMS[5], found[4], "mean of contrast-based rows minus mean of the others"),
         not_greater(CLAIMS[6], *printed_minus_ours(SHEET, scores, OURS, OURS, what)),
         not_greater(CLAIMS[7], *printed_minus_ours(SHEET, scores, TUNED, OURS, what)),
+        not_greater(CLAIMS[8], *printed_minus_ours(SHEET, scores, OURS, OURS, what, line="paper")),
     ]
 
 
