@@ -21,7 +21,7 @@ from tests.reproduce.planted import planted, rows_of
 from tests.test_cli import write_tu
 
 CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147)}
-MEASURED = ("figure1", "figure3")
+MEASURED = ("figure1", "figure3", "theory")
 TABLES = {"table1": (720, 72), "table2": (324, 40), "table3": (0, 0)}
 
 
@@ -231,6 +231,16 @@ def test_figure1_shows_the_planted_patterns_and_trains_its_own(tmp_path: Path) -
     write_compact(tmp_path / "broken.json", broken, [{"nothing": 1}], [])
     with pytest.raises(DataError, match="damaged"):
         read_compact(tmp_path / "broken.json", item)
+
+
+def test_theory_has_a_verdict_for_each_statement(tmp_path: Path) -> None:
+    item = find_item("theory")
+    kept = json.loads((Path(__file__).parents[2] / "results" / "collapse" / "theory.json").read_text())["claims"]
+    made = write_item(item, item.plan(), kept, tmp_path)
+    assert [verdict.outcome == "confirmed" for verdict in made.verdicts] == [claim["holds"] for claim in kept]
+    again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
+    assert again.page.read_bytes() == made.page.read_bytes()
+    assert "measured" in made.verdicts[0].sentence
 
 
 def test_planted_scores_are_where_they_belong() -> None:
