@@ -3,9 +3,10 @@
 # make test-kernels   the GPU's kernels, on a machine without one
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # make faults kill, cut, damage and crowd everything on purpose; a table of what survived
+# make readme   write README's tables of results from results/
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test test-kernels test-ray fuzz faults check format clean
+.PHONY: env demo test test-kernels test-ray fuzz faults check format readme clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -61,6 +62,9 @@ check: $(READY)
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
+
+readme: $(READY)
+	$(PYTHON) docs/render_readme.py
 
 format: $(READY)
 	$(PYTHON) -m ruff format .

@@ -1,9 +1,16 @@
 """Every figure in the README is one that a command printed into ``results/`` or ``benchmarks/results/``."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from docs.render_readme import BLOCK, rendered
+
+from nmrgcl.errors import DataError
+from nmrgcl.reproduce import find_item
+from nmrgcl.reproduce.compact import write_compact
+from tests.reproduce.planted_tables import table_rows_of
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
@@ -19,7 +26,31 @@ def test_accuracies_are_those_of_the_result_files(file: Path) -> None:
 
 
 def test_every_row_of_accuracies_has_a_result_file() -> None:
-    assert sum(" ± " in line and line.startswith("| ") for line in README) == len(CORE) > 0
+    first, last = (README.index(f"<!-- {mark} core -->") for mark in ("make readme:", "end of"))
+    assert sum(" ± " in line and line.startswith("| ") for line in README[first:last]) == len(CORE) > 0
+    assert not any(" ± " in line and line.startswith("| ") for line in README[:first])
+
+
+def test_the_tables_of_results_are_what_make_readme_writes() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert rendered(text, ROOT / "results") == text, "run make readme"
+    assert [name for _, name, *_ in BLOCK.findall(text)] == ["core", "table1", "table2"]
+
+
+def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> None:
+    item = find_item("table1")
+    plan = item.plan(rows=["nmrGCL", "GraphCL", "untrained"], only=["NCI1", "DD"], seeds=2)
+    rows = table_rows_of(item, plan, lambda data, row, line: 80.0 if row == "nmrGCL" else 75.0, noise=0)
+    write_compact(tmp_path / "table1.json", plan, rows, [])
+    text = rendered("<!-- make readme: table1 -->\nold\n<!-- end of table1 -->\n", tmp_path)
+    assert "| nmrGCL | **80.00 ± 0.00 (81.04)** | **80.00 ± 0.00 (80.61)** |" in text
+    assert "| untrained | 75.00 ± 0.00 | 75.00 ± 0.00 |" in text
+    assert "- **confirmed**: DD: nmrGCL surpasses GraphCL" in text
+    assert "old" not in text
+    assert rendered(text, tmp_path) == text
+    write_compact(tmp_path / "table1.json", replace(plan, quick=True), rows, [])
+    with pytest.raises(DataError, match="a quick version"):
+        rendered(text, tmp_path)
 
 
 def test_speed_is_that_of_the_benchmark_file() -> None:

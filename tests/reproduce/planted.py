@@ -16,10 +16,10 @@ def rows_of(item: Item, plan: Plan, score: Callable[..., float], noise: float = 
     return [
         {
             "dataset": cell.run.dataset,
+            **facts,
             **dict(zip(item.axes, cell.at, strict=True)),
             "seed": cell.run.seed,
             "score": round(score(cell.run.dataset, *cell.at) + noise * chance.normal(), 4),
-            **facts,
             "key": f"{number:032x}",
         }
         for number, cell in enumerate(item.cells(plan))

@@ -25,7 +25,9 @@ def tiny(tmp_path: Path, *more: str) -> list[str]:
 def test_without_an_item_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "reproduce", "--json")
     items = {item["item"]: item for item in json.loads(out)["items"]}
-    assert {"figure1", "figure3", "figure5", "figure6", "figure7", "figure8"} <= set(items)
+    assert {"table1", "table2", "table3", "figure1", "figure3", "figure5", "figure6", "figure7", "figure8"} <= set(
+        items
+    )
     assert all(item["claims"] and item["cost"] for item in items.values())
     out, _ = run(capsys, "reproduce")
     assert "figure8" in out
@@ -81,8 +83,32 @@ def test_what_another_run_has_is_not_computed_again(capsys: pytest.CaptureFixtur
 
 def test_at_the_end_of_its_time_what_is_there_is_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out, err = run(capsys, *tiny(tmp_path, "--set", "epochs=1000000", "--limit", "2", "--json"), code=1)
-    assert "2 s are over; the same command goes on" in err
+    assert "the same command goes on" in err
     assert json.loads(out)["missing"] == 6
+
+
+def test_a_table_is_computed_with_one_training_for_both_selections(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    mine = str(write_tu(tmp_path / "MINE"))
+    folders = ["--results", str(tmp_path / "cells"), "--out", str(tmp_path / "out")]
+    asked = ["--only", mine, "--seeds", "1", "--jobs", "1", "--row", "nmrGCL", "--row", "GIN", "--row", "untrained"]
+    small = ["--most-epochs", "1", "--set", "encoder.units=2", "--set", "folds=2"]
+    command = ["reproduce", "table1", "--quick", *asked, *small, *folders, "--json"]
+    out, _ = run(capsys, *command, "--dry-run")
+    assert (json.loads(out)["cells"], json.loads(out)["finished"]) == (5, 0)
+    out, _ = run(capsys, *command)
+    made = json.loads(out)
+    assert (made["missing"], made["most_epochs"]) == (0, 1)
+    assert {Path(text).suffix for text in made["texts"]} == {".md", ".tex", ".csv"}
+    kept = json.loads(Path(made["rows"]).read_text())
+    rows = [kept["same"] | dict(zip(kept["columns"], row, strict=True)) for row in kept["rows"]]
+    times = {(row["row"], row["selection"]): row["train_seconds"] for row in rows}
+    assert times["nmrGCL", "honest"] is None  # the other one's training
+    assert times["nmrGCL", "paper"] > 0
+    assert all(len(row["folds"]) == 2 for row in rows)
+    out, err = run(capsys, *command)
+    assert "5 cells, 5 finished, 0 missing" in err
 
 
 def test_what_is_missing_is_drawn_as_missing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

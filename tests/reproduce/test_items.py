@@ -21,7 +21,8 @@ from tests.reproduce.planted import planted, rows_of
 from tests.test_cli import write_tu
 
 CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147)}
-MEASURED = ("figure1", "figure3")
+MEASURED = ("figure1", "figure3", "theory")
+TABLES = {"table1": (720, 72), "table2": (324, 40), "table3": (0, 0)}
 
 
 def middling(*at: object) -> float:
@@ -33,19 +34,20 @@ def half_of(rows: list[Row]) -> list[Row]:
     return [row for number, row in enumerate(rows) if number % 15 > 4 and number % 7]
 
 
-def test_every_item_is_one_of_the_two_kinds() -> None:
-    assert set(NAMES) == set(CELLS) | set(MEASURED)
+def test_every_item_is_one_of_three_kinds() -> None:
+    assert set(NAMES) == set(CELLS) | set(MEASURED) | set(TABLES)
     for name in NAMES:
         item = find_item(name)
         assert item.name == name
-        assert (item.levels is None) == (item.measure is not None) == (name in MEASURED)
+        kinds = [item.levels, item.measure, item.table]
+        assert [kind is not None for kind in kinds] == [name in some for some in (CELLS, MEASURED, TABLES)]
         assert item.claims
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", [*CELLS, *TABLES])
 def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
     item = find_item(name)
-    for quick, count in zip((False, True), CELLS[name], strict=True):
+    for quick, count in zip((False, True), (CELLS | TABLES)[name], strict=True):
         keys = {cell.run.key for cell in item.cells(item.plan(quick=quick))}
         assert len(keys) == len(item.cells(item.plan(quick=quick))) == count
 
@@ -229,6 +231,16 @@ def test_figure1_shows_the_planted_patterns_and_trains_its_own(tmp_path: Path) -
     write_compact(tmp_path / "broken.json", broken, [{"nothing": 1}], [])
     with pytest.raises(DataError, match="damaged"):
         read_compact(tmp_path / "broken.json", item)
+
+
+def test_theory_has_a_verdict_for_each_statement(tmp_path: Path) -> None:
+    item = find_item("theory")
+    kept = json.loads((Path(__file__).parents[2] / "results" / "collapse" / "theory.json").read_text())["claims"]
+    made = write_item(item, item.plan(), kept, tmp_path)
+    assert [verdict.outcome == "confirmed" for verdict in made.verdicts] == [claim["holds"] for claim in kept]
+    again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
+    assert again.page.read_bytes() == made.page.read_bytes()
+    assert "measured" in made.verdicts[0].sentence
 
 
 def test_planted_scores_are_where_they_belong() -> None:

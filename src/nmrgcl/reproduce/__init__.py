@@ -5,7 +5,7 @@ from importlib import import_module
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.reproduce.item import Item
 
-NAMES = ("figure1", "figure3", "figure5", "figure6", "figure7", "figure8")
+NAMES = ("table1", "table2", "table3", "figure1", "figure3", "figure5", "figure6", "figure7", "figure8", "theory")
 
 
 def find_item(name: str) -> Item:

@@ -54,7 +54,10 @@ def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
         raise DataError(f"{path}: not JSON; nmrgcl reproduce writes such files") from None
     try:
         plan, rows = _parse(values, item)
-        item.judge(item.scores(plan, rows))  # rows of another make are told here, not in the middle of a page
+        scores = item.scores(plan, rows)  # rows of another make are told here, not in the middle of a page
+        item.judge(scores)
+        if item.grids is not None:
+            item.grids(plan, scores)
         return plan, rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"

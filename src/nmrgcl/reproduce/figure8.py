@@ -145,5 +145,5 @@ ITEM = Item(
     draw=draw,
     axes=("first", "second"),
     levels=levels,
-    protocol=PROTOCOL,
+    protocols=(PROTOCOL, "svm"),
 )

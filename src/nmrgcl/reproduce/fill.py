@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nmrgcl.data.loading import load
 from nmrgcl.reproduce.item import Cell, Item, Plan
@@ -46,19 +47,23 @@ class Outlook:
 
 
 def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int, known: Sequence[Row] = ()) -> Outlook:
-    """Costs are those of finished cells of the same dataset, else of a few steps of training measured now."""
+    """Costs are those of finished cells of the same kind, else of a few steps of training measured now."""
     elsewhere, results = {row["key"] for row in known}, Results(folder)
     everything = item.cells(plan)
     cells = [cell for cell in everything if cell.run.key not in elsewhere]
     found = {cell.run.key: results.finished(cell.run.key) for cell in cells}
     seconds, unjudged = 0.0, []
     for dataset in plan.datasets:
-        own = [cell for cell in cells if cell.run.dataset == dataset]
-        missing = [cell for cell in own if found[cell.run.key] is None]
-        times = [float(result.times["total"]) for cell in own if (result := found[cell.run.key])]
-        if missing and not times:
-            unjudged.append(dataset)
-        seconds += len(missing) * (statistics.fmean(times) if times else _training(missing, device))
+        own = [(cell, found[cell.run.key]) for cell in cells if cell.run.dataset == dataset]
+        times: dict[Any, list[float]] = {}
+        for cell, result in own:
+            if result is not None:
+                times.setdefault(_kind(item, cell), []).append(float(result.times["total"]))
+        missing = [cell for cell, result in own if result is None]
+        seconds += sum(statistics.fmean(times[kind]) for cell in missing if (kind := _kind(item, cell)) in times)
+        unknown = [cell for cell in missing if _kind(item, cell) not in times]
+        unjudged += [dataset] if unknown else []
+        seconds += _training(unknown, device)
     done = len(everything) - len(cells) + sum(result is not None for result in found.values())
     return Outlook(len(everything), done, seconds / worker_count(jobs, choose_device(device).type), tuple(unjudged))
 
@@ -92,7 +97,7 @@ def gather(item: Item, plan: Plan, folder: Path, known: Sequence[Row] = ()) -> l
 
 
 def _row(item: Item, cell: Cell, result: Result) -> Row:
-    run = cell.run
+    run, details = cell.run, {} if item.table is None else _details(result)
     return {
         "dataset": run.dataset,
         **dict(zip(item.axes, cell.at, strict=True)),
@@ -102,13 +107,30 @@ def _row(item: Item, cell: Cell, result: Result) -> Row:
         "selection": run.selection,
         "device": str(result.hardware.get("device", "unknown")),
         "key": run.key,
+        **details,
     }
 
 
+def _details(result: Result) -> Row:
+    """What tests of pairs and run times need; the seconds of a training that another cell did are not its own."""
+    return {
+        "folds": [round(score, 4) for score in result.scores["folds"]],
+        "train_seconds": None if "trained_by" in result.times else round(float(result.times.get("train", 0.0)), 3),
+        "judge_seconds": round(float(result.times.get("judge", 0.0)), 3),
+        "epochs": result.training.get("epochs"),
+    }
+
+
+def _kind(item: Item, cell: Cell) -> tuple[Any, ...]:
+    """Cells of a dataset that cost the same: of a table those of a row that are judged alike, of a figure all."""
+    return cell.at if item.table else ()
+
+
 def _training(cells: list[Cell], device: str) -> float:
-    """Seconds of the typical one; cells of a dataset differ in views and removal, hardly in cost."""
-    trained = [cell for cell in cells if cell.run.settings.train.epochs]
+    """Seconds of all, as many as the typical one takes; those of one training count once."""
+    trained = {cell.run.training: cell.run for cell in cells if cell.run.settings.train.epochs}
     if not trained:
         return 0.0
-    typical = trained[len(trained) // 2].run
-    return estimate_cost(load(typical.dataset), typical.settings, seeds=1, device=choose_device(device)).seconds
+    typical = list(trained.values())[len(trained) // 2]
+    cost = estimate_cost(load(typical.dataset), typical.settings, seeds=1, device=choose_device(device))
+    return len(trained) * cost.seconds

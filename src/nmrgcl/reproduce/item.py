@@ -4,30 +4,43 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import SettingError, nearest
+from nmrgcl.report.grid import Grid
 from nmrgcl.report.svg import Picture
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.verdict import Verdict
-from nmrgcl.run.cell import PROTOCOLS, Run
-from nmrgcl.settings import Settings, resolve
+from nmrgcl.run.cell import Run, canonical
+from nmrgcl.settings import Settings, preset_names, resolve
 
 PRESET = "graphcl"
 """Sec. 6.1 of the paper: hyper-parameters remain those of GraphCL."""
 
 
+_OF_TABLES = ("preset", "rows", "selection", "most_epochs")
+
+
 @dataclass(frozen=True)
 class Extent:
-    """How much of an item is computed: ``seeds`` on each of ``datasets``."""
+    """How much of an item is computed: ``seeds`` on each of ``datasets``, with ``assignments`` to all settings.
+
+    A table's rows are trained for ``most_epochs`` at most; 0: as their presets say.
+    """
 
     datasets: tuple[str, ...]
     seeds: int
+    most_epochs: int = 0
+    assignments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is wanted of an item; a file of its results holds it, so that what is missing stays known."""
+    """What is wanted of an item; a file of its results holds it, so that what is missing stays known.
+
+    ``preset``, ``rows``, ``selection`` and ``most_epochs`` are for tables; empty: the item's, all, both, no limit.
+    """
 
     item: str
     datasets: tuple[str, ...]
@@ -35,6 +48,10 @@ class Plan:
     protocol: str
     quick: bool = False
     assignments: tuple[str, ...] = ()
+    preset: str = ""
+    rows: tuple[str, ...] = ()
+    selection: str = ""
+    most_epochs: int = 0
 
     @property
     def label(self) -> str:
@@ -42,19 +59,23 @@ class Plan:
         return f"{self.item}-quick" if self.quick else self.item
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self) | {"datasets": list(self.datasets), "assignments": list(self.assignments)}
+        """Plain values; what only tables have is left out where it says nothing."""
+        values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {key: value for key, value in values.items() if value or key not in _OF_TABLES}
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> "Plan":
         """The inverse; TypeError or ValueError where it is not what ``to_dict`` made."""
         plan = Plan(**values)
-        texts = [*plan.datasets, *plan.assignments, plan.item, plan.protocol]
-        if not all(isinstance(text, str) for text in texts) or not plan.datasets:
+        lists = {name: tuple(getattr(plan, name)) for name in ("datasets", "assignments", "rows")}
+        texts = [*(text for some in lists.values() for text in some), plan.item, plan.protocol, plan.preset]
+        if not all(isinstance(text, str) for text in [*texts, plan.selection]) or not plan.datasets:
             raise ValueError("names are texts")
         if type(plan.seeds) is not int or plan.seeds < 1 or type(plan.quick) is not bool:
             raise ValueError("seeds is a count, quick is true or false")
-        return Plan(**dict(values) | {"datasets": tuple(plan.datasets), "assignments": tuple(plan.assignments)})
+        if type(plan.most_epochs) is not int or plan.most_epochs < 0:
+            raise ValueError("most_epochs is a count")
+        return Plan(**dict(values) | lists)
 
 
 @dataclass(frozen=True)
@@ -77,12 +98,15 @@ class Item:
         claims: what the paper says about it.
         full: all of it.
         small: what ``--quick`` computes.
-        protocol: how its cells are judged where nothing else is asked for.
+        protocols: how its cells may be judged; the first is meant where nothing else is asked for.
         axes: names of what varies beside dataset and seed.
         levels: settings for each combination of values on the axes.
         judge: scores → a verdict for each claim.
         draw: scores → pictures.
         measure: for an item that is no set of cells: its rows, measured now.
+        table: for a table: the cells of a plan, each with its values on the axes.
+        grids: for a table: plan and scores → what is written as HTML, Markdown and LaTeX.
+        lists: for a table: plan and scores → its entries as rows of a CSV file.
     """
 
     name: str
@@ -97,7 +121,10 @@ class Item:
     axes: tuple[str, ...] = ()
     levels: Callable[[Settings], dict[tuple[Any, ...], Settings]] | None = None
     measure: Callable[[Plan, torch.device], list[Row]] | None = None
-    protocol: str = "svm"
+    table: Callable[[Plan], list[Cell]] | None = None
+    grids: Callable[[Plan, Scores], list[Grid]] | None = None
+    lists: Callable[[Plan, Scores], list[Row]] | None = None
+    protocols: tuple[str, ...] = ("svm", "lssvm")
 
     @property
     def command(self) -> str:
@@ -112,17 +139,35 @@ class Item:
         seeds: int = 0,
         protocol: str = "",
         assignments: Sequence[str] = (),
+        **of_tables: Any,
     ) -> Plan:
-        """The item's own extent, with what is asked for instead."""
-        extent, protocol = self.small if quick else self.full, protocol or self.protocol
-        if protocol not in PROTOCOLS["graph"] or protocol == "finetune":
-            known = [name for name in PROTOCOLS["graph"] if name != "finetune"]
-            raise SettingError(f"--protocol {protocol}: embeddings of graphs are judged by {' or '.join(known)}")
-        datasets = tuple(dict.fromkeys(Run(name, Settings()).dataset for name in only or extent.datasets))
-        return Plan(self.name, datasets, seeds or extent.seeds, protocol, quick, tuple(assignments))
+        """The item's own extent, with what is asked for instead; ``of_tables`` are fields of ``Plan``."""
+        extent, protocol = self.small if quick else self.full, protocol or self.protocols[0]
+        if protocol not in self.protocols:
+            raise SettingError(f"--protocol {protocol}: {self.name} is judged by {' or '.join(self.protocols)}")
+        given: dict[str, Any] = {
+            key: tuple(value) if key == "rows" else value for key, value in of_tables.items() if value
+        }
+        self._check(given)
+        datasets = tuple(dict.fromkeys(canonical(name) for name in only or extent.datasets))
+        settings = (*extent.assignments, *assignments)
+        given = {"most_epochs": extent.most_epochs} | given
+        return Plan(self.name, datasets, seeds or extent.seeds, protocol, quick, settings, **given)
+
+    def _check(self, given: Mapping[str, Any]) -> None:
+        for key in given:
+            if self.table is None:
+                option = "--row" if key == "rows" else f"--{key.replace('_', '-')}"
+                raise SettingError(f"{option}: is for tables; {self.name} is none")
+        if given.get("selection", "honest") not in ("honest", "paper"):
+            raise SettingError(f"--selection {given['selection']}: use honest or paper, or leave it out for both")
+        if "preset" in given and given["preset"] not in preset_names():
+            raise SettingError(f"unknown preset {given['preset']!r}; {nearest(given['preset'], preset_names())}")
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Every cell of ``plan``, dataset by dataset; none where the item is measured."""
+        if self.table is not None:
+            return self.table(plan)
         levels = self._levels(plan).items()
         options: dict[str, Any] = {"protocol": plan.protocol}
         return [
@@ -134,9 +179,18 @@ class Item:
 
     def scores(self, plan: Plan, rows: Sequence[Row]) -> Scores:
         """Rows as what is judged and drawn; those that ``plan`` does not ask for are left out."""
-        return Scores(
-            plan.datasets, self.axes, tuple(self._levels(plan)), plan.seeds, tuple(rows), plan.protocol, plan.quick
-        )
+        common: dict[str, Any] = {"seeds": plan.seeds, "rows": tuple(rows), "protocol": plan.protocol}
+        common["quick"] = plan.quick
+        if self.table is None:
+            return Scores(plan.datasets, self.axes, tuple(self._levels(plan)), **common)
+        cells = self.table(plan)
+        wanted = tuple(dict.fromkeys(cell.at for cell in cells))
+        asked = np.zeros((len(plan.datasets), len(wanted), plan.seeds), bool)
+        level = {at: number for number, at in enumerate(wanted)}
+        for cell in cells:
+            if cell.run.seed < plan.seeds:
+                asked[plan.datasets.index(cell.run.dataset), level[cell.at], cell.run.seed] = True
+        return Scores(plan.datasets, self.axes, wanted, asked=asked, **common)
 
     def _levels(self, plan: Plan) -> dict[tuple[Any, ...], Settings]:
         return self.levels(resolve(PRESET, assignments=plan.assignments)) if self.levels else {}

@@ -26,6 +26,7 @@ class Scores:
         rows: of the cells that are there, or of a measurement.
         protocol: by which cells are judged.
         quick: whether this is a small version.
+        asked: where of the cube cells are wanted, ``[datasets, wanted, seeds]``; None: everywhere.
     """
 
     datasets: tuple[str, ...]
@@ -35,6 +36,7 @@ class Scores:
     rows: tuple[Row, ...]
     protocol: str = "svm"
     quick: bool = False
+    asked: np.ndarray | None = None
 
     @cached_property
     def cube(self) -> np.ndarray:
@@ -62,15 +64,22 @@ class Scores:
     @property
     def missing(self) -> int:
         """Cells that are wanted and not there."""
-        return int(np.isnan(self.cube).sum())
+        gaps = np.isnan(self.cube)
+        return int((gaps if self.asked is None else gaps & self.asked).sum())
+
+    @property
+    def cells(self) -> int:
+        """That are wanted."""
+        return int(self.cube.size if self.asked is None else self.asked.sum())
 
     @property
     def extent(self) -> str:
         """How many there are, in words."""
-        there, total = self.cube.size - self.missing, self.cube.size
+        there, total = self.cells - self.missing, self.cells
         gaps = "" if there == total else f", {self.missing} missing"
         trials = f"{self.seeds} seed{'s' if self.seeds > 1 else ''} each"
-        return f"{there} of {total} cells{gaps}; {trials}; judge: {self.protocol}, honest selection"
+        judged = f"judge: {self.protocol}" + ("" if "selection" in self.axes else ", honest selection")
+        return f"{there} of {total} cells{gaps}; {trials}; {judged}"
 
     @property
     def devices(self) -> Sequence[str]:

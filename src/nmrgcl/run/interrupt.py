@@ -49,14 +49,19 @@ def noted_signals() -> Iterator[Signals]:
 
 
 @contextmanager
-def ended_after(seconds: float) -> Iterator[None]:
-    """A signal at that time, as if somebody had asked the run to end; 0: never."""
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGTERM)) if seconds else None
-    if timer:
-        timer.daemon = True
+def ended_after(seconds: float) -> Iterator[threading.Event]:
+    """A signal at that time, as if somebody had asked the run to end, and whether it was this one; 0: never."""
+    passed = threading.Event()
+
+    def end() -> None:
+        passed.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    if seconds:
         timer.start()
     try:
-        yield
+        yield passed
     finally:
-        if timer:
-            timer.cancel()
+        timer.cancel()

@@ -1,0 +1,112 @@
+"""The cells that a table asks for: every row whose method is there, on every dataset, seed and way to judge."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from nmrgcl.errors import SettingError, nearest
+from nmrgcl.methods import Level, find_method, method_names
+from nmrgcl.reproduce.item import Cell, Plan
+from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
+from nmrgcl.reproduce.tables.tuned import tuned_values
+from nmrgcl.run.cell import BY_FOLDS, Run
+from nmrgcl.settings import Settings, parse_assignments, resolve
+from nmrgcl.settings.check import find_key, flatten
+
+SELECTIONS = ("honest", "paper")
+GRID = {"svm.c": "grid"}
+"""Table 1's judge, whatever a preset says: both selections choose C among the same values."""
+COMMON = "strong"
+"""The recipe of methods that bring none of their own."""
+
+
+def table_rows(sheet: Sheet, level: Level) -> list[TableRow]:
+    """The paper's rows, then one for every other method that embeds graphs, or nodes."""
+    named = {row.method for row in sheet.rows}
+    others = [name for name in method_names() if name not in named and level in find_method(name).PRESETS]
+    return [*sheet.rows, *(TableRow(name, "others", name) for name in others)]
+
+
+def chosen_rows(sheet: Sheet, level: Level, names: Sequence[str]) -> list[TableRow]:
+    """Those of ``names``, whatever their case; all where none is named."""
+    rows = table_rows(sheet, level)
+    known = {row.name.lower(): row for row in rows}
+    for name in names:
+        if name.lower() not in known:
+            raise SettingError(f"--row {name}: no such row; {nearest(name, [row.name for row in rows])}")
+    wanted = {name.lower() for name in names}
+    return [row for row in rows if not wanted or row.name.lower() in wanted]
+
+
+def computable(row: TableRow, level: Level) -> bool:
+    """Whether there is a file for its method that embeds such things."""
+    return row.method in method_names() and level in find_method(row.method).PRESETS
+
+
+def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, **judge: Any) -> Settings | None:
+    """Of a cell of ``row``; None where it is a tuned one and ``dataset`` has no tuned preset."""
+    method = find_method(row.method)
+    tuned = tuned_values(dataset) if row.tuned else {}
+    if tuned is None:
+        return None
+    own = method.PRESETS[level]
+    preset = None if row.tuned else row.preset or (plan.preset if own == COMMON and plan.preset else own)
+    settings = resolve(preset, method=None if row.tuned else row.method, fixed=method.FIXED, dataset=dataset)
+    settings = settings.updated(tuned).updated(judge | row.settings)
+    settings = settings.updated(_free(plan.assignments, set(method.FIXED), settings), source="--set")
+    return _capped(settings, plan.most_epochs)
+
+
+def graph_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
+    """Of both selections; what is trained with labels is honest, its epoch being chosen on a validation part."""
+    cells = []
+    for dataset in _there(sheet, plan):
+        for row in chosen_rows(sheet, "graph", plan.rows):
+            protocol = row.protocol or plan.protocol
+            judge = GRID if protocol in BY_FOLDS else {}
+            both = [s for s in SELECTIONS if plan.selection in ("", s) and (s == "honest" or protocol in BY_FOLDS)]
+            for settings in _seeded(row, dataset, plan, "graph", **judge):
+                options: list[Any] = [{"protocol": protocol, "selection": selection} for selection in both]
+                cells += [Cell((row.name, own["selection"]), Run(dataset, settings, **own)) for own in options]
+    return cells
+
+
+def node_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
+    """Of every split that the dataset has; what differs in its split alone has one training."""
+    cells = []
+    for dataset in _there(sheet, plan):
+        splits = [*sheet.splits, *(["public"] if dataset in sheet.public else [])]
+        for row in chosen_rows(sheet, "node", plan.rows):
+            own: dict[str, Any] = {"protocol": row.protocol or plan.protocol}
+            for settings in _seeded(row, dataset, plan, "node"):
+                cells += [Cell((row.name, split), Run(dataset, settings, split=split, **own)) for split in splits]
+    return cells
+
+
+def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, **judge: Any) -> list[Settings]:
+    """The settings of a row for each of its seeds; none where it cannot be computed."""
+    settings = row_settings(row, dataset, plan, level, **judge) if computable(row, level) else None
+    if settings is None:
+        return []
+    return [replace(settings, seed=settings.seed + seed) for seed in range(min(row.seeds or plan.seeds, plan.seeds))]
+
+
+def _there(sheet: Sheet, plan: Plan) -> list[str]:
+    """Datasets to compute on: one that is not to be had is tried where it was asked for by name."""
+    whole = set(plan.datasets) >= set(sheet.columns)
+    return [dataset for dataset in plan.datasets if not (whole and dataset in sheet.absent)]
+
+
+def _free(assignments: Sequence[str], fixed: set[str], settings: Settings) -> dict[str, Any]:
+    """Assignments without those that the method of a row does not leave open."""
+    known = [key for key, _ in flatten(settings.to_dict())]
+    values = parse_assignments(assignments).items()
+    return {key: value for key, value in values if find_key(key, known, "--set") not in fixed}
+
+
+def _capped(settings: Settings, most: int) -> Settings:
+    """Trained for ``most`` epochs at most, with labels or without; 0: as it is."""
+    if not most:
+        return settings
+    epochs, tune = min(settings.train.epochs, most), min(settings.finetune.tune_epochs, most)
+    return settings.updated({"train.epochs": epochs, "finetune.tune_epochs": tune})

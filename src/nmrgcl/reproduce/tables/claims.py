@@ -1,0 +1,72 @@
+"""Claims that are about a whole table."""
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+
+from nmrgcl.reproduce.drawing import mean_and_deviation
+from nmrgcl.reproduce.scores import Scores
+from nmrgcl.reproduce.statistics import LEVEL, Comparison, compare
+from nmrgcl.reproduce.tables.pairs import pairs_against
+from nmrgcl.reproduce.tables.sheet import Sheet
+from nmrgcl.reproduce.verdict import Outcome, Verdict, no_data
+
+
+def leads_on_most(
+    claim: str, scores: Scores, ours: str, rivals: Sequence[str], *, share: float, line: str = "honest"
+) -> Verdict:
+    """Confirmed where ``ours`` beats every rival beyond chance on that share of the datasets.
+
+    Not confirmed where its mean is not even the highest on as many.
+    """
+    means = mean_and_deviation(scores.of(ours, line))[0]
+    others = {name: mean_and_deviation(scores.of(name, line))[0] for name in rivals}
+    others = {name: values for name, values in others.items() if np.isfinite(values - means).any()}
+    if not others:
+        return no_data(claim, f"{ours} beside other methods: no pairs of scores")
+    table = np.stack(list(others.values()), 1)
+    there = np.isfinite(means) & np.isfinite(table).any(1)
+    ahead = there & (means > np.nanmax(np.where(np.isfinite(table), table, -np.inf), 1))
+    pairs = {(pair.row, pair.dataset): pair.difference for pair in pairs_against(scores, ours, line)}
+    beyond = []
+    for number, dataset in enumerate(scores.datasets):
+        tested = [pairs[name, dataset] for name in others if (name, dataset) in pairs]
+        beyond.append(bool(ahead[number] and tested and all(one.mean < 0 and one.p < LEVEL for one in tested)))
+    needed = ceil(share * int(there.sum()) - 1e-9)
+    outcome: Outcome = "inconclusive"
+    if sum(beyond) >= needed:
+        outcome = "confirmed"
+    elif ahead.sum() < needed:
+        outcome = "not confirmed"
+    sentence = (
+        f"highest mean on {int(ahead.sum())} of {int(there.sum())} datasets, beyond chance (corrected resampled "
+        f"t-test, Holm) on {sum(beyond)}; {needed} would do; beside {', '.join(others)}"
+    )
+    numbers = {"highest": int(ahead.sum()), "beyond": int(sum(beyond)), "n": int(there.sum()), "needed": needed}
+    return Verdict(claim, outcome, sentence, numbers)
+
+
+def printed_minus_ours(
+    sheet: Sheet, scores: Scores, row: str, printed_in: str, what: str, *, line: str = "honest"
+) -> tuple[Comparison | None, str]:
+    """The difference, and ``what`` with how many of the printed means are reached."""
+    printed = next(one.printed for one in sheet.rows if one.name == printed_in)
+    targets = np.array([figure.mean if (figure := printed.get(name)) else None for name in scores.datasets], float)
+    own = scores.of(row, line)
+    means = mean_and_deviation(own)[0]
+    both = np.isfinite(means) & np.isfinite(targets)
+    reached = int((means >= targets)[both].sum())
+    words = f"{what}, reached on {reached} of {int(both.sum())} datasets" if both.any() else what
+    return compare(targets[:, None] - own), words
+
+
+def best_rival(scores: Scores, names: Sequence[str], line: str) -> np.ndarray:
+    """``[datasets, seeds]`` scores of the row with the highest mean on each dataset; NaN where there is none."""
+    table = np.full((len(scores.datasets), scores.seeds), np.nan)
+    for number in range(len(scores.datasets)):
+        rows = [scores.of(name, line)[number] for name in names]
+        rows = [row for row in rows if np.isfinite(row).any()]
+        if rows:
+            table[number] = max(rows, key=lambda row: float(np.nanmean(row)))
+    return table

@@ -1,0 +1,110 @@
+"""A table of the paper as data: its rows, its columns, and what is printed in them."""
+
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A printed mean with its standard deviation, where one is printed, or a limit that it is ``below``."""
+
+    mean: float | None = None
+    std: float | None = None
+    below: float | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """What another paper prints for the row, and under which split."""
+
+    dataset: str
+    split: str
+    figure: Figure
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class TableRow:
+    """A row of a table.
+
+    Attributes:
+        name: as the paper has it.
+        group: the heading it stands under.
+        method: the file that computes it; without that file it shows what is printed.
+        preset: its recipe; "": the method's own or, where it has none, the table's.
+        protocol: how it is judged; "": as the table says.
+        seeds: at most so many; 0: as many as others.
+        tuned: computed on datasets for which a tuned preset is found.
+        settings: that make the row what it is.
+        printed: by dataset.
+        published: in other papers.
+    """
+
+    name: str
+    group: str
+    method: str = ""
+    preset: str = ""
+    protocol: str = ""
+    seeds: int = 0
+    tuned: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+    printed: dict[str, Figure] = field(default_factory=dict)
+    published: tuple[Published, ...] = ()
+
+    @property
+    def supervised(self) -> bool:
+        """Whether its encoder sees labels; such rows are not ranked with the others."""
+        return self.group == "supervised"
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """A table.
+
+    Attributes:
+        source: of the printed figures.
+        columns: datasets with the paper's names for them.
+        rows: in its order.
+        reference: the row that others are tested against.
+        absent: datasets that are not to be had; computed only where they are asked for by name.
+        splits: of nodes.
+        public: datasets that also have a public split.
+    """
+
+    source: str
+    columns: dict[str, str]
+    rows: tuple[TableRow, ...]
+    reference: str
+    absent: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
+
+    def label(self, dataset: str) -> str:
+        """The paper's name for it, or its own."""
+        return self.columns.get(dataset, dataset)
+
+
+@cache
+def load_sheet(name: str) -> Sheet:
+    """The table of that name inside the package."""
+    text = (resources.files("nmrgcl.reproduce") / "tables" / f"{name}.toml").read_text(encoding="utf-8")
+    values: dict[str, Any] = tomllib.loads(text)
+    rows = tuple(_row(row) for row in values.pop("rows"))
+    lists: dict[str, Any] = {key: tuple(values.pop(key, ())) for key in ("absent", "splits", "public")}
+    return Sheet(rows=rows, **values, **lists)
+
+
+def _row(values: dict[str, Any]) -> TableRow:
+    printed = {dataset: _figure(value) for dataset, value in values.pop("printed", {}).items()}
+    published = tuple(
+        Published(one["dataset"], one["split"], Figure(one["mean"], one.get("std")), one["source"])
+        for one in values.pop("published", ())
+    )
+    return TableRow(**values, printed=printed, published=published)
+
+
+def _figure(value: Any) -> Figure:
+    return Figure(below=value["below"]) if isinstance(value, dict) else Figure(*value)

@@ -1,0 +1,231 @@
+"""The paper's tables as data: rows, cells, entries, verdicts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmrgcl.errors import SettingError
+from nmrgcl.methods import build_method
+from nmrgcl.methods.untrained import Untrained
+from nmrgcl.reproduce import find_item
+from nmrgcl.reproduce.scores import Scores
+from nmrgcl.reproduce.statistics import compare
+from nmrgcl.reproduce.tables import cells as cells_module
+from nmrgcl.reproduce.tables import tuned as tuned_module
+from nmrgcl.reproduce.tables.cells import table_rows
+from nmrgcl.reproduce.tables.claims import best_rival, leads_on_most
+from nmrgcl.reproduce.tables.entries import entries, optimism
+from nmrgcl.reproduce.tables.pairs import pairs_against
+from nmrgcl.reproduce.tables.sheet import load_sheet
+from nmrgcl.reproduce.tables.tuned import tuned_values
+from nmrgcl.run.cell import Run
+from tests.reproduce.planted_tables import table_rows_of
+
+SHEET = load_sheet("table1")
+ROWS = ["nmrGCL", "GraphCL", "untrained"]
+
+
+def cells(name: str, **asked: Any) -> dict[tuple[str, str, str, int], Run]:
+    item = find_item(name)
+    return {(c.run.dataset, *c.at, c.run.seed): c.run for c in item.cells(item.plan(**asked))}
+
+
+def planted(score: Any, noise: float = 0.3, **asked: Any) -> Scores:
+    item = find_item("table1")
+    wanted: dict[str, Any] = {"rows": ROWS, "only": ["NCI1", "DD"], "seeds": 3}
+    plan = item.plan(**wanted | asked)
+    return item.scores(plan, table_rows_of(item, plan, score, noise))
+
+
+def test_printed_figures_are_those_of_the_paper() -> None:
+    first = {row.name: row for row in SHEET.rows}
+    assert first["nmrGCL"].printed["REDDIT-BINARY"].mean == 90.79
+    assert first["GCN"].printed["REDDIT-MULTI-5K"].below == 20.0
+    assert [SHEET.label(name) for name in ("PTC_MR", "MUTAG")] == ["PTC-MR", "MUTAG"]
+    assert sum(len(row.printed) for row in SHEET.rows) == 11 * 9
+    second, third = load_sheet("table2"), load_sheet("table3")
+    assert sum(len(row.printed) for row in second.rows) == 8 * 4
+    assert sum(len(row.printed) for row in third.rows) == 6 * 4
+
+
+def test_table1_has_both_selections_of_every_row_whose_method_is_there() -> None:
+    found = cells("table1")
+    rows = {(row, line) for _, row, line, _ in found}
+    assert {row for row, line in rows if line == "paper"} == {
+        *("GraphCL", "untrained", "nmrGCL", "nmrGCL, w/o RO", "nmrGCL, bi"),
+        *("nmrGCL, rand", "nmrGCL, non-min", "nmrGCL, learn"),
+    }
+    assert {row for row, line in rows if line == "honest"} - {row for row, line in rows if line == "paper"} == {
+        *("GCN", "GIN")
+    }
+    assert "REDDIT-MULTI-5K" not in {dataset for dataset, *_ in found}
+    assert {dataset for dataset, *_ in cells("table1", only=["REDDIT-MULTI-5K"], seeds=1)} == {"REDDIT-MULTI-5K"}
+
+
+def test_one_training_serves_both_selections_and_c_has_one_grid() -> None:
+    found = cells("table1", only=["NCI1"], seeds=1)
+    honest, paper = (found["NCI1", "nmrGCL", line, 0] for line in ("honest", "paper"))
+    assert honest.training == paper.training
+    assert honest.key != paper.key
+    assert {run.settings.svm.c for (_, row, _, _), run in found.items() if row not in ("GCN", "GIN")} == {"grid"}
+    assert honest.settings.train.epochs == 500
+    variants = {run.settings.removal.kind for (_, row, _, _), run in found.items() if row.startswith("nmrGCL")}
+    assert variants == {"non_maximum", "none", "both", "random", "non_minimum", "learned"}
+    assert found["NCI1", "GIN", "honest", 0].protocol == "finetune"
+
+
+def test_presets_rows_selections_and_epochs_can_be_chosen() -> None:
+    found = cells("table1", only=["NCI1"], seeds=1, preset="graphcl", rows=["NMRGCL"], selection="honest")
+    assert [run.settings.train.batch_size for run in found.values()] == [128]
+    short = cells("table1", only=["NCI1"], seeds=1, most_epochs=7, assignments=["epochs=9"])
+    assert {run.settings.train.epochs for run in short.values()} == {0, 7}
+    assert {run.settings.finetune.tune_epochs for run in short.values() if run.protocol == "finetune"} == {7}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "words"),
+    [
+        ("table1", {"rows": ["GraphLC"]}, "did you mean GraphCL"),
+        ("table1", {"selection": "best"}, "--selection best"),
+        ("table1", {"preset": "papr"}, "paper"),
+        ("table1", {"protocol": "linear"}, "svm or lssvm"),
+        ("table2", {"protocol": "svm"}, "linear"),
+        ("table1", {"assignments": ["epoch=3"]}, "epochs"),
+        ("figure5", {"rows": ["GIN"]}, "--row: is for tables"),
+        ("figure5", {"most_epochs": 3}, "--most-epochs: is for tables"),
+    ],
+)
+def test_what_a_table_cannot_do_is_told(name: str, asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        cells(name, **asked)
+
+
+def test_a_row_fills_when_a_file_with_its_name_appears(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, find = cells_module.method_names, cells_module.find_method
+    monkeypatch.setattr(cells_module, "method_names", lambda: [*names(), "wl", "news"])
+    monkeypatch.setattr(cells_module, "find_method", lambda n: Untrained if n in ("wl", "news") else find(n))
+    found = cells("table1", only=["NCI1"], seeds=1)
+    assert found["NCI1", "WL", "honest", 0].method == "wl"
+    assert found["NCI1", "news", "paper", 0].method == "news"
+    assert [row.name for row in table_rows(SHEET, "graph") if row.group == "others"] == ["news"]
+
+
+def test_tuned_presets_make_a_row_where_there_are_any(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    presets = tmp_path / "presets"
+    (presets / "tuned").mkdir(parents=True)
+    monkeypatch.setattr(tuned_module.resources, "files", lambda package: tmp_path)
+    assert tuned_values("NCI1") is None
+    (presets / "tuned" / "NCI1.toml").write_text("encoder = { units = 64 }\n")
+    (presets / "tuned.toml").write_text("train = { lr = 0.5 }\n[dataset.DD.encoder]\nunits = 8\n")
+    assert tuned_values("NCI1") == {"encoder.units": 64}
+    assert tuned_values("DD") == {"train.lr": 0.5, "encoder.units": 8}
+    assert tuned_values("PROTEINS") is None
+    monkeypatch.undo()
+    monkeypatch.setattr(cells_module, "tuned_values", lambda name: {"encoder.units": 64} if name == "NCI1" else None)
+    found = cells("table1", only=["NCI1", "DD"], seeds=1, rows=["nmrGCL, tuned"])
+    assert {(dataset, run.settings.encoder.units) for (dataset, *_), run in found.items()} == {("NCI1", 64)}
+
+
+def test_table2_has_every_row_dataset_seed_and_split_once() -> None:
+    found = cells("table2")
+    assert {line for dataset, _, line, _ in found if dataset != "PubMed"} == {"paper-80-10-10", "random-10-10-80"}
+    assert {run.settings.level for run in found.values()} == {"node"}
+    units = [run.settings.encoder.units for (_, row, line, seed), run in found.items()
+             if (row, line, seed) == ("GCA", "random-10-10-80", 0)]  # fmt: skip
+    assert units == [256, 256, 256, 128]
+    for run in cells("table2", seeds=1).values():
+        build_method(run.settings, 3)
+
+
+def test_entries_hold_what_is_printed_and_what_was_computed() -> None:
+    scores = planted(lambda data, row, line: {"nmrGCL": 80.0, "GraphCL": 75.0}.get(row, 70.0), noise=0)
+    rows = [row for row in SHEET.rows if row.name in [*ROWS, "GIN"]]
+    found = {(e.row, e.dataset, e.line): e for e in entries(SHEET, rows, scores)}
+    assert found["GraphCL", "NCI1", "printed"].figure.mean == 77.87
+    assert found["nmrGCL", "DD", "honest"].best
+    assert not found["GraphCL", "DD", "honest"].best
+    assert (found["nmrGCL", "DD", "honest"].n, found["nmrGCL", "DD", "honest"].figure.std) == (3, 0.0)
+    assert found["nmrGCL", "NCI1", "printed"].best  # GIN's 82.7 is higher, but sees labels
+    assert not found["GIN", "NCI1", "printed"].best
+    assert ("untrained", "NCI1", "printed") not in found
+
+
+def test_optimism_is_a_paired_difference_by_seed() -> None:
+    scores = planted(lambda data, row, line: 72.0 if line == "paper" else 70.0)
+    found, oracle = optimism(scores, "nmrGCL", "DD"), scores.of("nmrGCL", "paper") - scores.of("nmrGCL", "honest")
+    assert found == compare(oracle[scores.on("DD")])
+    both = optimism(scores, "nmrGCL")
+    assert both is not None
+    assert (both.strata, both.n) == (2, 6)
+    assert both.mean == pytest.approx(oracle.mean())
+
+
+def test_pairs_are_of_the_same_folds_and_corrected_for_all() -> None:
+    scores = planted(lambda data, row, line: 80.0 if row == "nmrGCL" else 75.0)
+    found = {(pair.row, pair.dataset): pair for pair in pairs_against(scores, "GraphCL", "honest")}
+    assert set(found) == {(row, data) for row in ("nmrGCL", "untrained") for data in ("NCI1", "DD")}
+    pair = found["nmrGCL", "DD"]
+    assert (pair.seeds, pair.compared) == (3, 4)
+    assert pair.difference.mean == pytest.approx(5.0, abs=1)
+    assert pair.difference.p < 0.001
+    assert found["untrained", "DD"].difference.p > 0.05
+
+
+def test_nodes_are_paired_by_split() -> None:
+    item = find_item("table2")
+    plan = item.plan(only=["PubMed"], rows=["nmrGCL", "GRACE"], seeds=3)
+    scores = item.scores(plan, table_rows_of(item, plan, lambda data, row, line: 80.0))
+    (pair,) = pairs_against(scores, "nmrGCL", "public")
+    assert (pair.row, pair.seeds) == ("GRACE", 3)
+    one = item.scores(plan, [row for row in scores.rows if row["seed"] < 2])
+    assert pairs_against(one, "nmrGCL", "public") == []
+
+
+def verdicts(name: str, score: Any, noise: float = 0.3, **asked: Any) -> list[str]:
+    item = find_item(name)
+    plan = item.plan(**asked)
+    return [v.outcome for v in item.judge(item.scores(plan, table_rows_of(item, plan, score, noise)))]
+
+
+def test_table1_judges_what_was_planted() -> None:
+    def lead(data: str, row: str, line: str) -> float:
+        return 85.0 if row == "nmrGCL" else 75.0
+
+    everything: dict[str, Any] = {"only": ["PTC_MR", "PROTEINS", "NCI1", "DD", "IMDB-BINARY"], "seeds": 5}
+    assert verdicts("table1", lead, **everything) == [
+        *["confirmed"] * 5,
+        "no data",
+        "confirmed",
+        "no data",
+        "confirmed",
+    ]
+    behind = verdicts("table1", lambda data, row, line: 60.0 if row == "nmrGCL" else 65.0, **everything)
+    assert behind == [*["not confirmed"] * 5, "no data", "not confirmed", "no data", "not confirmed"]
+    alike = verdicts("table1", lambda *at: 70.0, noise=3.0, **everything)
+    assert alike[0] in ("inconclusive", "not confirmed")
+    assert verdicts("table1", lead, only=["NCI1"], seeds=5)[2] == "no data"
+
+
+def test_highest_but_within_chance_is_inconclusive() -> None:
+    scores = planted(lambda data, row, line: 70.3 if row == "nmrGCL" else 70.0, noise=0.4, seeds=5)
+    found = leads_on_most("claim", scores, "nmrGCL", ["GraphCL"], share=1.0)
+    assert (found.outcome, found.numbers["highest"], found.numbers["beyond"]) == ("inconclusive", 2, 0)
+
+
+def test_table2_judges_what_was_planted() -> None:
+    def lead(data: str, row: str, line: str) -> float:
+        return 95.0 if row == "nmrGCL" else 90.0
+
+    assert verdicts("table2", lead) == ["confirmed"] * 3
+    assert verdicts("table2", lambda data, row, line: 80.0 if row == "nmrGCL" else 90.0) == ["not confirmed"] * 3
+
+
+def test_table3_has_nothing_but_what_is_printed() -> None:
+    assert verdicts("table3", lambda *at: 0.0) == ["no data"]
+
+
+def test_the_best_rival_may_be_another_on_each_dataset() -> None:
+    scores = planted(lambda data, row, line: 80.0 if (data == "DD") == (row == "GraphCL") else 70.0, noise=0)
+    assert best_rival(scores, ["GraphCL", "untrained"], "honest").tolist() == [[80.0] * 3, [80.0] * 3]
+    assert np.isnan(best_rival(scores, [], "honest")).all()
