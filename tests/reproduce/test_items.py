@@ -48,8 +48,11 @@ def test_every_item_is_one_of_three_kinds() -> None:
 def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
     item = find_item(name)
     for quick, count in zip((False, True), (CELLS | TABLES)[name], strict=True):
-        keys = {cell.run.key for cell in item.cells(item.plan(quick=quick))}
-        assert len(keys) == len(item.cells(item.plan(quick=quick))) == count
+        plan = item.plan(quick=quick)
+        keys = {cell.run.key for cell in item.cells(plan)}
+        tuned = [cell for cell in item.cells(plan) if cell.at[0] == "nmrGCL, tuned"]
+        # A row that grows with every search; the others are as many as the paper has.
+        assert len(keys) == len(item.cells(plan)) == count + len(tuned)
 
 
 @pytest.mark.parametrize(
