@@ -136,6 +136,15 @@ def test_a_dry_run_lists_candidates_of_several_datasets(capsys: pytest.CaptureFi
     assert "the preset as it is" in out
 
 
+def test_removal_is_not_tuned_where_nothing_is_removed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    listed = {}
+    for method in ("nmrgcl", "graphcl"):
+        more = ["--budget", "2", "--dry-run", "--json", "--space", "small", "--method", method]
+        (found,) = json.loads(run(capsys, *command(tmp_path, *more))[0])["searches"]
+        listed[method] = set(found["candidates"][1])
+    assert listed["nmrgcl"] - listed["graphcl"] == {"removal.delta", "removal.where"}
+
+
 def test_datasets_of_nodes_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _, err = run(capsys, *command(tmp_path, "--preset", "node"), code=2)
     assert "datasets of graphs, not of nodes" in err

@@ -80,6 +80,12 @@ def test_settings_groups_and_strength_are_drawn_together(tmp_path: Path) -> None
     assert found.encoder == START.encoder
 
 
+def test_what_is_held_is_not_tried() -> None:
+    graphs = set(read_space("graphs").options)
+    assert graphs - set(read_space("graphs").without(["loss.tau", "seed"]).options) == {"loss.tau"}
+    assert graphs - set(read_space("graphs").without(["views.first"]).options) == {"views", "strength"}
+
+
 def test_a_larger_budget_begins_with_the_candidates_of_a_smaller_one() -> None:
     options = {"seeds": 2, "protocol": "lssvm", "chance": 4, "name": "motifs"}
     few, many = (plan(load("motifs"), START, read_space(), budget=n, **options) for n in (3, 9))  # type: ignore[arg-type]

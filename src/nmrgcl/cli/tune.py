@@ -100,6 +100,8 @@ def _plan(
     start = resolve(base, assignments=assignments, method=method, fixed=fixed, dataset=name)
     given = {find_key(key, setting_keys(), "--set") for key in parse_assignments(assignments)}
     space = read_space(file).without({*given, *fixed})
+    if start.removal.kind == "none" and "removal.kind" not in space.options:
+        space = space.without(["removal.delta", "removal.where"])  # where nothing is removed, they mean nothing
     if not space.options:
         raise SettingError(f"{space.source}: nothing is left to try; --set or the method holds all of it")
     dataset = load(data)

@@ -34,9 +34,11 @@ class Space:
     options: Mapping[str, tuple[Any, ...]]
 
     def without(self, keys: Iterable[str]) -> "Space":
-        """The space in which these settings stay as they are."""
-        fixed = set(keys)
-        return Space(self.source, {key: values for key, values in self.options.items() if key not in fixed})
+        """The space in which these settings stay as they are; groups that they belong to go as a whole."""
+        held = {*keys}
+        held |= {key.partition(".")[0] for key in held if "." in key}
+        held |= {STRENGTH} if "views" in held else set()
+        return Space(self.source, {key: values for key, values in self.options.items() if key not in held})
 
     def draw(self, chance: np.random.Generator) -> dict[str, Any]:
         """One value for each key, all equally likely."""
