@@ -42,11 +42,11 @@ def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> No
     plan = item.plan(rows=["nmrGCL", "GraphCL", "untrained"], only=["NCI1", "DD"], seeds=2)
     rows = table_rows_of(item, plan, lambda data, row, line: 80.0 if row == "nmrGCL" else 75.0, noise=0)
     write_compact(tmp_path / "table1.json", plan, rows, [])
-    text = rendered("<!-- make readme: table1 -->\nold\n<!-- end of table1 -->\n", tmp_path)
+    text = rendered("<!-- make readme: table1 -->\nyesterday\n<!-- end of table1 -->\n", tmp_path)
     assert "| nmrGCL | **80.00 ± 0.00 (81.04)** | **80.00 ± 0.00 (80.61)** |" in text
     assert "| untrained | 75.00 ± 0.00 | 75.00 ± 0.00 |" in text
     assert "- **confirmed**: DD: nmrGCL surpasses GraphCL" in text
-    assert "old" not in text
+    assert "yesterday" not in text
     assert rendered(text, tmp_path) == text
     write_compact(tmp_path / "table1.json", replace(plan, quick=True), rows, [])
     with pytest.raises(DataError, match="a quick version"):
