@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nmrgcl.reproduce.item import Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nmrgcl.reproduce.item import Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row
 from tests.reproduce.planted import rows_of
 

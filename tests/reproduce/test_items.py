@@ -13,8 +13,8 @@ from nmrgcl.errors import DataError, SettingError
 from nmrgcl.reproduce import NAMES, find_item
 from nmrgcl.reproduce.compact import read_compact, write_compact
 from nmrgcl.reproduce.drawing import mean_and_deviation, trials
-from nmrgcl.reproduce.item import Plan
 from nmrgcl.reproduce.page import repeat_command, write_item
+from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row
 from nmrgcl.settings.check import flatten
 from tests.reproduce.planted import planted, rows_of

@@ -13,8 +13,8 @@ from nmrgcl.errors import SettingError
 if TYPE_CHECKING:
     from nmrgcl.reproduce import Item
     from nmrgcl.reproduce.fill import Outlook
-    from nmrgcl.reproduce.item import Plan
     from nmrgcl.reproduce.page import Written
+    from nmrgcl.reproduce.plan import Plan
     from nmrgcl.reproduce.scores import Row
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from nmrgcl import atomic
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.reproduce.item import Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import CELL, Row
 from nmrgcl.reproduce.verdict import Verdict
 

@@ -21,8 +21,9 @@ from nmrgcl.diagnose.verdict import judge_collapse
 from nmrgcl.graphs import Graphs
 from nmrgcl.report.svg import Picture
 from nmrgcl.reproduce.figure1_drawing import LATE, plot_patterns
-from nmrgcl.reproduce.item import Extent, Item, Plan
+from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.patterns import EPOCHS, OBJECTIVES, UNITS, train_pattern
+from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.statistics import compare
 from nmrgcl.reproduce.verdict import Verdict, greater, mostly

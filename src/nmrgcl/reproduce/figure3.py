@@ -29,7 +29,8 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.report.svg import STYLE, Picture
 from nmrgcl.reproduce.drawing import COLOURS, heading
-from nmrgcl.reproduce.item import Extent, Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.statistics import Comparison, compare, corrected
 from nmrgcl.reproduce.verdict import Verdict, greater

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 
 from nmrgcl.report.svg import PALETTE, STYLE, Picture
 from nmrgcl.reproduce.drawing import grid_lines, hatch_gaps, heading, mean_and_deviation, missing_patch, panels, trials
-from nmrgcl.reproduce.item import Extent, Item
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare, corrected
 from nmrgcl.reproduce.verdict import Verdict, greater, not_greater, similar

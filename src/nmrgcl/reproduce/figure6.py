@@ -25,7 +25,8 @@ from nmrgcl.reproduce.drawing import (
     panels,
     trials,
 )
-from nmrgcl.reproduce.item import Extent, Item
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import best_level, compare, corrected, rise
 from nmrgcl.reproduce.verdict import Verdict, by_share, greater, within

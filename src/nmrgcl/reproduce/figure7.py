@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 
 from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture
 from nmrgcl.reproduce.drawing import cross_gaps, curve, grid_lines, heading, missing_cross, panels, trials
-from nmrgcl.reproduce.item import Extent, Item
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import best_level, compare, corrected
 from nmrgcl.reproduce.verdict import Verdict, by_share, greater

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from nmrgcl.evaluate.paired import holm
 from nmrgcl.report.svg import STYLE, Picture
 from nmrgcl.reproduce.drawing import heading, heat, mean_and_deviation, missing_patch, panels, trials
-from nmrgcl.reproduce.item import Extent, Item
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import LEVEL, compare, corrected, spread
 from nmrgcl.reproduce.verdict import MARGIN, Outcome, Verdict, greater, no_data

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl.data.loading import load
-from nmrgcl.reproduce.item import Cell, Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Cell, Plan
 from nmrgcl.reproduce.scores import Row
 from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.backends import worker_count

@@ -8,8 +8,9 @@ from pathlib import Path
 from nmrgcl import atomic
 from nmrgcl.errors import SettingError
 from nmrgcl.report.render import prepare, render
-from nmrgcl.reproduce.item import Item, Plan
+from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.page import Written, repeat_command
+from nmrgcl.reproduce.plan import Plan
 from nmrgcl.run import versions
 
 

@@ -1,7 +1,7 @@
-"""What all items share: a plan of what is wanted, the cells it asks for, and what is made of their scores."""
+"""What all items share: the cells that a plan asks for, and what is made of their scores."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.report.grid import Grid
 from nmrgcl.report.svg import Picture
+from nmrgcl.reproduce.plan import Cell, Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.verdict import Verdict
 from nmrgcl.run.cell import Run, canonical
@@ -17,73 +18,6 @@ from nmrgcl.settings import Settings, preset_names, resolve
 
 PRESET = "graphcl"
 """Sec. 6.1 of the paper: hyper-parameters remain those of GraphCL."""
-
-
-_OF_TABLES = ("preset", "rows", "selection", "most_epochs")
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How much of an item is computed: ``seeds`` on each of ``datasets``, with ``assignments`` to all settings.
-
-    A table's rows are trained for ``most_epochs`` at most; 0: as their presets say.
-    """
-
-    datasets: tuple[str, ...]
-    seeds: int
-    most_epochs: int = 0
-    assignments: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is wanted of an item; a file of its results holds it, so that what is missing stays known.
-
-    ``preset``, ``rows``, ``selection`` and ``most_epochs`` are for tables; empty: the item's, all, both, no limit.
-    """
-
-    item: str
-    datasets: tuple[str, ...]
-    seeds: int
-    protocol: str
-    quick: bool = False
-    assignments: tuple[str, ...] = ()
-    preset: str = ""
-    rows: tuple[str, ...] = ()
-    selection: str = ""
-    most_epochs: int = 0
-
-    @property
-    def label(self) -> str:
-        """The name of the item's files; a quick version never passes for the item."""
-        return f"{self.item}-quick" if self.quick else self.item
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; what only tables have is left out where it says nothing."""
-        values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-        return {key: value for key, value in values.items() if value or key not in _OF_TABLES}
-
-    @staticmethod
-    def from_dict(values: Mapping[str, Any]) -> "Plan":
-        """The inverse; TypeError or ValueError where it is not what ``to_dict`` made."""
-        plan = Plan(**values)
-        lists = {name: tuple(getattr(plan, name)) for name in ("datasets", "assignments", "rows")}
-        texts = [*(text for some in lists.values() for text in some), plan.item, plan.protocol, plan.preset]
-        if not all(isinstance(text, str) for text in [*texts, plan.selection]) or not plan.datasets:
-            raise ValueError("names are texts")
-        if type(plan.seeds) is not int or plan.seeds < 1 or type(plan.quick) is not bool:
-            raise ValueError("seeds is a count, quick is true or false")
-        if type(plan.most_epochs) is not int or plan.most_epochs < 0:
-            raise ValueError("most_epochs is a count")
-        return Plan(**dict(values) | lists)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A run, and what it varies: one value for each of the item's axes."""
-
-    at: tuple[Any, ...]
-    run: Run
 
 
 @dataclass(frozen=True)

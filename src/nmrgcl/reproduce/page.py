@@ -10,7 +10,8 @@ from nmrgcl.report.grid import Grid
 from nmrgcl.report.render import prepare, render
 from nmrgcl.report.svg import Picture
 from nmrgcl.reproduce.compact import write_compact
-from nmrgcl.reproduce.item import Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.texts import csv_report, extent_of, latex_report, markdown_report
 from nmrgcl.reproduce.verdict import Verdict

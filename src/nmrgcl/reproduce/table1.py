@@ -10,7 +10,8 @@ outperforms the other unsupervised methods on eight of nine datasets, for exampl
 
 import numpy as np
 
-from nmrgcl.reproduce.item import Extent, Item
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare, corrected
 from nmrgcl.reproduce.tables.cells import graph_cells

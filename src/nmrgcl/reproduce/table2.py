@@ -7,7 +7,8 @@ The paper says that nmrGCL is competitive with the best self-supervised methods;
 for it. Its figures are of several protocols (docs/deviations.md): each split stands on a line of its own.
 """
 
-from nmrgcl.reproduce.item import Extent, Item
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare, corrected
 from nmrgcl.reproduce.tables.cells import node_cells

@@ -5,7 +5,8 @@
 The paper says that nmrGCL, pre-trained on ZINC-2M, is best on three of four molecular datasets.
 """
 
-from nmrgcl.reproduce.item import Cell, Extent, Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Cell, Extent, Plan
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.tables.design import Design
 from nmrgcl.reproduce.tables.sheet import Sheet, load_sheet

@@ -5,7 +5,8 @@ import io
 from collections.abc import Sequence
 
 from nmrgcl.report.grid import Grid, as_latex, as_markdown, escape_latex
-from nmrgcl.reproduce.item import Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.verdict import Verdict
 

@@ -8,7 +8,8 @@ Predicted beside measured, and where each statement holds; ``nmrgcl theory --plo
 import torch
 
 from nmrgcl.report.svg import Picture
-from nmrgcl.reproduce.item import Extent, Item, Plan
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.verdict import Verdict
 from nmrgcl.theory import check_theory

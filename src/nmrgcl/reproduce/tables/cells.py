@@ -6,7 +6,7 @@ from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.methods import Level, find_method, method_names
-from nmrgcl.reproduce.item import Cell, Plan
+from nmrgcl.reproduce.plan import Cell, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.run.cell import BY_FOLDS, Run

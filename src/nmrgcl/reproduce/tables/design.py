@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from nmrgcl.methods import Level
 from nmrgcl.report.grid import Grid
 from nmrgcl.report.svg import Picture
-from nmrgcl.reproduce.item import Cell, Plan
+from nmrgcl.reproduce.plan import Cell, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.tables.cells import chosen_rows
 from nmrgcl.reproduce.tables.entries import entries, optimism

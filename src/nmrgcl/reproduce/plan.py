@@ -1,0 +1,73 @@
+"""What is wanted of an item, as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nmrgcl.run.cell import Run
+
+_OF_TABLES = ("preset", "rows", "selection", "most_epochs")
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much of an item is computed: ``seeds`` on each of ``datasets``, with ``assignments`` to all settings.
+
+    A table's rows are trained for ``most_epochs`` at most; 0: as their presets say.
+    """
+
+    datasets: tuple[str, ...]
+    seeds: int
+    most_epochs: int = 0
+    assignments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is wanted of an item; a file of its results holds it, so that what is missing stays known.
+
+    ``preset``, ``rows``, ``selection`` and ``most_epochs`` are for tables; empty: the item's, all, both, no limit.
+    """
+
+    item: str
+    datasets: tuple[str, ...]
+    seeds: int
+    protocol: str
+    quick: bool = False
+    assignments: tuple[str, ...] = ()
+    preset: str = ""
+    rows: tuple[str, ...] = ()
+    selection: str = ""
+    most_epochs: int = 0
+
+    @property
+    def label(self) -> str:
+        """The name of the item's files; a quick version never passes for the item."""
+        return f"{self.item}-quick" if self.quick else self.item
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; what only tables have is left out where it says nothing."""
+        values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {key: value for key, value in values.items() if value or key not in _OF_TABLES}
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> "Plan":
+        """The inverse; TypeError or ValueError where it is not what ``to_dict`` made."""
+        plan = Plan(**values)
+        lists = {name: tuple(getattr(plan, name)) for name in ("datasets", "assignments", "rows")}
+        texts = [*(text for some in lists.values() for text in some), plan.item, plan.protocol, plan.preset]
+        if not all(isinstance(text, str) for text in [*texts, plan.selection]) or not plan.datasets:
+            raise ValueError("names are texts")
+        if type(plan.seeds) is not int or plan.seeds < 1 or type(plan.quick) is not bool:
+            raise ValueError("seeds is a count, quick is true or false")
+        if type(plan.most_epochs) is not int or plan.most_epochs < 0:
+            raise ValueError("most_epochs is a count")
+        return Plan(**dict(values) | lists)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A run, and what it varies: one value for each of the item's axes."""
+
+    at: tuple[Any, ...]
+    run: Run
