@@ -95,6 +95,18 @@ def test_large_models_and_losses_on_a_gpu_are_those_of_the_benchmark_files() -> 
             assert figure in written
 
 
+def test_accuracy_by_precision_is_that_of_the_result_files() -> None:
+    guide = (ROOT / "docs" / "performance.md").read_text()
+    files = list((ROOT / "results" / "precision").glob("*.json"))
+    assert len(files) >= 4
+    for file in files:
+        found = json.loads(file.read_text())
+        _, units, precision = file.stem.split("-")
+        row = next(line for line in guide.splitlines() if line.startswith(f"| 3 × {units} | "))
+        place = ["float32", "tf32", "bf16"].index(precision)
+        assert row.strip("| ").split(" | ")[1 + place] == f"{found['mean']:.2f} ± {found['std']:.2f}"
+
+
 def test_the_figures_of_reliability_are_those_of_the_last_run() -> None:
     rows = json.loads((ROOT / "benchmarks" / "results" / "faults.json").read_text())
     text = (ROOT / "docs" / "reliability.md").read_text()
