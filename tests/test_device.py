@@ -67,6 +67,8 @@ def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
         method, graphs = build_method(settings, 12).to(device).train(), network.to(device)
         if name in ("dgi", "mvgrl"):
             method.shuffle = MaskFeatures(1.0)  # type: ignore[assignment]
+        if name in ("merit", "mvgrl"):  # as on a GPU, where a walk leaves nothing out
+            method.diffuse.options["accuracy"] = 0.0  # type: ignore[union-attr,index,operator]
         for waiting in (True, False):  # the first step allocates and diffuses
             with torch.enable_grad() if waiting or device == "cpu" else no_waiting():
                 (loss,) = method.losses(graphs)
