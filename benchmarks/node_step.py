@@ -1,12 +1,13 @@
 """A step of nmrGCL on all nodes of a graph: negatives streamed in tiles, beside the plain form with its 2N × 2N matrix.
 
     python benchmarks/node_step.py PubMed                                # time and peak memory, streamed
-    python benchmarks/node_step.py PubMed --forms streamed plain --device cuda --json FILE
+    python benchmarks/node_step.py PubMed --forms streamed plain --precision float32 tf32 --device cuda --json FILE
 
 Each form is measured in a process of its own, because the peak of a process never falls again.
 """
 
 import argparse
+import itertools
 import json
 import resource
 import statistics
@@ -26,10 +27,12 @@ from nmrgcl.step import GuardedStep
 from nmrgcl.training_state import TrainingState
 
 
-def measure(name: str, form: str, device: str, steps: int, units: int) -> dict[str, object]:
+def measure(name: str, form: str, device: str, steps: int, units: int, precision: str) -> dict[str, object]:
     """Median seconds of ``steps`` steps after a first one, and the most memory the process, or the GPU, has held."""
     if form == "plain":
-        sys.modules[infonce.__module__].DENSE_ROWS = sys.maxsize  # type: ignore[attr-defined]
+        loss = sys.modules[infonce.__module__]
+        loss.DENSE_ROWS, loss.fits_fused_loss = sys.maxsize, lambda *_: False  # type: ignore[attr-defined]
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     dataset = load(name)
     graphs = apply_features(dataset, choose_features(dataset)).to(device)
     settings = resolve("node", assignments=[f"encoder.units={units}"])
@@ -47,7 +50,14 @@ def measure(name: str, form: str, device: str, steps: int, units: int) -> dict[s
     else:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     typical = statistics.median(seconds[1:] or seconds)
-    return {"dataset": dataset.name, "form": form, "units": units, "seconds": typical, "peak_gb": peak}
+    return {
+        "dataset": dataset.name,
+        "form": form,
+        "units": units,
+        "precision": precision,
+        "seconds": typical,
+        "peak_gb": peak,
+    }
 
 
 def main() -> None:
@@ -57,16 +67,17 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--steps", type=int, default=1)
     parser.add_argument("--units", type=int, default=512)
+    parser.add_argument("--precision", nargs="+", default=["float32"], choices=["float32", "tf32"])
     parser.add_argument("--json")
     parser.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.inner:
-        print(json.dumps(measure(args.dataset, args.forms[0], args.device, args.steps, args.units)))
+        print(json.dumps(measure(args.dataset, args.forms[0], args.device, args.steps, args.units, args.precision[0])))
         return
     common = ["--device", args.device, "--steps", str(args.steps), "--units", str(args.units), "--inner"]
     rows = []
-    for form in args.forms:
-        command = [sys.executable, __file__, args.dataset, "--forms", form, *common]
+    for form, precision in itertools.product(args.forms, args.precision):
+        command = [sys.executable, __file__, args.dataset, "--forms", form, "--precision", precision, *common]
         rows.append(json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout))
     found = {"rows": rows, "machine": {**hardware(torch.device(args.device)), **versions()}}
     print(json.dumps(found, indent=1))
