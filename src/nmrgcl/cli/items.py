@@ -35,7 +35,7 @@ class Way:
 
 def rows_of(item: "Item", plan: "Plan", way: Way) -> "list[Row]":
     """Rows of what is finished in the end; nothing is computed where ``way`` only renders."""
-    from nmrgcl.reproduce.fill import gather, look_ahead
+    from nmrgcl.reproduce.fill import count, gather, look_ahead
     from nmrgcl.run.device import choose_device
 
     where = choose_device(way.device)
@@ -46,7 +46,10 @@ def rows_of(item: "Item", plan: "Plan", way: Way) -> "list[Row]":
         return item.measure(plan, where)
     if way.render_only:
         return gather(item, plan, way.folder)
-    outlook = look_ahead(item, plan, way.folder, device=where.type, jobs=way.jobs, known=way.known)
+    if way.limit:  # says itself how long it takes, and measuring would be part of that
+        outlook = count(item, plan, way.folder, way.known)
+    else:
+        outlook = look_ahead(item, plan, way.folder, device=where.type, jobs=way.jobs, known=way.known)
     print(f"{plan.label}: {outlook.sentence}, in {way.folder}", file=sys.stderr, flush=True)
     if outlook.finished < outlook.cells:
         _fill(item, plan, way, outlook)

@@ -27,24 +27,31 @@ class Outlook:
     Attributes:
         cells: all of them.
         finished: that are in the folder of results or known from elsewhere.
-        seconds: estimated for the others, as many at a time as there are workers.
+        seconds: estimated for the others, as many at a time as there are workers; None where nothing was measured.
         unjudged: datasets without a finished cell, of which the training alone is estimated.
     """
 
     cells: int
     finished: int
-    seconds: float
+    seconds: float | None
     unjudged: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         """In words."""
         text = f"{self.cells} cells, {self.finished} finished, {self.cells - self.finished} missing"
-        if self.cells == self.finished:
+        if self.cells == self.finished or self.seconds is None:
             return text
         wait = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
         besides = f", besides judging on {', '.join(self.unjudged)}" if self.unjudged else ""
         return f"{text}; about {wait}{besides}"
+
+
+def count(item: Item, plan: Plan, folder: Path, known: Sequence[Row] = ()) -> Outlook:
+    """How many cells there are and are finished, at once."""
+    elsewhere, results = {row["key"] for row in known}, Results(folder)
+    keys = [cell.run.key for cell in item.cells(plan)]
+    return Outlook(len(keys), sum(key in elsewhere or results.finished(key) is not None for key in keys), None)
 
 
 def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int, known: Sequence[Row] = ()) -> Outlook:
