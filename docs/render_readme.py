@@ -1,9 +1,10 @@
-"""Write README's tables of results from ``results/``: ``make readme``.
+"""Write the tables of results in README.md and docs/ from ``results/``: ``make readme``.
 
-python docs/render_readme.py           # write README.md
-python docs/render_readme.py --check   # say whether it would differ
+python docs/render_readme.py           # write them
+python docs/render_readme.py --check   # say whether they would differ
 
-A block is what stands between ``<!-- make readme: NAME -->`` and ``<!-- end of NAME -->``.
+A block is what stands between ``<!-- make readme: NAME -->`` and ``<!-- end of NAME -->``; of a table of the paper
+``NAME LINE`` shows another way to judge than the table's own, without verdicts.
 """
 
 import json
@@ -19,7 +20,8 @@ from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.compact import read_compact
 
 ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r"(<!-- make readme: (\w+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
+PAGES = ("README.md", "docs/nodes.md")
+BLOCK = re.compile(r"(<!-- make readme: ([\w -]+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 PRESETS, DATASETS = ("graphcl", "strong"), ("NCI1", "PROTEINS", "IMDB-BINARY")
 """The order of rows; others follow."""
 
@@ -28,8 +30,8 @@ def rendered(text: str, results: Path) -> str:
     """``text`` with every block written anew."""
 
     def block(found: re.Match[str]) -> str:
-        name = found[2]
-        body = core_table(results / "core") if name == "core" else paper_table(name, results / f"{name}.json")
+        name, _, line = found[2].partition(" ")
+        body = core_table(results / "core") if name == "core" else paper_table(name, results / f"{name}.json", line)
         return f"{found[1]}{body}{found[4]}"
 
     return BLOCK.sub(block, text)
@@ -44,8 +46,11 @@ def core_table(folder: Path) -> str:
     return markdown_table(grid).replace("| --- " * len(head) + "|", "|---" * len(head) + "|") + "\n"
 
 
-def paper_table(name: str, file: Path) -> str:
-    """A table of the paper beside what it prints, and the verdicts on its claims; nothing where it is not computed."""
+def paper_table(name: str, file: Path, line: str = "") -> str:
+    """A table of the paper beside what it prints, and the verdicts on its claims; nothing where it is not computed.
+
+    On another ``line`` than its own, beside what other papers print, and without verdicts.
+    """
     if not file.exists():
         return ""
     item = find_item(name)
@@ -53,11 +58,13 @@ def paper_table(name: str, file: Path) -> str:
     if plan.quick:
         raise DataError(f"{file}: a quick version; README shows the whole table")
     scores = item.scores(plan, rows)
-    grid: Grid | None = import_module(f"nmrgcl.reproduce.{name}").DESIGN.short(plan, scores)
+    grid: Grid | None = import_module(f"nmrgcl.reproduce.{name}").DESIGN.short(plan, scores, line)
     if grid is None:
         return ""
-    verdicts = [f"- **{one.outcome}**: {one.claim} ({one.sentence})" for one in item.judge(scores)]
     words = f"{item.title}; {grid.caption} {scores.extent}; computed on {', '.join(scores.devices)}."
+    if line:
+        return f"{words}\n\n{markdown_table(grid)}\n"
+    verdicts = [f"- **{one.outcome}**: {one.claim} ({one.sentence})" for one in item.judge(scores)]
     return f"{words}\n\n{markdown_table(grid)}\n\n" + "\n".join(verdicts) + "\n"
 
 
@@ -76,13 +83,14 @@ def _core_order(found: dict[str, Any]) -> tuple[int, int, str]:
 
 
 def main() -> None:
-    """Write README.md, or say whether it would differ."""
-    path = ROOT / "README.md"
-    old = path.read_text(encoding="utf-8")
-    new = rendered(old, ROOT / "results")
-    if "--check" in sys.argv[1:]:
-        sys.exit(0 if new == old else "README.md differs from results/; run make readme")
-    path.write_text(new, encoding="utf-8")
+    """Write the pages, or say which would differ."""
+    for path in (ROOT / page for page in PAGES):
+        old = path.read_text(encoding="utf-8")
+        new = rendered(old, ROOT / "results")
+        if "--check" not in sys.argv[1:]:
+            path.write_text(new, encoding="utf-8")
+        elif new != old:
+            sys.exit(f"{path.relative_to(ROOT)} differs from results/; run make readme")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docs.render_readme import BLOCK, rendered
+from docs.render_readme import BLOCK, PAGES, rendered
 
 from nmrgcl.errors import DataError
 from nmrgcl.reproduce import find_item
@@ -32,9 +32,12 @@ def test_every_row_of_accuracies_has_a_result_file() -> None:
 
 
 def test_the_tables_of_results_are_what_make_readme_writes() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert rendered(text, ROOT / "results") == text, "run make readme"
-    assert [name for _, name, *_ in BLOCK.findall(text)] == ["core", "table1", "table2"]
+    blocks = []
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert rendered(text, ROOT / "results") == text, "run make readme"
+        blocks += [name for _, name, *_ in BLOCK.findall(text)]
+    assert blocks == ["core", "table1", "table2", "table2 random-10-10-80", "table2 public"]
 
 
 def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> None:
@@ -51,6 +54,17 @@ def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> No
     write_compact(tmp_path / "table1.json", replace(plan, quick=True), rows, [])
     with pytest.raises(DataError, match="a quick version"):
         rendered(text, tmp_path)
+
+
+def test_another_split_stands_beside_what_other_papers_print_for_it(tmp_path: Path) -> None:
+    item = find_item("table2")
+    plan = item.plan(rows=["nmrGCL", "CCA-SSG"], only=["PubMed", "Amazon-Photo"], seeds=2)
+    rows = table_rows_of(item, plan, lambda data, row, line: {"public": 70.0}.get(line, 80.0), noise=0)
+    write_compact(tmp_path / "table2.json", plan, rows, [])
+    text = rendered("<!-- make readme: table2 public -->\n<!-- end of table2 public -->\n", tmp_path)
+    assert "| row | PubMed |\n" in text  # the other dataset has no such split
+    assert "| CCA-SSG | **70.00 ± 0.00 (81.60)** |" in text
+    assert "confirmed" not in text
 
 
 def test_speed_is_that_of_the_benchmark_file() -> None:

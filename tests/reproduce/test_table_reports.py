@@ -58,7 +58,7 @@ def test_missing_cells_are_dashes_and_fewer_trials_are_told(tmp_path: Path) -> N
     assert "|  | ours: svm, by evaluated folds | **77.00 ± 0.00** | – |" in text
     assert f"9 of 28 cells, {made.scores.missing} missing" in text
     partial = written(tmp_path, slice(1, None)).page.with_suffix(".md").read_text(encoding="utf-8")
-    assert "|  | ours: finetune, honest | 90.00 ± 0.00 (1) | 90.00 ± 0.00 |" in partial
+    assert "|  | ours: finetune, honest | 90.00, n = 1 | 90.00 ± 0.00 |" in partial
 
 
 def test_latex_has_a_table_for_each_part(tmp_path: Path) -> None:

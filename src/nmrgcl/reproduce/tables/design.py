@@ -62,10 +62,11 @@ class Design:
         ]
         return [grid for grid in made if grid is not None]
 
-    def short(self, plan: Plan, scores: Scores) -> Grid | None:
-        """Ours beside the printed means, in few lines; None where nothing is computed."""
-        rows = chosen_rows(self.sheet, self.level, plan.rows)
-        return short_grid(self.sheet, rows, entries(self.sheet, rows, scores), scores, self.judged(scores))
+    def short(self, plan: Plan, scores: Scores, line: str = "") -> Grid | None:
+        """Ours on ``line``, or the table's own, beside others' means, in few lines; None where nothing is computed."""
+        rows, own = chosen_rows(self.sheet, self.level, plan.rows), self.judged(scores)
+        found = entries(self.sheet, rows, scores)
+        return short_grid(self.sheet, rows, found, scores, line or own, own=line in ("", own))
 
     def lists(self, plan: Plan, scores: Scores) -> list[Row]:
         """Every figure as a row of plain values; what it takes from choosing by evaluated folds has a line, too."""

@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from nmrgcl.report.grid import MISSING, Grid, Line, Text
 from nmrgcl.reproduce.drawing import mean_and_deviation
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
-from nmrgcl.reproduce.tables.entries import Entry, optimism
+from nmrgcl.reproduce.tables.entries import PRINTED, Entry, optimism
 from nmrgcl.reproduce.tables.pairs import pairs_against
 from nmrgcl.reproduce.tables.ranking import Ranking
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
@@ -28,28 +29,32 @@ def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
         made.append(Line((Text(row if row != last else ""), Text(line_text(first)), *cells), first.group))
         last = row
     caption = (
-        f"Figures in %, mean ± sample standard deviation over n = {scores.seeds} seeds, or as many as stand in "
-        f"brackets; printed: {sheet.source}. Bold: the best of a kind on a dataset among rows that see no labels. "
+        f"Figures in %, mean ± sample standard deviation over n = {scores.seeds} seeds, or as many as it says; "
+        f"printed: {sheet.source}. Bold: the best of a kind on a dataset among rows that see no labels. "
         f"{MISSING}: there is no figure."
     )
     return Grid("results", "Results", caption, ("row", "figures", *_labels(sheet, scores)), tuple(made), names=2)
 
 
 def short_grid(
-    sheet: Sheet, rows: Sequence[TableRow], found: Sequence[Entry], scores: Scores, line: str
+    sheet: Sheet, rows: Sequence[TableRow], found: Sequence[Entry], scores: Scores, line: str, *, own: bool
 ) -> Grid | None:
-    """A line a computed row: ours, and the printed mean in brackets."""
+    """A line a computed row: ours, and others' mean in brackets; without datasets that have nothing.
+
+    Others' is the printed one or, on a line that is not the table's ``own``, what other papers print for that split.
+    """
     places = {(entry.row, entry.dataset, entry.line): entry for entry in found}
 
     def text(row: TableRow, number: int, dataset: str) -> Text:
         ours = figure_text(places.get((row.name, dataset, line)), scores.seeds)
-        printed = row.printed.get(dataset)
-        if ours.text == MISSING or printed is None or printed.mean is None:
+        theirs = places.get((row.name, dataset, PRINTED if own else f"published, {line}"))
+        if ours.text == MISSING or theirs is None or theirs.figure.mean is None:
             return ours
-        return Text(f"{ours.text} ({printed.mean:.2f})", ours.bold)
+        return Text(f"{ours.text} ({theirs.figure.mean:.2f})", ours.bold)
 
-    caption = f"{line}, mean ± sample standard deviation over n = {scores.seeds} seeds; in brackets: {sheet.source}."
-    return _by_dataset(sheet, rows, scores, text, "short", "Results", caption)
+    source = sheet.source if own else "what other papers print for that split"
+    caption = f"{line}, mean ± sample standard deviation over n = {scores.seeds} seeds; in brackets: {source}."
+    return _without_gaps(_by_dataset(sheet, rows, scores, text, "short", "Results", caption))
 
 
 def distance_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: str) -> Grid | None:
@@ -147,6 +152,15 @@ def _by_dataset(
         if any(cell.text != MISSING for cell in cells):
             lines.append(Line((Text(row.name), *cells), row.group))
     return Grid(key, title, caption, ("row", *_labels(sheet, scores)), tuple(lines)) if lines else None
+
+
+def _without_gaps(grid: Grid | None) -> Grid | None:
+    """Without columns in which every line is missing."""
+    if grid is None:
+        return None
+    kept = [n for n in range(len(grid.head)) if any(line.cells[n].text != MISSING for line in grid.lines)]
+    lines = tuple(Line(tuple(line.cells[n] for n in kept), line.group) for line in grid.lines)
+    return replace(grid, head=tuple(grid.head[n] for n in kept), lines=lines)
 
 
 def _labels(sheet: Sheet, scores: Scores) -> list[str]:

@@ -9,14 +9,14 @@ LINES = {PRINTED: "printed", "honest": "honest", "paper": "by evaluated folds"}
 
 
 def figure_text(entry: Entry | None, seeds: int) -> Text:
-    """Mean ± standard deviation; in brackets how many trials, where they are not ``seeds``."""
+    """Mean ± standard deviation, which one trial has none of; how many trials, where they are not ``seeds``."""
     if entry is None:
         return Text(MISSING)
     figure = entry.figure
     if figure.mean is None:
         return Text(f"< {figure.below:.1f}")
-    spread = "" if figure.std is None else f" ± {figure.std:.2f}"
-    trials = f" ({entry.n})" if entry.n not in (None, seeds) else ""
+    spread = "" if figure.std is None or entry.n == 1 else f" ± {figure.std:.2f}"
+    trials = f", n = {entry.n}" if entry.n not in (None, seeds) else ""
     return Text(f"{figure.mean:.2f}{spread}{trials}", entry.best)
 
 
