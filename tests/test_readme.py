@@ -87,6 +87,14 @@ def test_speed_on_a_gpu_is_that_of_the_benchmark_file() -> None:
         assert epochs == f"{values[f'{title}: 20 epochs']:.3f} s"
 
 
+def test_a_step_on_nodes_is_that_of_the_benchmark_file() -> None:
+    rows = json.loads((ROOT / "benchmarks" / "results" / "h200_node_step.json").read_text())["rows"]
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    for form in ("streamed", "plain"):
+        cells = [f"{r['seconds'] * 1000:.1f} ms, {r['peak_gb']:.2f} GB" for r in rows if r["form"] == form]
+        assert f"| {form} | {' | '.join(cells)} |" in text
+
+
 def test_large_models_and_losses_on_a_gpu_are_those_of_the_benchmark_files() -> None:
     results, text = ROOT / "benchmarks" / "results", "\n".join(README)
     guide = (ROOT / "docs" / "performance.md").read_text()
