@@ -173,6 +173,8 @@ BAD_INPUT = {
     "a file for all": (["all", "--render-only", "--from", "nowhere"], "folder"),
     "a row that is none": (["table1", "--row", "GNI", "--dry-run"], "GIN"),
     "a limit of all": (["all", "--limit", "3"], "--limit"),
+    "graphs for a table of nodes": (["table2", "--only", "MUTAG", "--dry-run"], "embeds nodes"),
+    "nodes for a figure of graphs": (["figure8", "--only", "PubMed", "--dry-run"], "embeds graphs"),
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from nmrgcl.data.catalog import find
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.report.grid import Grid
 from nmrgcl.report.svg import Picture
@@ -84,6 +85,7 @@ class Item:
         }
         self._check(given)
         datasets = tuple(dict.fromkeys(canonical(name) for name in only or extent.datasets))
+        self._check_levels(datasets)
         settings = (*extent.assignments, *assignments)
         given = {"most_epochs": extent.most_epochs} | given
         return Plan(self.name, datasets, seeds or extent.seeds, protocol, quick, settings, **given)
@@ -97,6 +99,14 @@ class Item:
             raise SettingError(f"--selection {given['selection']}: use honest or paper, or leave it out for both")
         if "preset" in given and given["preset"] not in preset_names():
             raise SettingError(f"unknown preset {given['preset']!r}; {nearest(given['preset'], preset_names())}")
+
+    def _check_levels(self, datasets: Sequence[str]) -> None:
+        """Before anything is computed; a file of one's own tells what it is when it is loaded."""
+        level = "node" if "linear" in self.protocols else "graph"
+        for entry in filter(None, map(find, datasets)):
+            if entry.level != level:
+                kind = {"graph": "of graphs", "node": "one graph with labelled nodes"}[entry.level]
+                raise SettingError(f"--only {entry.name}: is {kind}; {self.name} embeds {level}s")
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Every cell of ``plan``, dataset by dataset; none where the item is measured."""
