@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.lock import locked
 from nmrgcl.run.memory import Cadence
 from nmrgcl.run.results import Results
+from nmrgcl.run.selection import is_judged
 from nmrgcl.settings import Settings
 from nmrgcl.train import pretrain
 from tests.run.cells import CPU, quick
@@ -158,6 +159,13 @@ def test_paper_selection_reports_the_best_epoch_and_c_on_the_evaluated_folds(tmp
     assert result.chosen == {"epoch": best[0], "c": best[1]}
     np.testing.assert_array_equal(result.scores["folds"], tables[best])
     assert result.to_dict()["run"]["selection"] == "paper"
+
+
+@pytest.mark.parametrize(
+    ("epochs", "looks"), [(4, []), (20, [5, 10, 15, 20]), (100, range(5, 101, 5)), (500, range(25, 501, 25))]
+)
+def test_paper_selection_looks_at_twenty_epochs_at_most(epochs: int, looks: Sequence[int]) -> None:
+    assert [n for n in range(1, epochs + 1) if is_judged(n, epochs)] == list(looks)
 
 
 @pytest.mark.parametrize("selection", ["honest", "paper"])

@@ -32,7 +32,7 @@ from nmrgcl.run.protocols import Truth, judge
 from nmrgcl.run.record import digest_of
 from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results
-from nmrgcl.run.selection import JUDGED_EVERY, every_penalty
+from nmrgcl.run.selection import every_penalty, is_judged
 from nmrgcl.run.shared import keep_training, take_training
 from nmrgcl.run.stop import end_at_once, handled
 from nmrgcl.settings.check import flatten
@@ -157,7 +157,7 @@ def _train(run: Run, method: Method, graphs: Graphs, y: np.ndarray, memory: _Mem
     for epoch in pretrain(method, graphs, run.settings.train, seed=run.seed, memory=memory):
         judging = time.perf_counter()
         line: dict[str, Any] = {"epoch": epoch.number, "loss": epoch.loss}
-        if run.selection == "paper" and epoch.number % JUDGED_EVERY == 0:
+        if run.selection == "paper" and is_judged(epoch.number, run.settings.train.epochs):
             with handled(end_at_once):
                 line["scores"] = every_penalty(run, embed_all(method, graphs), y)
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}

@@ -13,8 +13,8 @@ from nmrgcl.evaluate.svm import svm_nested, svm_scores
 from nmrgcl.run.cell import Run
 from nmrgcl.settings import SVMSettings
 
-JUDGED_EVERY = 5
-"""Published code evaluates every fifth epoch and reports the best."""
+JUDGED_EVERY, MOST_JUDGED = 5, 20
+"""Published code evaluates every fifth epoch, or each of twenty, and reports the best: no more looks than that."""
 
 PenaltyScores = list[tuple[float, list[float]]]
 """Scores ``[folds]`` for each C."""
@@ -26,6 +26,11 @@ class Chosen:
 
     epoch: int
     c: float
+
+
+def is_judged(epoch: int, epochs: int) -> bool:
+    """Whether selection "paper" looks at the folds after that one of at most ``epochs``; the last it always sees."""
+    return epoch % max(JUDGED_EVERY, -(-epochs // MOST_JUDGED)) == 0
 
 
 def judge_by_folds(
