@@ -77,10 +77,10 @@ ITEM = Item(
     name="table1",
     title="Table 1: unsupervised graph classification",
     note="Preset paper (App. E.3) for every row that brings no recipe of its own; C from GraphCL's grid. Honest: the "
-    "last epoch, C chosen inside the training folds. By evaluated folds: the best of every fifth epoch, twenty at most, "
-    "and of all C on the folds that are reported, as published code does. Supervised rows: the epoch by the fold after the one tested. "
-    "Features: labels of nodes, else one-hot degree. Tuned settings were found by inner folds, in which graphs of the "
-    "evaluated folds take part by turns.",
+    "last epoch, C chosen inside the training folds. By evaluated folds: the best of every fifth epoch, twenty at "
+    "most, and of all C on the folds that are reported, as published code does. Supervised rows: the epoch by the fold "
+    "after the one tested. Features: labels of nodes, else one-hot degree. Tuned settings were found by inner folds, "
+    "in which graphs of the evaluated folds take part by turns.",
     cost="720 cells, meant for a GPU; --quick: 72 cells, minutes on two cores",
     claims=CLAIMS,
     full=Extent(tuple(SHEET.columns), 5),
