@@ -67,6 +67,20 @@ def test_a_shared_training_gives_the_results_of_cells_computed_alone(
     assert not list((tmp_path / "together/.trained").iterdir())
 
 
+def test_a_training_that_was_kept_serves_judges_that_come_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = epochs_trained(monkeypatch)
+    run_cells([LEAST_SQUARES], tmp_path, backend="inline", device="cpu", keep_trained=True)
+    assert run_cells([SVM], tmp_path, backend="inline", device="cpu").done == (SVM.key,)
+    assert trained == [1, 2, 3, 4, 5]
+    kept = Results(tmp_path).get(SVM.key)
+    assert kept is not None
+    assert kept.times["trained_by"] == LEAST_SQUARES.key
+    assert kept.scores == alone(SVM, tmp_path).scores
+    assert not list((tmp_path / ".trained").iterdir())
+
+
 def test_an_untrained_encoder_is_shared_like_any_other(tmp_path: Path) -> None:
     cells = [replace(quick(method="untrained", epochs=0), protocol=name) for name in ("svm", "lssvm")]
     assert run_cells(cells, tmp_path, backend="inline", device="cpu").complete

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Way:
     """How cells are computed: where they are kept, on what, how many at a time, and for how long at most.
 
-    ``known`` are rows of another run, whose cells are finished.
+    ``keep_trained`` leaves weights in the folder; ``known`` are rows of another run, whose cells are finished.
     """
 
     folder: Path
@@ -30,6 +30,7 @@ class Way:
     jobs: int
     render_only: bool = False
     limit: float = 0
+    keep_trained: bool = False
     known: "tuple[Row, ...]" = ()
 
 
@@ -67,7 +68,8 @@ def _fill(item: "Item", plan: "Plan", way: Way, outlook: "Outlook") -> None:
     with ended_after(way.limit) as timer:
         try:
             with show_cells(outlook.cells - outlook.finished) as on_done:
-                fill(item, plan, way.folder, device=device, jobs=way.jobs, on_done=on_done, known=way.known)
+                options: dict[str, Any] = {"jobs": way.jobs, "keep_trained": way.keep_trained}
+                fill(item, plan, way.folder, device=device, on_done=on_done, known=way.known, **options)
         except Interrupted as ended:
             print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
             if not timer.is_set():

@@ -18,6 +18,11 @@ Assignments = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting, for example epochs=12.", show_default=False),
 ]
 
+KeepTrained = Annotated[
+    bool,
+    typer.Option("--keep-trained", help="Keep the weights of every training: other judges, later, need not train."),
+]
+
 
 def with_resume_value(arguments: list[str]) -> list[str]:
     """``--resume`` without a value means ``--resume yes``, which Typer has no words for."""

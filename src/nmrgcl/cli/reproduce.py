@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nmrgcl.cli.items import Way, cost_of, rows_of, tell
-from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
 
@@ -43,6 +43,7 @@ def reproduce(
     limit: Annotated[
         float, typer.Option(min=0, help="End after so many seconds with what is finished; the same command goes on.")
     ] = 0,
+    keep_trained: KeepTrained = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; compute nothing.")] = False,
     render_only: Annotated[bool, typer.Option("--render-only", help="Draw what is there; compute nothing.")] = False,
     source: Annotated[
@@ -81,7 +82,7 @@ def reproduce(
     if item is None:
         _list(as_json)
         return
-    way = Way(results, device, jobs, render_only, limit)
+    way = Way(results, device, jobs, render_only, limit, keep_trained)
     of_tables = {"preset": preset, "rows": row or (), "selection": selection, "most_epochs": most_epochs}
     options: dict[str, Any] = {"only": only or (), "protocol": protocol, "assignments": assignments or (), **of_tables}
     if item == "all":

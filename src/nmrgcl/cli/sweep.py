@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
 
@@ -56,6 +56,7 @@ def sweep(
         str, typer.Option(metavar="slurm|local", help="local: try the Slurm backend on this machine.")
     ] = "slurm",
     device: Device = "auto",
+    keep_trained: KeepTrained = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cells; compute nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -92,7 +93,7 @@ def sweep(
         _list(cells, results, as_json)
         return
     options = {"jobs": jobs, "backend": backend, "cluster": cluster, "slurm": _parameters(slurm or [])}
-    summary = _compute(cells, results, device=device, **options)
+    summary = _compute(cells, results, device=device, keep_trained=keep_trained, **options)
     _print(cells, summary, results, as_json)
     if not summary.complete:
         raise typer.Exit(1)

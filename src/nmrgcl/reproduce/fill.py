@@ -85,11 +85,12 @@ def fill(
     jobs: int,
     on_done: Callable[[Run, Outcome], None] | None,
     known: Sequence[Row] = (),
+    keep_trained: bool = False,
 ) -> Summary:
     """Compute the cells of ``plan`` that are neither in ``folder`` nor ``known``."""
     elsewhere = {row["key"] for row in known}
     missing = [cell.run for cell in item.cells(plan) if cell.run.key not in elsewhere]
-    return run_cells(missing, folder, jobs=jobs, device=device, on_done=on_done)
+    return run_cells(missing, folder, jobs=jobs, device=device, on_done=on_done, keep_trained=keep_trained)
 
 
 def gather(item: Item, plan: Plan, folder: Path, known: Sequence[Row] = ()) -> list[Row]:

@@ -52,6 +52,7 @@ def run_cells(
     on_done: Callable[[Run, Outcome], None] | None = None,
     cluster: str = "slurm",
     slurm: dict[str, Any] | None = None,
+    keep_trained: bool = False,
 ) -> Summary:
     """Compute the cells that are not finished yet; no failure of one stops another.
 
@@ -68,6 +69,7 @@ def run_cells(
         on_done: called with each cell that has ended and its outcome.
         cluster: "local" for the Slurm backend on this machine.
         slurm: parameters for Slurm, such as partition, as submitit knows them.
+        keep_trained: leave the weights of every training in the folder, for cells of other judges that come later.
     """
     if backend not in BACKENDS:
         raise SettingError(f"unknown backend {backend!r}; {nearest(backend, BACKENDS)}")
@@ -77,7 +79,7 @@ def run_cells(
     for key in skipped:
         shutil.rmtree(results.work(key), ignore_errors=True)  # left by a process that was killed at its very end
     todo = {key: cell for key, cell in wanted.items() if key not in set(skipped)}
-    shared = SharedTrainings(results, todo.values())
+    shared = SharedTrainings(results, todo.values(), keep=keep_trained)
     for key in skipped:
         shared.done(wanted[key])
     ended: dict[str, list[str]] = {"done": [], "failed": [], "busy": [], "lost": []}
@@ -87,7 +89,7 @@ def run_cells(
         chosen = BACKENDS["inline" if backend == "processes" and count == 1 else backend]
         place = Place(results.folder, device, stop, cluster, slurm or {})
         first, then = in_turn(todo.values())
-        shared.begin(then)
+        shared.begin([*first, *then] if keep_trained else then)
         with stop.listening():
             for outcome in _rounds((first, then), results, lambda some: chosen(some, place, count), count, stop):
                 ended[outcome.status].append(outcome.key)

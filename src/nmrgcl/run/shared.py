@@ -41,10 +41,10 @@ def in_turn(cells: Iterable[Run]) -> tuple[list[Run], list[Run]]:
 
 
 class SharedTrainings:
-    """What the engine knows: which cells still wait for a training; it is removed when none does."""
+    """What the engine knows: which cells still wait for a training; it is removed when none does, or kept for later."""
 
-    def __init__(self, results: Results, cells: Iterable[Run]) -> None:
-        self.results = results
+    def __init__(self, results: Results, cells: Iterable[Run], *, keep: bool = False) -> None:
+        self.results, self.keep = results, keep
         self.waiting: dict[str, set[str]] = {}
         for cell in cells:
             self.waiting.setdefault(cell.training, set()).add(cell.key)
@@ -57,7 +57,7 @@ class SharedTrainings:
     def done(self, cell: Run) -> None:
         """That one has its result."""
         self.waiting.get(cell.training, set()).discard(cell.key)
-        if not self.waiting.get(cell.training):
+        if not self.waiting.get(cell.training) and not self.keep:
             shutil.rmtree(self.results.trained(cell.training), ignore_errors=True)
 
 
