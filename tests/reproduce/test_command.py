@@ -81,8 +81,11 @@ def test_what_another_run_has_is_not_computed_again(capsys: pytest.CaptureFixtur
     assert len(list((tmp_path / "cells").glob("*.json"))) == 2
 
 
-def test_at_the_end_of_its_time_what_is_there_is_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out, err = run(capsys, *tiny(tmp_path, "--set", "epochs=1000000", "--limit", "2", "--json"), code=1)
+@pytest.mark.parametrize("limit", ["0.0001", "2"])
+def test_at_the_end_of_its_time_what_is_there_is_drawn(
+    limit: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out, err = run(capsys, *tiny(tmp_path, "--set", "epochs=1000000", "--limit", limit, "--json"), code=1)
     assert "6 cells, 0 finished, 6 missing, in" in err  # no estimate: it would take part of the time
     assert "the same command goes on" in err
     assert json.loads(out)["missing"] == 6

@@ -63,11 +63,13 @@ def _fill(item: "Item", plan: "Plan", way: Way, outlook: "Outlook") -> None:
     from nmrgcl.reproduce.fill import fill
     from nmrgcl.run.device import choose_device
     from nmrgcl.run.interrupt import Interrupted, ended_after
+    from nmrgcl.run.stop import end_at_once, handled
 
     device = choose_device(way.device).type
     with ended_after(way.limit) as timer:
         try:
-            with show_cells(outlook.cells - outlook.finished) as on_done:
+            # Before and after its cells are under way the engine does not listen.
+            with handled(end_at_once), show_cells(outlook.cells - outlook.finished) as on_done:
                 options: dict[str, Any] = {"jobs": way.jobs, "keep_trained": way.keep_trained}
                 fill(item, plan, way.folder, device=device, on_done=on_done, known=way.known, **options)
         except Interrupted as ended:
