@@ -1,6 +1,7 @@
 """Planted results of every figure: what is in them is found, and nothing else."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -124,3 +125,14 @@ def test_figure8_finds_pairs_that_differ() -> None:
     assert outcomes("figure8", lambda *at: 70.0, noise=0.05, only=THREE) == ["not confirmed"] * 3
     assert outcomes("figure8", pairs, only=["PTC_MR"])[1:] == ["no data", "no data"]
     assert outcomes("figure8", lambda *at: 70.0, noise=3.0, only=THREE)[0] == "inconclusive"
+
+
+def test_figure8_is_not_judged_by_a_part_of_the_pairs() -> None:
+    item = find_item("figure8")
+    scores = planted(item, pairs, only=THREE)
+    few = replace(
+        scores, rows=tuple(row for row in scores.rows if row["dataset"] != "NCI1" or row["first"] == "EdgeAdd")
+    )
+    verdict = item.judge(few)[0]
+    assert set(verdict.numbers) == {"COLLAB", "IMDB-BINARY"}
+    assert "on 2 of 2 datasets" in verdict.sentence

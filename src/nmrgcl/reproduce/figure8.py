@@ -108,8 +108,13 @@ def _view(name: str) -> list[dict[str, Any]]:
     return [{"name": name, "p": P}]
 
 
+def _has_all_pairs(cube: np.ndarray) -> bool:
+    return bool(np.isfinite(cube).any(1).all())
+
+
 def _varies(scores: Scores) -> Verdict:
-    found = {name: spread(scores.cube[number]) for number, name in enumerate(scores.datasets)}
+    whole = {name: cube for name, cube in zip(scores.datasets, scores.cube, strict=True) if _has_all_pairs(cube)}
+    found = {name: spread(cube) for name, cube in whole.items()}
     there = {name: one for name, one in found.items() if one is not None}
     if not there:
         return no_data(CLAIMS[0], "no dataset has two seeds of all pairs")
@@ -120,7 +125,8 @@ def _varies(scores: Scores) -> Verdict:
         outcome = "confirmed"
     elif max(widths) < MARGIN:
         outcome = "not confirmed"
-    n = min(one.n for one in there.values())
+    blocks = [one.n for one in there.values()]
+    n = " to ".join(dict.fromkeys(str(n) for n in (min(blocks), max(blocks))))
     reach = " to ".join(dict.fromkeys(f"{width:.1f}" for width in (min(widths), max(widths))))
     sentence = (
         f"pairs differ beyond chance on {sum(beyond)} of {len(there)} datasets (Friedman's test, Holm over "
