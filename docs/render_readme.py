@@ -14,13 +14,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nmrgcl.errors import DataError
 from nmrgcl.report.grid import Grid, Line, Text, markdown_table
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.compact import read_compact
+from nmrgcl.reproduce.statistics import compare
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/nodes.md")
+PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md")
 BLOCK = re.compile(r"(<!-- make readme: ([\w -]+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 PRESETS, DATASETS = ("graphcl", "strong"), ("NCI1", "PROTEINS", "IMDB-BINARY")
 """The order of rows; others follow."""
@@ -31,7 +34,8 @@ def rendered(text: str, results: Path) -> str:
 
     def block(found: re.Match[str]) -> str:
         name, _, line = found[2].partition(" ")
-        body = core_table(results / "core") if name == "core" else paper_table(name, results / f"{name}.json", line)
+        own = {"core": core_table, "collapse": removal_table}
+        body = own[name](results / name) if name in own else paper_table(name, results / f"{name}.json", line)
         return f"{found[1]}{body}{found[4]}"
 
     return BLOCK.sub(block, text)
@@ -44,6 +48,29 @@ def core_table(folder: Path) -> str:
     lines = [Line(tuple(map(Text, _core_cells(one)))) for one in sorted(found, key=_core_order)]
     grid = Grid("core", "", "", head, tuple(lines), names=len(head))
     return markdown_table(grid).replace("| --- " * len(head) + "|", "|---" * len(head) + "|") + "\n"
+
+
+def removal_table(folder: Path) -> str:
+    """A row for each dataset of which ``diagnose A B`` and ``compare A B`` printed a file, and one for all of them."""
+    rows, found = [], []
+    for file in sorted(folder.glob("removal-*.json")):
+        spectrum = {one["measure"]: one for one in json.loads(file.read_text(encoding="utf-8"))["differences"]}
+        judged = json.loads((folder / file.name.replace("removal", "accuracy")).read_text(encoding="utf-8"))
+        rank, ratio, accuracy = spectrum["effective_rank"], spectrum["participation_ratio"], judged["differences"][0]
+        found.append([rank["difference"], ratio["difference"], accuracy["mean"]])
+        means = [f"{rank[side]:.2f}" for side in ("first", "second")]
+        gains = [
+            _interval(one[key], one) for one, key in ((rank, "difference"), (ratio, "difference"), (accuracy, "mean"))
+        ]
+        rows.append([judged["dataset"], *means, *gains])
+    overall = [compare(np.array(column)[None]) for column in zip(*found, strict=True)]
+    rows.append(["all, each once", "", "", *(_interval(one.mean, one.to_dict()) for one in overall if one)])
+    head = ("dataset", "effective rank without", "with", "difference", "participation ratio", "accuracy in points")
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]) + "\n"
+
+
+def _interval(mean: float, ends: dict[str, Any]) -> str:
+    return f"{mean:+.2f} ({ends['low']:+.2f} … {ends['high']:+.2f})".replace("-", "−")
 
 
 def paper_table(name: str, file: Path, line: str = "") -> str:

@@ -1,6 +1,7 @@
 """The objectives of the node methods against their definitions as slow loops."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -60,13 +61,30 @@ def test_merit_by_its_definition() -> None:
     assert float(found) == pytest.approx(total / (2 * batch), abs=1e-12)
 
 
+@pytest.mark.parametrize("bound", [math.inf, 30.0])
 @pytest.mark.parametrize("without_own", [False, True])
-def test_streamed_rows_equal_the_matrix_form(without_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streamed_rows_equal_the_matrix_form(without_own: bool, bound: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmrgcl.contrast.streamed.TILE", 3)
     a, b, *_ = (z.requires_grad_() for z in four())
     matrix = a @ b.T / 0.5
     if without_own:
         matrix = matrix - torch.diag(torch.full((7,), torch.inf, dtype=torch.float64))
-    torch.testing.assert_close(row_logsumexp(a, b, 0.5, without_own=without_own), matrix.logsumexp(1))
-    assert torch.autograd.gradcheck(lambda x, y: row_logsumexp(x, y, 0.5, without_own=without_own), (a, b))
-    assert torch.autograd.gradcheck(lambda x: row_logsumexp(x, b.detach(), 0.5, without_own=without_own), (a,))
+    assert float(matrix[matrix.isfinite()].detach().abs().max()) < 30
+    options: dict[str, Any] = {"without_own": without_own, "bound": bound}
+    torch.testing.assert_close(row_logsumexp(a, b, 0.5, **options), matrix.logsumexp(1))
+    assert torch.autograd.gradcheck(lambda x, y: row_logsumexp(x, y, 0.5, **options), (a, b))
+    assert torch.autograd.gradcheck(lambda x: row_logsumexp(x, b.detach(), 0.5, **options), (a,))
+
+
+@pytest.mark.parametrize("bound", [math.inf, 30.0])
+def test_sums_of_large_exponentials_keep_their_precision(bound: float) -> None:
+    a = torch.nn.functional.normalize(torch.randn(500, 8), dim=1).requires_grad_()
+    tau = 1 / 30  # as large as such sums may be
+    found = row_logsumexp(a, a.detach(), tau, bound=bound)
+    wide = a.detach().double().requires_grad_()
+    expected = (wide @ wide.detach().T / tau).logsumexp(1)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=0)
+    found.sum().backward()
+    expected.sum().backward()
+    assert a.grad is not None
+    torch.testing.assert_close(a.grad.double(), wide.grad, rtol=1e-3, atol=1e-4)

@@ -25,12 +25,12 @@ def merit_loss(
     ours, theirs = (
         [normalize(v if v.dtype == torch.float64 else v.float(), eps=1e-12) for v in pair] for pair in (z, taught)
     )
-    across = cosine(*z) / tau
+    across, bound = cosine(*z) / tau, 1 / tau
     networks, views = [], []
     for one, other in ((0, 1), (1, 0)):
         target = theirs[other].detach()
-        networks.append(row_logsumexp(ours[one], target, tau) - (ours[one] * target).sum(1) / tau)
-        inter = row_logsumexp(ours[one], ours[other], tau) - across
-        own = row_logsumexp(ours[one], ours[one], tau, without_own=True)
+        networks.append(row_logsumexp(ours[one], target, tau, bound=bound) - (ours[one] * target).sum(1) / tau)
+        inter = row_logsumexp(ours[one], ours[other], tau, bound=bound) - across
+        own = row_logsumexp(ours[one], ours[one], tau, without_own=True, bound=bound)
         views.append(inter + torch.logaddexp(across, own) - across)
     return (beta * (views[0] + views[1]) + (1 - beta) * (networks[0] + networks[1])).mean() / 2

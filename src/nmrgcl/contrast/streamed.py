@@ -1,5 +1,6 @@
 """Log-sum-exp over similarities in tiles that are computed again for the gradient: memory linear in the rows."""
 
+import math
 from typing import Any
 
 import torch
@@ -7,6 +8,8 @@ from torch import Tensor
 
 TILE, GPU_TILE = 2048, 8192
 """Rows and columns of a tile: 16 MB in float32, on a GPU, where each tile is a dozen launches, 256."""
+PLAIN = 30.0
+"""Exponentials of so much, a million million of them, can be added up in float32 as they are."""
 
 
 def pair_logsumexp(z: Tensor, tau: float) -> Tensor:
@@ -36,39 +39,51 @@ def pair_gradient(z: Tensor, total: Tensor, grad: Tensor, tau: float) -> Tensor:
     return out
 
 
-def row_logsumexp(a: Tensor, b: Tensor, tau: float, *, without_own: bool = False) -> Tensor:
-    """``[B]``: log Σ_j exp(a_i · b_j / tau), over all rows j of ``b`` or ``without_own`` row i."""
-    result: Tensor = _RowLogsumexp.apply(a, b, tau, without_own)
+def row_logsumexp(a: Tensor, b: Tensor, tau: float, *, without_own: bool = False, bound: float = math.inf) -> Tensor:
+    """``[B]``: log Σ_j exp(a_i · b_j / tau), over all rows j of ``b`` or ``without_own`` row i.
+
+    No similarity over tau is larger than ``bound``: a small one, as 1 / tau of unit rows is, spares the search for
+    the largest of each row and half of the passes over a tile.
+    """
+    result: Tensor = _RowLogsumexp.apply(a, b, tau, without_own, bound <= PLAIN)
     return result
 
 
 class _RowLogsumexp(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor, tau: float, without_own: bool) -> Tensor:
-        total = a.new_full(a.shape[:1], -torch.inf)
+    def forward(ctx: Any, a: Tensor, b: Tensor, tau: float, without_own: bool, plain: bool) -> Tensor:
+        a = a / tau
+        total = a.new_full(a.shape[:1], 0.0 if plain else -torch.inf)
         for rows in _parts(a):
             for columns in _parts(b):
-                tile = _tile(a, b, rows, columns, tau, without_own)
-                total[rows] = torch.logaddexp(total[rows], tile.logsumexp(1))
+                tile = _tile(a, b, rows, columns, without_own)
+                if plain:
+                    total[rows] += tile.exp_().sum(1)
+                else:
+                    total[rows] = torch.logaddexp(total[rows], tile.logsumexp(1))
+        total = total.log_() if plain else total
         ctx.save_for_backward(a, b, total)
-        ctx.tau, ctx.without_own = tau, without_own
+        ctx.tau, ctx.without_own, ctx.plain = tau, without_own, plain
         return total
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
-        (a, b, total), scale = ctx.saved_tensors, grads[0] / ctx.tau
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None, None]:
+        """Whatever belongs to a whole row is multiplied in before or after the products, not into the tiles."""
+        a, b, total = ctx.saved_tensors
+        scale = (grads[0] * torch.exp(-total) if ctx.plain else grads[0])[:, None]
         of_a, of_b = (
             torch.zeros_like(z) if needed else None for z, needed in zip((a, b), ctx.needs_input_grad, strict=False)
         )
+        weighted = a * scale if of_b is not None else a
         for rows in _parts(a):
             for columns in _parts(b):
-                tile = _tile(a, b, rows, columns, ctx.tau, ctx.without_own)
-                share = tile.sub_(total[rows, None]).exp_().mul_(scale[rows, None])
+                tile = _tile(a, b, rows, columns, ctx.without_own)
+                share = (tile if ctx.plain else tile.sub_(total[rows, None])).exp_()
                 if of_a is not None:
                     of_a[rows].addmm_(share, b[columns])
                 if of_b is not None:
-                    of_b[columns].addmm_(share.T, a[rows])
-        return of_a, of_b, None, None
+                    of_b[columns].addmm_(share.T, weighted[rows])
+        return None if of_a is None else of_a.mul_(scale / ctx.tau), of_b, None, None, None
 
 
 def _parts(z: Tensor) -> list[slice]:
@@ -81,8 +96,8 @@ def _upper_tiles(z: Tensor) -> list[tuple[slice, slice]]:
     return [(rows, columns) for i, rows in enumerate(parts) for columns in parts[i:]]
 
 
-def _tile(a: Tensor, b: Tensor, rows: slice, columns: slice, tau: float, without_own: bool) -> Tensor:
-    tile = (a[rows] @ b[columns].T).div_(tau)
+def _tile(a: Tensor, b: Tensor, rows: slice, columns: slice, without_own: bool) -> Tensor:
+    tile = a[rows] @ b[columns].T
     return _without(tile, rows, columns, 0) if without_own else tile
 
 
