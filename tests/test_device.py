@@ -4,8 +4,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,14 +14,16 @@ from nmrgcl.augment import VIEWS, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
 from nmrgcl.capture import CapturedStep
 from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
-from nmrgcl.encode import GIN, MoleculeGIN, pool
+from nmrgcl.data.splits import Split
+from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
 from nmrgcl.errors import NonFiniteError
+from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.feed import batches
 from nmrgcl.feed.chunks import Chunks
 from nmrgcl.feed.resident import Resident
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_method, find_method, method_names
-from nmrgcl.settings import TrainSettings, resolve
+from nmrgcl.settings import FinetuneSettings, TrainSettings, resolve
 from nmrgcl.step import GuardedStep
 from nmrgcl.store import open_store, write_store
 from nmrgcl.train import pretrain
@@ -75,6 +78,29 @@ def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
                 loss.backward()
         losses.append(float(loss))
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"]) -> None:
+    graphs = (
+        random_graphs([5, 6, 7, 8] * 20, density=0.4) if level == "graph" else random_graphs([80], density=0.1)
+    ).to("cuda")
+    y, numbers = np.arange(80) % 2, np.random.default_rng(0).permutation(80)
+    split = Split(numbers[:50], numbers[50:65], numbers[65:])  # batches of 16 and one of 2
+    states, scores = [], []
+    for capture in (True, False):
+        torch.manual_seed(0)
+        encoder = (GIN if level == "graph" else GCN)(graphs.num_features, layers=2, units=16).to("cuda")
+        embed = (lambda g, e=encoder: pool(e(g), g, "sum")) if level == "graph" else encoder
+        model = Classifier(encoder, embed, 32 if level == "graph" else 16, 2, 0.0).to("cuda")
+        options = FinetuneSettings(tune_epochs=3, tune_patience=0, weight_decay=1e-4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a step that could not be recorded would warn
+            scores.append(finetune_score(model, graphs, y, split, options, level=level, batch_size=16, capture=capture))
+        states.append(model.state_dict())
+    assert scores[0].epoch > 0
+    for name, value in states[1].items():
+        torch.testing.assert_close(states[0][name].float(), value.float(), rtol=2e-3, atol=2e-4)
 
 
 def test_a_training_step_does_not_wait_for_the_host() -> None:

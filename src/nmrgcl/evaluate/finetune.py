@@ -3,21 +3,24 @@
 From a fresh encoder it is supervised learning.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, dropout
+from torch.nn.functional import dropout
 
 from nmrgcl.errors import DataError
+from nmrgcl.evaluate.finetune_step import graph_step, node_step
 from nmrgcl.evaluate.parts import Parts
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import FinetuneSettings
 
 Embed = Callable[[Graphs], Tensor]
+TOGETHER = 512
+"""Graphs that are classified at once, where batches are smaller."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ def finetune_score(
     *,
     level: Literal["graph", "node"],
     batch_size: int,
+    capture: bool = True,
 ) -> FinetuneScore:
     """Train ``model`` in place on the training part; chance comes from torch's global generator.
 
@@ -65,6 +69,7 @@ def finetune_score(
         options: how long and how fast.
         level: nodes are trained on all at once, graphs in batches of ``batch_size``.
         batch_size: graphs in a step.
+        capture: on a GPU, record steps and replay them.
     """
     labels = torch.from_numpy(np.asarray(y, np.int64)).to(graphs.device)
     # Graphs are taken by numbers on the host, nodes by numbers on the device, to which they go once.
@@ -72,14 +77,11 @@ def finetune_score(
     parts = [torch.from_numpy(part).to(where) for part in (split.train, split.valid, split.test)]
     if len(torch.unique(labels[parts[0].to(graphs.device)])) < 2:
         raise DataError("all of the training part is of one class: choose another split or seed")
-    optimiser = torch.optim.Adam(model.parameters(), lr=options.tune_lr, weight_decay=options.weight_decay)
+    train = _epoch(model, graphs, labels, parts[0], options, level=level, batch_size=batch_size, capture=capture)
     best = FinetuneScore(0.0, -1.0, 0)
     for epoch in range(1, options.tune_epochs + 1):
         model.train()
-        for loss in _losses(model, graphs, labels, parts[0], level, batch_size):
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+        train()
         valid, test = _accuracies(model, graphs, labels, parts[1:], level, batch_size)
         if valid > best.valid:
             best = FinetuneScore(test, valid, epoch)
@@ -88,15 +90,30 @@ def finetune_score(
     return best
 
 
-def _losses(
-    model: Classifier, graphs: Graphs, y: Tensor, train: Tensor, level: str, batch_size: int
-) -> Iterator[Tensor]:
+def _epoch(
+    model: Classifier,
+    graphs: Graphs,
+    y: Tensor,
+    train: Tensor,
+    options: FinetuneSettings,
+    *,
+    level: str,
+    batch_size: int,
+    capture: bool,
+) -> Callable[[], None]:
+    """What trains on all of the training part once."""
+    model.train()
     if level == "node":
-        yield cross_entropy(model(graphs)[train], y[train])
-        return
-    for part in train[torch.randperm(len(train))].split(batch_size):
-        if len(part) > 1:  # one graph has no statistics to normalise by
-            yield cross_entropy(model(graphs.take(part)), y[part.to(graphs.device)])
+        return node_step(model, graphs, y, train, options, capture=capture)
+    sizes = {min(batch_size, len(train)), len(train) % batch_size} - {0, 1}  # one graph has nothing to normalise by
+    step = graph_step(model, graphs, y, options, sizes=sizes, capture=capture)
+
+    def epoch() -> None:
+        for part in train[torch.randperm(len(train))].split(batch_size):
+            if len(part) in sizes:
+                step(part)
+
+    return epoch
 
 
 @torch.no_grad()
@@ -107,10 +124,9 @@ def _accuracies(
     model.eval()
     if level == "node":
         right = model(graphs).argmax(1) == y
-        shares: list[float] = torch.stack([right[part].double().mean() for part in parts]).tolist()
-        return [100 * share for share in shares]
-    found = []
-    for part in parts:
-        right = [model(graphs.take(some)).argmax(1) == y[some.to(graphs.device)] for some in part.split(4 * batch_size)]
-        found.append(100 * float(torch.cat(right).double().mean()))
-    return found
+        shares = [right[part].double().mean() for part in parts]
+    else:
+        every = torch.cat(parts)
+        found = torch.cat([model(graphs.take(some)).argmax(1) for some in every.split(max(4 * batch_size, TOGETHER))])
+        shares = [right.double().mean() for right in (found == y[every.to(y.device)]).split([len(p) for p in parts])]
+    return [100 * share for share in torch.stack(shares).tolist()]

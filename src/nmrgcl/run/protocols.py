@@ -56,6 +56,7 @@ def _finetune(run: Run, method: Method, graphs: Graphs, truth: Truth) -> dict[st
                     settings.finetune,
                     level=settings.level,
                     batch_size=settings.train.batch_size,
+                    capture=settings.train.capture,
                 )
             )
     method.load_state_dict(start)
