@@ -21,6 +21,8 @@ from nmrgcl.errors import ModelError
 FORMAT, VERSION = "nmrgcl-checkpoint", 1
 KEPT = 2
 """The newest and the one before: if writing the disk's last blocks goes wrong, there is one that did not."""
+CHECKPOINTS = "step-*.ckpt"
+"""What files of a folder look like, to ``glob``."""
 _NAME = re.compile(r"step-(\d{10})\.ckpt")
 _HEAD = re.compile(rb"nmrgcl-checkpoint (\d{1,9}) ([0-9a-f]{64})")
 _MAX_HEAD = 128

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from nmrgcl.checkpoint import Checkpoint, write_checkpoint
 from nmrgcl.run.cell import Run
 from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.protocols import judge
 from nmrgcl.run.results import Results
-from nmrgcl.run.shared import in_turn
+from nmrgcl.run.shared import in_turn, soonest
 from tests.run.cells import CPU, quick
 from tests.run.test_execute import epochs_trained
 
@@ -42,6 +43,23 @@ def test_one_of_them_trains_and_the_others_follow() -> None:
     # Selection "paper" judges while it trains.
     both = replace(PAPER, protocol="lssvm")
     assert in_turn([SVM, PAPER, LEAST_SQUARES, both]) == ([PAPER, both], [SVM, LEAST_SQUARES])
+
+
+def test_followers_come_as_soon_as_their_training_is_there(tmp_path: Path) -> None:
+    results, other = Results(tmp_path), quick(seed=1)
+    late = replace(other, protocol="lssvm")
+    order = soonest([SVM, other], [LEAST_SQUARES, late, RAW], results)
+    assert next(order) == SVM
+    write_checkpoint(results.trained(SVM.training) / "data", 5, Checkpoint({}, {}))
+    assert [next(order) for _ in range(3)] == [LEAST_SQUARES, RAW, other]
+    assert list(order) == []  # what the other one was to train never came
+
+
+def test_cells_of_a_training_are_judged_before_the_next_one_is_trained(tmp_path: Path) -> None:
+    cells = [replace(quick(seed=seed), protocol=judge) for judge in ("svm", "lssvm") for seed in (0, 1)]
+    seen = []
+    run_cells(cells, tmp_path, backend="inline", device="cpu", on_done=lambda cell, _: seen.append(cell))
+    assert seen == [cells[0], cells[2], cells[1], cells[3]]
 
 
 @pytest.mark.parametrize("first", [SVM, PAPER])

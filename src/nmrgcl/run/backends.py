@@ -3,7 +3,7 @@
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -58,7 +58,7 @@ def worker_count(jobs: int, device: str) -> int:
     return jobs or (min(cores, SHARING) if device == "cuda" else cores)
 
 
-def inline(cells: Sequence[Run], place: Place, jobs: int) -> Iterator[Outcome]:
+def inline(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
     """One after the other in this process."""
     for cell in place.until_stopped(cells):
         outcome = attempt(cell, place.folder, place.device)
@@ -67,12 +67,12 @@ def inline(cells: Sequence[Run], place: Place, jobs: int) -> Iterator[Outcome]:
         yield outcome
 
 
-def processes(cells: Sequence[Run], place: Place, jobs: int) -> Iterator[Outcome]:
+def processes(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
     """Processes of this machine, with one thread each."""
     yield from _joblib(cells, place, jobs, BrokenExecutor, backend="loky", inner_max_num_threads=1)
 
 
-def ray(cells: Sequence[Run], place: Place, jobs: int) -> Iterator[Outcome]:
+def ray(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
     """Workers of the Ray cluster that RAY_ADDRESS names, or of one that is started on this machine."""
     try:
         from joblib import register_parallel_backend
@@ -103,7 +103,7 @@ def _share_of_gpus(jobs: int) -> float:
     return min(1.0, float(ray.cluster_resources().get("GPU", 1)) / jobs)
 
 
-def slurm(cells: Sequence[Run], place: Place, jobs: int) -> Iterator[Outcome]:
+def slurm(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
     """One Slurm job a cell, ``jobs`` at a time."""
     try:
         from submitit import AutoExecutor
@@ -119,8 +119,8 @@ def slurm(cells: Sequence[Run], place: Place, jobs: int) -> Iterator[Outcome]:
     except (RuntimeError, ValueError, NameError, TypeError) as error:
         raise SettingError(f"backend slurm: {' '.join(str(error).split())[:300]}") from None
     # Slurm queues what it has no room for; the local cluster would start everything at once.
-    width = jobs if place.cluster == "local" else len(cells)
     waiting, running = list(cells), dict[Any, Run]()
+    width = jobs if place.cluster == "local" else len(waiting)
     while (waiting or running) and place.stop.received is None:
         batch, waiting = waiting[: width - len(running)], waiting[width - len(running) :]
         if batch:
@@ -142,7 +142,7 @@ def _slurm_outcome(job: Any, cell: Run) -> Outcome:
 
 
 def _joblib(
-    cells: Sequence[Run], place: Place, jobs: int, broken: type[Exception], **options: Any
+    cells: Iterable[Run], place: Place, jobs: int, broken: type[Exception], **options: Any
 ) -> Iterator[Outcome]:
     from joblib import Parallel, delayed, parallel_config
 
@@ -156,7 +156,7 @@ def _joblib(
         raise WorkerDiedError(str(error).partition("\n")[0]) from None
 
 
-BACKENDS: dict[Backend, Callable[[Sequence[Run], Place, int], Iterator[Outcome]]] = {
+BACKENDS: dict[Backend, Callable[[Iterable[Run], Place, int], Iterator[Outcome]]] = {
     "inline": inline,
     "processes": processes,
     "ray": ray,

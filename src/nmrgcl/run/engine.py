@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.backends import BACKENDS, Backend, Place, WorkerDiedError, worker_count
 from nmrgcl.run.cell import Run
 from nmrgcl.run.results import Results
-from nmrgcl.run.shared import SharedTrainings, in_turn
+from nmrgcl.run.shared import SharedTrainings, in_turn, soonest
 from nmrgcl.run.stop import Stop
 
-Mapped = Callable[[Sequence[Run]], Iterator[Outcome]]
+Mapped = Callable[[Iterable[Run]], Iterator[Outcome]]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def run_cells(
         first, then = in_turn(todo.values())
         shared.begin([*first, *then] if keep_trained else then)
         with stop.listening():
-            for outcome in _rounds((first, then), results, lambda some: chosen(some, place, count), count, stop):
+            for outcome in _rounds(first, then, results, lambda some: chosen(some, place, count), stop):
                 ended[outcome.status].append(outcome.key)
                 if outcome.status == "done":
                     shared.done(todo[outcome.key])
@@ -100,19 +100,35 @@ def run_cells(
     return Summary(skipped=tuple(skipped), **{status: tuple(keys) for status, keys in ended.items()})
 
 
-def _rounds(rounds: Iterable[list[Run]], results: Results, compute: Mapped, jobs: int, stop: Stop) -> Iterator[Outcome]:
-    """Outcomes of all cells of a round before the next one begins."""
-    for cells in rounds:
-        yield from _outcomes(cells, results, compute, jobs, stop)
+def _rounds(first: list[Run], then: list[Run], results: Results, compute: Mapped, stop: Stop) -> Iterator[Outcome]:
+    """Outcomes of the cells that train and of those that follow them, then of those whose training never came."""
+    leaders = {cell.key for cell in first}
+    left = {cell.key: cell for cell in [*first, *then]}
+
+    def led(cells: list[Run]) -> Iterator[Run]:
+        training = [cell for cell in cells if cell.key in leaders]
+        return soonest(training, [cell for cell in cells if cell.key not in leaders], results)
+
+    for order in (led, iter):
+        for outcome in _outcomes(list(left.values()), order, results, compute, stop):
+            del left[outcome.key]
+            yield outcome
         stop.obey()
 
 
-def _outcomes(cells: list[Run], results: Results, compute: Mapped, jobs: int, stop: Stop) -> Iterator[Outcome]:
-    """One outcome a cell; a cell whose worker died is tried once more, alone, so that no other dies with it."""
+def _outcomes(
+    cells: list[Run],
+    order: Callable[[list[Run]], Iterator[Run]],
+    results: Results,
+    compute: Mapped,
+    stop: Stop,
+) -> Iterator[Outcome]:
+    """One outcome a cell that ``order`` lets come; one whose worker died is tried once more, alone."""
     waiting, suspects = {cell.key: cell for cell in cells}, list[Run]()
     while waiting:
+        handed: dict[str, None] = {}
         try:
-            for outcome in compute(list(waiting.values())):
+            for outcome in compute(_noted(order(list(waiting.values())), handed)):
                 cell = waiting.pop(outcome.key)
                 if outcome.status == "lost":
                     suspects.append(cell)
@@ -121,15 +137,24 @@ def _outcomes(cells: list[Run], results: Results, compute: Mapped, jobs: int, st
             break
         except WorkerDiedError as error:
             stop.obey()
+            if not handed:  # it is not a cell that ends them
+                raise SettingError(f"workers end before they compute anything ({error}); try --jobs 1") from None
             for outcome in _already_there(waiting, results):
                 waiting.pop(outcome.key)
                 yield outcome
-            under_way = list(waiting)[:jobs]
+            under_way = [key for key in handed if key in waiting]
             suspects += [waiting.pop(key) for key in under_way]
             print(f"nmrgcl: a worker died ({error}); {len(under_way)} cells are tried again", file=sys.stderr)
-    for cell in suspects:
+    for cell in suspects:  # alone, so that no other dies with it
         stop.obey()
         yield from _alone(cell, results, compute)
+
+
+def _noted(cells: Iterator[Run], handed: dict[str, None]) -> Iterator[Run]:
+    """The cells; the keys of those that were asked for are in ``handed``."""
+    for cell in cells:
+        handed[cell.key] = None
+        yield cell
 
 
 def _alone(cell: Run, results: Results, compute: Mapped) -> Iterator[Outcome]:

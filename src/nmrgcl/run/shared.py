@@ -1,18 +1,18 @@
 """One training for cells that differ only in how they are judged.
 
 The engine has one of them computed first, and makes a folder for its training. A cell that finds this folder when it
-has trained leaves its weights there, and the others take them. Where there are none, or damaged ones, a cell trains for
-itself: sharing saves time and changes nothing else.
+has trained leaves its weights there, and the others, which come as soon as these are there, take them. Where there are
+none, or damaged ones, a cell trains for itself: sharing saves time and changes nothing else.
 """
 
 import json
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
+from nmrgcl.checkpoint import CHECKPOINTS, Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.errors import ModelError
 from nmrgcl.methods import Method
 from nmrgcl.run.cell import Run
@@ -38,6 +38,25 @@ def in_turn(cells: Iterable[Run]) -> tuple[list[Run], list[Run]]:
     first = [cell for cell in cells if cell.selection == "paper" or leaders[cell.training] == cell.key]
     keys = {cell.key for cell in first}
     return first, [cell for cell in cells if cell.key not in keys]
+
+
+def soonest(leaders: Iterable[Run], followers: Iterable[Run], results: Results) -> Iterator[Run]:
+    """All leaders and, as soon as their training is there, followers; those whose training never comes are left out.
+
+    What is there is looked up whenever another cell is asked for, so that a table that ends early has whole rows.
+    """
+    waiting: dict[str, list[Run]] = {}
+    for cell in followers:
+        waiting.setdefault(cell.training, []).append(cell)
+
+    def ready() -> Iterator[Run]:
+        for training in [one for one in waiting if any(results.trained(one).glob(f"*/{CHECKPOINTS}"))]:
+            yield from waiting.pop(training)
+
+    for leader in leaders:
+        yield from ready()
+        yield leader
+    yield from ready()
 
 
 class SharedTrainings:
