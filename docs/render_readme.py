@@ -25,7 +25,8 @@ from nmrgcl.reproduce.statistics import compare
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md")
 BLOCK = re.compile(r"(<!-- make readme: ([\w -]+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
-PRESETS, DATASETS = ("graphcl", "strong"), ("NCI1", "PROTEINS", "IMDB-BINARY")
+PRESETS = ("graphcl", "strong")
+DATASETS = ("PTC_MR", "PROTEINS", "NCI1", "DD", "COLLAB", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")
 """The order of rows; others follow."""
 
 
