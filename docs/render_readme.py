@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nmrgcl.errors import DataError
-from nmrgcl.report.grid import Grid, Line, Text, markdown_table
+from nmrgcl.report.grid import MISSING, Grid, Line, Text, markdown_table
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.compact import read_compact
 from nmrgcl.reproduce.statistics import compare
@@ -52,26 +52,27 @@ def core_table(folder: Path) -> str:
 
 
 def removal_table(folder: Path) -> str:
-    """A row for each dataset of which ``diagnose A B`` and ``compare A B`` printed a file, and one for all of them."""
+    """A row for each dataset of which ``diagnose A B`` printed a file (``compare A B`` another), and one for all."""
     rows, found = [], []
     for file in sorted(folder.glob("removal-*.json")):
-        spectrum = {one["measure"]: one for one in json.loads(file.read_text(encoding="utf-8"))["differences"]}
-        judged = json.loads((folder / file.name.replace("removal", "accuracy")).read_text(encoding="utf-8"))
-        rank, ratio, accuracy = spectrum["effective_rank"], spectrum["participation_ratio"], judged["differences"][0]
-        found.append([rank["difference"], ratio["difference"], accuracy["mean"]])
-        means = [f"{rank[side]:.2f}" for side in ("first", "second")]
-        gains = [
-            _interval(one[key], one) for one, key in ((rank, "difference"), (ratio, "difference"), (accuracy, "mean"))
-        ]
-        rows.append([judged["dataset"], *means, *gains])
-    overall = [compare(np.array(column)[None]) for column in zip(*found, strict=True)]
-    rows.append(["all, each once", "", "", *(_interval(one.mean, one.to_dict()) for one in overall if one)])
+        spectra = json.loads(file.read_text(encoding="utf-8"))
+        spectrum = {one["measure"]: one | {"mean": one["difference"]} for one in spectra["differences"]}
+        judged = folder / file.name.replace("removal", "accuracy")
+        accuracy = json.loads(judged.read_text(encoding="utf-8"))["differences"][0] if judged.exists() else None
+        gains = [spectrum["effective_rank"], spectrum["participation_ratio"], accuracy]
+        means = [f"{gains[0][side]:.2f}" for side in ("first", "second")]
+        rows.append([spectra["dataset"], *means, *map(_interval, gains)])
+        found.append([gain["mean"] if gain else np.nan for gain in gains])
+    overall = [compare(column[None]) for column in np.array(found).T]
+    rows.append(["all, each once", "", "", *(_interval(one.to_dict() if one else None) for one in overall)])
     head = ("dataset", "effective rank without", "with", "difference", "participation ratio", "accuracy in points")
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]) + "\n"
 
 
-def _interval(mean: float, ends: dict[str, Any]) -> str:
-    return f"{mean:+.2f} ({ends['low']:+.2f} … {ends['high']:+.2f})".replace("-", "−")
+def _interval(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return MISSING
+    return f"{found['mean']:+.2f} ({found['low']:+.2f} … {found['high']:+.2f})".replace("-", "−")
 
 
 def paper_table(name: str, file: Path, line: str = "") -> str:
