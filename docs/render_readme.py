@@ -23,7 +23,7 @@ from nmrgcl.reproduce.compact import read_compact
 from nmrgcl.reproduce.statistics import compare
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md")
+PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md", "docs/figures.md")
 BLOCK = re.compile(r"(<!-- make readme: ([\w -]+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 PRESETS = ("graphcl", "strong")
 DATASETS = ("PTC_MR", "PROTEINS", "NCI1", "DD", "COLLAB", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")
@@ -35,8 +35,9 @@ def rendered(text: str, results: Path) -> str:
 
     def block(found: re.Match[str]) -> str:
         name, _, line = found[2].partition(" ")
-        own = {"core": core_table, "collapse": removal_table}
-        body = own[name](results / name) if name in own else paper_table(name, results / f"{name}.json", line)
+        own = {"core": core_table, "collapse": removal_table, "figures": figure_verdicts}
+        folder = results if name == "figures" else results / name
+        body = own[name](folder) if name in own else paper_table(name, results / f"{name}.json", line)
         return f"{found[1]}{body}{found[4]}"
 
     return BLOCK.sub(block, text)
@@ -49,6 +50,19 @@ def core_table(folder: Path) -> str:
     lines = [Line(tuple(map(Text, _core_cells(one)))) for one in sorted(found, key=_core_order)]
     grid = Grid("core", "", "", head, tuple(lines), names=len(head))
     return markdown_table(grid).replace("| --- " * len(head) + "|", "|---" * len(head) + "|") + "\n"
+
+
+def figure_verdicts(folder: Path) -> str:
+    """For each figure of which there is a file: how much of it was computed, and the verdicts on its claims."""
+    parts = []
+    for file in sorted(folder.glob("figure*.json")):
+        item = find_item(file.stem)
+        scores = item.scores(*read_compact(file, item))
+        extent = f"{scores.extent}; " if item.axes else ""
+        parts.append(f"**{item.title}** ({extent}computed on {', '.join(scores.devices)})\n")
+        parts += [f"- **{one.outcome}**: {one.claim} ({one.sentence})" for one in item.judge(scores)]
+        parts.append("")
+    return "\n".join(parts)
 
 
 def removal_table(folder: Path) -> str:

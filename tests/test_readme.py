@@ -37,7 +37,7 @@ def test_the_tables_of_results_are_what_make_readme_writes() -> None:
         text = (ROOT / page).read_text(encoding="utf-8")
         assert rendered(text, ROOT / "results") == text, "run make readme"
         blocks += [name for _, name, *_ in BLOCK.findall(text)]
-    assert blocks == ["core", "table1", "table2", "table2 random-10-10-80", "table2 public", "collapse"]
+    assert blocks == ["core", "table1", "table2", "table2 random-10-10-80", "table2 public", "collapse", "figures"]
 
 
 def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> None:
