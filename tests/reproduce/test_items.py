@@ -203,7 +203,7 @@ def test_figure3_measures_that_views_of_a_graph_are_alike(tmp_path: Path) -> Non
     item = find_item("figure3")
     plan = item.plan(only=["motifs"], seeds=2)
     assert item.measure is not None
-    rows = item.measure(plan, torch.device("cpu"))
+    rows = list(item.measure(plan, torch.device("cpu")))
     assert [row["seed"] for row in rows] == [0, 1]
     assert all(row["cosine"] > row["cosine_unlike"] for row in rows)
     assert np.shape(rows[0]["first"]) == np.shape(rows[0]["second"]) == (24, 64)
@@ -218,7 +218,7 @@ def test_figure1_shows_the_planted_patterns_and_trains_its_own(tmp_path: Path) -
     mine = str(write_tu(tmp_path / "MINE"))
     plan = item.plan(only=[mine], seeds=2, assignments=["epochs=1", "encoder.units=4"])
     assert item.measure is not None
-    rows = item.measure(plan, torch.device("cpu"))
+    rows = list(item.measure(plan, torch.device("cpu")))
     kinds = [(row["name"], row["kind"]) for row in rows if row["source"] == "planted"]
     assert kinds == [("complete", "complete"), ("dimensional", "dimensional"), ("none", "none")]
     trained = [row for row in rows if row["source"] == "trained"]

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ def rows_of(item: "Item", plan: "Plan", way: Way) -> "list[Row]":
         if way.render_only:
             raise SettingError(f"--render-only: {item.name} is measured, not kept as cells; name its file with --from")
         print(f"{plan.label}: {item.cost}", file=sys.stderr)
-        return item.measure(plan, where)
+        return list(_followed(item.measure(plan, where)))
     if way.render_only:
         return gather(item, plan, way.folder)
     if way.limit:  # says itself how long it takes, and measuring would be part of that
@@ -55,6 +56,15 @@ def rows_of(item: "Item", plan: "Plan", way: Way) -> "list[Row]":
     if outlook.finished < outlook.cells:
         _fill(item, plan, way, outlook)
     return gather(item, plan, way.folder, way.known)
+
+
+def _followed(rows: "Iterable[Row]") -> "Iterator[Row]":
+    """The rows; of those that come one by one, each trained one is told as it comes."""
+    slow = isinstance(rows, Iterator)
+    for row in rows:
+        if slow and "seed" in row:
+            print(f"{row['name']} on {row['dataset']}, seed {row['seed']}", file=sys.stderr, flush=True)
+        yield row
 
 
 def _fill(item: "Item", plan: "Plan", way: Way, outlook: "Outlook") -> None:

@@ -8,6 +8,8 @@ collapse, against which its removal is meant. Here each pattern is shown twice: 
 to on the same graphs under three objectives.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -41,12 +43,12 @@ CLAIMS = (
 )
 
 
-def measure(plan: Plan, device: torch.device) -> list[Row]:
+def measure(plan: Plan, device: torch.device) -> Iterator[Row]:
     """A row for each planted case, then for each dataset, objective and seed; the first seeds hold what is drawn."""
-    rows, chance = [], np.random.default_rng(0)
+    chance = np.random.default_rng(0)
     for kind, case in PATTERNS.items():
         z = torch.from_numpy(PLANTED[kind][case](chance, 2 * POINTS, UNITS))
-        rows.append({"source": "planted", "name": kind, **_facts(z), **_shown(z)})
+        yield {"source": "planted", "name": kind, **_facts(z), **_shown(z)}
     for dataset in plan.datasets:
         graphs = _graphs(dataset).to(device)
         for name in OBJECTIVES:
@@ -55,8 +57,7 @@ def measure(plan: Plan, device: torch.device) -> list[Row]:
                 embedding = judge_collapse(r)
                 row = {"source": "trained", "name": name, "dataset": dataset, "seed": seed, "device": device.type}
                 row |= {"embedding_kind": embedding.kind, "embedding_rank": round(embedding.effective_rank, 4)}
-                rows.append(row | _facts(z) | (_shown(z) if seed == 0 else {}))
-    return rows
+                yield row | _facts(z) | (_shown(z) if seed == 0 else {})
 
 
 def judge(scores: Scores) -> list[Verdict]:

@@ -1,6 +1,6 @@
 """What all items share: the cells that a plan asks for, and what is made of their scores."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +38,7 @@ class Item:
         levels: settings for each combination of values on the axes.
         judge: scores → a verdict for each claim.
         draw: scores → pictures.
-        measure: for an item that is no set of cells: its rows, measured now.
+        measure: for an item that is no set of cells: its rows, measured now; where it takes long, one by one.
         table: for a table: the cells of a plan, each with its values on the axes.
         grids: for a table: plan and scores → what is written as HTML, Markdown and LaTeX.
         lists: for a table: plan and scores → its entries as rows of a CSV file.
@@ -55,7 +55,7 @@ class Item:
     draw: Callable[[Scores], list[Picture]]
     axes: tuple[str, ...] = ()
     levels: Callable[[Settings], dict[tuple[Any, ...], Settings]] | None = None
-    measure: Callable[[Plan, torch.device], list[Row]] | None = None
+    measure: Callable[[Plan, torch.device], Iterable[Row]] | None = None
     table: Callable[[Plan], list[Cell]] | None = None
     grids: Callable[[Plan, Scores], list[Grid]] | None = None
     lists: Callable[[Plan, Scores], list[Row]] | None = None
