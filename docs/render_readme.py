@@ -20,6 +20,8 @@ from nmrgcl.errors import DataError
 from nmrgcl.report.grid import MISSING, Grid, Line, Text, markdown_table
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.compact import read_compact
+from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
 
 ROOT = Path(__file__).parent.parent
@@ -60,8 +62,7 @@ def figure_verdicts(folder: Path) -> str:
         scores = item.scores(*read_compact(file, item))
         extent = f"{scores.extent}; " if item.axes else ""
         parts.append(f"**{item.title}** ({extent}computed on {', '.join(scores.devices)})\n")
-        parts += [f"- **{one.outcome}**: {one.claim} ({one.sentence})" for one in item.judge(scores)]
-        parts.append("")
+        parts += [*_verdicts(item, scores), ""]
     return "\n".join(parts)
 
 
@@ -107,8 +108,11 @@ def paper_table(name: str, file: Path, line: str = "") -> str:
     words = f"{item.title}; {grid.caption} {scores.extent}; computed on {', '.join(scores.devices)}."
     if line:
         return f"{words}\n\n{markdown_table(grid)}\n"
-    verdicts = [f"- **{one.outcome}**: {one.claim} ({one.sentence})" for one in item.judge(scores)]
-    return f"{words}\n\n{markdown_table(grid)}\n\n" + "\n".join(verdicts) + "\n"
+    return f"{words}\n\n{markdown_table(grid)}\n\n" + "\n".join(_verdicts(item, scores)) + "\n"
+
+
+def _verdicts(item: Item, scores: Scores) -> list[str]:
+    return [f"- **{one.outcome}**: {one.claim} ({one.sentence})" for one in item.judge(scores)]
 
 
 def _core_cells(found: dict[str, Any]) -> list[str]:

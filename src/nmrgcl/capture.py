@@ -3,13 +3,16 @@
 On a GPU a step of a small model is microseconds of arithmetic and milliseconds of launches; a replay is one launch.
 """
 
+import warnings
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from nmrgcl.graphs import Graphs, Room
 
+Step = TypeVar("Step")
 _REHEARSALS = 3
 """Steps before the recording: libraries choose their algorithms and allocate in the first ones."""
 
@@ -103,3 +106,23 @@ class CapturedStep:
         nodes, edges = self.graphs.sizes()
         index = torch.linspace(0, len(nodes) - 1, batch_size).long()
         return index if self.graphs.fits(index, self.room) else (nodes + edges).argmin().expand(batch_size)
+
+
+def captured_by_size(
+    sizes: Iterable[int], make: "Callable[[int, CapturedStep | None], CapturedStep]"
+) -> dict[int, CapturedStep]:
+    """``make(size, beside)`` for each size, the largest first: the others find room in its memory."""
+    made: dict[int, CapturedStep] = {}
+    for size in sorted(sizes, reverse=True):
+        made[size] = make(size, next(iter(made.values()), None))
+    return made
+
+
+def recorded_if_possible(record: Callable[[], Step]) -> Step | None:
+    """What ``record`` makes; None, with a warning, where a step waits for the host, which cannot be recorded."""
+    try:
+        return record()
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        warnings.warn(f"steps are not recorded ({reason}); train.capture=false asks for that", stacklevel=3)
+        return None

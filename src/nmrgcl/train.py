@@ -1,7 +1,6 @@
 """The pre-training loop, one for every method: a generator that yields after each epoch."""
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from nmrgcl.capture import CapturedStep, Recording
+from nmrgcl.capture import CapturedStep, Recording, captured_by_size, recorded_if_possible
 from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.feed import Feed, Source, open_feed
 from nmrgcl.graphs import Graphs
@@ -127,12 +126,7 @@ def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callabl
     if not options.capture or not (feed.padded or feed.constant) or feed.device.type != "cuda":
         return ordinary
     step.rehearse()
-    try:
-        return _recorded(step, feed, options)
-    except RuntimeError as error:  # a method that waits for the host cannot be recorded
-        reason = str(error).partition("\n")[0]
-        warnings.warn(f"steps are not recorded ({reason}); train.capture=false asks for that", stacklevel=2)
-        return ordinary
+    return recorded_if_possible(lambda: _recorded(step, feed, options)) or ordinary
 
 
 def _recorded(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
@@ -142,10 +136,9 @@ def _recorded(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable
         recording = Recording(lambda: step(feed.lasting()), kept, feed.device)
         return lambda graphs, index: recording.replay()
     sizes = {min(options.batch_size, feed.items), feed.items % options.batch_size} - {0, 1}
-    recorded: dict[int, CapturedStep] = {}
-    for size in sorted(sizes, reverse=True):  # the largest first: the others find room in its memory
-        beside = next(iter(recorded.values()), None)
-        recorded[size] = CapturedStep(feed.lasting(), size, step, kept, feed.room(size), beside)
+    recorded = captured_by_size(
+        sizes, lambda size, beside: CapturedStep(feed.lasting(), size, step, kept, feed.room(size), beside)
+    )
     return lambda graphs, index: recorded[len(index)](index, graphs)
 
 

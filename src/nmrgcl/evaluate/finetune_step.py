@@ -1,20 +1,17 @@
 """A step of fine-tuning. On a GPU it is recorded: to launch the kernels of a small batch takes longer than they do."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from nmrgcl.capture import CapturedStep, Recording
+from nmrgcl.capture import CapturedStep, Recording, Step, captured_by_size, recorded_if_possible
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import FinetuneSettings
 
-Step = TypeVar("Step")
 GraphStep = Callable[[Tensor], None]
 """Train on the graphs of these numbers, which are on the host."""
 
@@ -62,10 +59,8 @@ def graph_step(
         update(cross_entropy(model(batch), batch.y))
 
     def record() -> GraphStep:
-        recorded: dict[int, CapturedStep] = {}
-        for size in sorted(sizes, reverse=True):  # the largest first: the others find room in its memory
-            beside = next(iter(recorded.values()), None)
-            recorded[size] = CapturedStep(graphs, size, step, model.state_dict().values(), beside=beside)
+        kept = list(model.state_dict().values())
+        recorded = captured_by_size(sizes, lambda size, beside: CapturedStep(graphs, size, step, kept, beside=beside))
         return lambda index: recorded[len(index)](index)
 
     return _recorded(record, update, graphs, capture) or (lambda index: step(graphs.take(index)))
@@ -90,10 +85,5 @@ def _recorded(record: Callable[[], Step], update: Update, graphs: Graphs, captur
     """What ``record`` makes; None where nothing can be recorded, or is not to be."""
     if not capture or graphs.device.type != "cuda":
         return None
-    try:
-        with update.rehearsal():
-            return record()
-    except RuntimeError as error:  # an encoder that waits for the host cannot be recorded
-        reason = str(error).partition("\n")[0]
-        warnings.warn(f"steps are not recorded ({reason}); train.capture=false asks for that", stacklevel=2)
-        return None
+    with update.rehearsal():
+        return recorded_if_possible(record)

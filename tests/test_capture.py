@@ -1,0 +1,28 @@
+"""What of recorded steps needs no GPU to be shown; the rest is in test_device.py."""
+
+from typing import Any
+
+import pytest
+
+from nmrgcl.capture import captured_by_size, recorded_if_possible
+
+
+def test_a_step_that_cannot_be_recorded_is_told_and_left_to_the_ordinary_way() -> None:
+    def waits() -> None:
+        raise RuntimeError("operation not permitted when stream is capturing\nand a trace")
+
+    with pytest.warns(UserWarning, match=r"not recorded \(operation not permitted when stream is capturing\); train"):
+        assert recorded_if_possible(waits) is None
+    assert recorded_if_possible(lambda: "a recording") == "a recording"
+
+
+def test_the_largest_batch_is_recorded_first_and_lends_its_memory() -> None:
+    made: list[Any] = []
+
+    def make(size: int, beside: Any) -> Any:
+        made.append((size, beside))
+        return f"step of {size}"
+
+    found = captured_by_size({3, 16, 7}, make)
+    assert made == [(16, None), (7, "step of 16"), (3, "step of 16")]
+    assert found[3] == "step of 3"  # type: ignore[comparison-overlap]
