@@ -25,4 +25,4 @@ def test_the_largest_batch_is_recorded_first_and_lends_its_memory() -> None:
 
     found = captured_by_size({3, 16, 7}, make)
     assert made == [(16, None), (7, "step of 16"), (3, "step of 16")]
-    assert found[3] == "step of 3"  # type: ignore[comparison-overlap]
+    assert found[3] == "step of 3"
