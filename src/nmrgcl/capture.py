@@ -31,6 +31,7 @@ class Recording:
         self, work: Callable[[], None], kept: Iterable[Tensor], device: torch.device, beside: "Recording | None" = None
     ) -> None:
         self.recorded = torch.cuda.CUDAGraph()
+        self.work = work  # holds the tensors that a replay reads: freed, their memory would be given to others
         kept_tensors = list(kept)
         before = [tensor.detach().clone() for tensor in kept_tensors]
         chance = torch.cuda.get_rng_state(device)

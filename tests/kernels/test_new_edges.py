@@ -9,8 +9,15 @@ import torch
 from nmrgcl.augment import DropEdges, DropNodes
 from nmrgcl.augment.edges import _add_by_kernel
 from nmrgcl.graphs import Graphs, Room
+from nmrgcl.kernels import new_edges
 from tests.examples import one_graph, random_graphs
 from tests.kernels import DEVICE
+
+
+@pytest.fixture(params=["few", "many"])
+def amount(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways, whatever the size of the graphs."""
+    monkeypatch.setattr(new_edges, "MANY", 10**9 if request.param == "few" else 0)
 
 
 def added_to(graphs: Graphs, p: float, chosen: torch.Tensor | None = None) -> Graphs:
@@ -34,6 +41,7 @@ CASES = {
 }
 
 
+@pytest.mark.usefixtures("amount")
 @pytest.mark.parametrize("p", [0.0, 0.2, 1.0])
 @pytest.mark.parametrize("case", CASES)
 def test_new_edges_join_nodes_that_were_not_adjacent(case: str, p: float) -> None:
@@ -56,6 +64,7 @@ def test_new_edges_join_nodes_that_were_not_adjacent(case: str, p: float) -> Non
         assert found == min(wanted, size * (size - 1) // 2 - simple)
 
 
+@pytest.mark.usefixtures("amount")
 @pytest.mark.parametrize("case", CASES)
 def test_everything_is_where_it_belongs(case: str) -> None:
     torch.manual_seed(1)
@@ -81,6 +90,19 @@ def test_everything_is_where_it_belongs(case: str) -> None:
     origin = seen.edge_attr.squeeze(1)[own] - 1
     assert torch.equal(seen.edge_index[:, own], graphs.edge_index[:, origin])
     assert torch.equal(seen.live_edges[own], graphs.live_edges[origin])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_few_and_many_new_edges_are_the_same(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(3)
+    graphs, seen = CASES[case](), []
+    chosen = torch.rand(len(graphs)) < 0.8
+    for many in (10**9, 0):
+        monkeypatch.setattr(new_edges, "MANY", many)
+        torch.manual_seed(4)
+        seen.append(added_to(graphs, 0.7, chosen))
+    for name in ("edge_index", "row_ptr", "pair", "edge_keep"):
+        assert torch.equal(getattr(seen[0], name), getattr(seen[1], name)), name
 
 
 @pytest.mark.parametrize(

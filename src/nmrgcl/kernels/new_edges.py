@@ -1,6 +1,8 @@
-"""New edges between nodes that are not adjacent, drawn and sorted in among the others, in three launches.
+"""New edges between nodes that are not adjacent, drawn and sorted in among the others.
 
-As operations on whole batches this is some hundred launches, most of them for a few thousand numbers.
+As operations on whole batches this is some hundred launches, most of them for a few thousand numbers. Here it is three,
+one program a graph, which brings its few new edges into order by comparing each with all. Where graphs have many, that
+would take long, and the largest graph longest: then programs share all of them evenly, and a sort comes in between.
 """
 
 from typing import NamedTuple
@@ -12,6 +14,12 @@ from torch import Tensor
 
 BLOCK = 128
 """Nodes, edges or draws at a time."""
+
+WIDE_BLOCK = 1024
+"""Likewise where graphs are large."""
+
+MANY = 64
+"""New directed edges a graph, in the mean, from which on all are sorted at once."""
 
 ROUNDS = 48
 """Of the shuffle that draws without replacement; what is left of the order it began with halves with each of them."""
@@ -63,16 +71,33 @@ def add_edges(
 
     place, kept, taken, free_before = whole(nodes), whole(nodes), whole(edges), whole(edges)
     free, budget, new_ptr = whole(graphs), whole(graphs), whole(graphs + 1)
+    many = room > MANY * graphs
     _number_pairs[(graphs,)](
         place, kept, taken, free_before, free, budget, edge_index, row_ptr, node_ptr, node_keep, live, chosen, p,
-        edge_index.stride(0), CHOSEN=chosen is not None, BLOCK=BLOCK,
+        edge_index.stride(0), CHOSEN=chosen is not None, BLOCK=WIDE_BLOCK if many else BLOCK,
     )  # fmt: skip
     _place_new[(1,)](new_ptr, budget, graphs, BLOCK=min(1024, triton.next_power_of_2(graphs)))
-    key, in_order, position = whole(room), whole(room), whole(room)
+    key, position = whole(room), whole(room)
     found = Merged(
         whole(2, edges + room), whole(nodes + 1), whole(edges + room),
         torch.empty(edges + room, dtype=torch.bool, device=device), whole(edges + room),
     )  # fmt: skip
+    if many:
+        _draw_keys[(triton.cdiv(room // 2, BLOCK),)](
+            key, new_ptr, free, taken, free_before, kept, row_ptr, node_ptr, seed, graphs, nodes, room // 2,
+            ROUNDS=ROUNDS, BLOCK=BLOCK,
+        )  # fmt: skip
+        in_order, slot = torch.sort(key)
+        _place_sorted[(triton.cdiv(room, BLOCK),)](
+            found.edge_index, found.edge_keep, found.origin, position, in_order, slot, new_ptr, edge_index, row_ptr,
+            graphs, nodes, edges, room, BLOCK=BLOCK,
+        )  # fmt: skip
+        _merge_sorted[(triton.cdiv(max(edges + room, nodes + 1), BLOCK),)](
+            *found, in_order, position, new_ptr, edge_index, row_ptr, node_ptr, pair, live, graphs, nodes, edges, room,
+            edge_index.stride(0), BLOCK=BLOCK,
+        )  # fmt: skip
+        return found
+    in_order = whole(room)
     _merge_new[(graphs + 1,)](
         *found, key, in_order, position, new_ptr, free, taken, free_before, kept, edge_index, row_ptr, node_ptr, pair,
         live, seed, graphs, nodes, edges, room, edge_index.stride(0), ROUNDS=ROUNDS, BLOCK=BLOCK,
@@ -190,7 +215,7 @@ def _count_below(values: tl.tensor, first: tl.tensor, last: tl.tensor, bound: tl
     """How many of the rising ``values[first:last]`` are below each ``bound``."""
     low = tl.zeros_like(bound) + first
     high = tl.zeros_like(bound) + last
-    size = last - first
+    size = tl.full((), 0, tl.int64) + last - first
     while size > 0:
         open_ = low < high
         middle = (low + high) // 2
@@ -206,12 +231,31 @@ def _free_pair(
 ) -> tuple[tl.tensor, tl.tensor]:
     """The free pair number ``rank`` of a graph, whose edges are ``first:last``."""
     place = first + _count_below(free_before, first, last, rank + 1)
-    number = rank + tl.load(taken + place - 1, mask=place > first, other=0)
+    return _ends_of(rank + tl.load(taken + place - 1, mask=place > first, other=0))
+
+
+@triton.jit
+def _ends_of(number: tl.tensor) -> tuple[tl.tensor, tl.tensor]:
+    """The i and j of the pair with this number."""
     # The largest j with j(j − 1)/2 ≤ number; the root may be off by one where numbers are large.
     j = ((1.0 + tl.sqrt((8 * number + 1).to(tl.float64))) / 2.0).to(tl.int64)
     j = tl.where(j * (j - 1) // 2 > number, j - 1, j)
     j = tl.where(j * (j + 1) // 2 <= number, j + 1, j)
     return number - j * (j - 1) // 2, j
+
+
+@triton.jit
+def _first_from(
+    values: tl.tensor, low: tl.tensor, high: tl.tensor, bound: tl.tensor, there: tl.tensor
+) -> tl.tensor:  # fmt: skip
+    """Where in its own part ``low:high`` of the rising ``values`` each ``bound`` would come first."""
+    while tl.max(high - low, 0) > 0:
+        middle = (low + high) // 2
+        is_open = low < high
+        below = tl.load(values + middle, mask=there & is_open, other=0) < bound
+        low = tl.where(is_open & below, middle + 1, low)
+        high = tl.where(is_open & (below == 0), middle, high)
+    return low
 
 
 @triton.jit
@@ -254,13 +298,7 @@ def _merge_new(
             tl.store(in_order + begin + rank, mine, mask=there)
             low = tl.load(row_ptr + destination, mask=there, other=0)
             high = tl.load(row_ptr + destination + 1, mask=there, other=0)
-            while tl.max(high - low, 0) > 0:  # the first edge of the row that does not come before
-                middle = (low + high) // 2
-                is_open = low < high
-                below = tl.load(edge_index + middle, mask=there & is_open, other=0) < source
-                low = tl.where(is_open & below, middle + 1, low)
-                high = tl.where(is_open & (below == 0), middle, high)
-            to = low + begin + rank
+            to = _first_from(edge_index, low, high, source, there) + begin + rank
             tl.store(position + slot, to, mask=there)
             tl.store(new_edge_index + to, source, mask=there)
             tl.store(new_edge_index + width + to, destination, mask=there)
@@ -308,3 +346,86 @@ def _merge_new(
             tl.store(new_pair + to, to, mask=there)
             tl.store(new_keep + to, nothing > 0, mask=there)
             tl.store(origin + to, nothing + edges, mask=there)
+
+
+@triton.jit
+def _draw_keys(
+    key: tl.tensor, new_ptr: tl.tensor, free: tl.tensor, taken: tl.tensor, free_before: tl.tensor, kept: tl.tensor,
+    row_ptr: tl.tensor, node_ptr: tl.tensor, seed: tl.tensor, graphs: tl.tensor, nodes: tl.tensor, half: tl.tensor,
+    ROUNDS: tl.constexpr, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
+    """Keys of all new edges, and ``half`` further on those of their reverses; what is not used comes last in order."""
+    slot = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    there = 2 * slot < tl.load(new_ptr + graphs)
+    graph = tl.where(there, _count_below(new_ptr + 1, 0, graphs, 2 * slot + 1), 0)
+    begin = tl.load(new_ptr + graph) // 2
+    total = tl.where(there, tl.load(free + graph), 1)
+    rank = _shuffled(tl.where(there, slot - begin, 0), total, tl.load(seed + graph), ROUNDS)
+    first_node = tl.load(node_ptr + graph)
+    first, last = tl.load(row_ptr + first_node), tl.load(row_ptr + tl.load(node_ptr + graph + 1))
+    place = _first_from(free_before, first, tl.where(there, last, first), rank + 1, there)
+    i, j = _ends_of(rank + tl.load(taken + place - 1, mask=there & (place > first), other=0))
+    low = tl.load(kept + first_node + i, mask=there, other=0)
+    high = tl.load(kept + first_node + j, mask=there, other=0)
+    beyond = (tl.zeros([BLOCK], tl.int64) + nodes) * nodes
+    tl.store(key + slot, tl.where(there, high * nodes + low, beyond), mask=slot < half)
+    tl.store(key + half + slot, tl.where(there, low * nodes + high, beyond), mask=slot < half)
+
+
+@triton.jit
+def _place_sorted(
+    new_edge_index: tl.tensor, new_keep: tl.tensor, origin: tl.tensor, position: tl.tensor, in_order: tl.tensor,
+    slot: tl.tensor, new_ptr: tl.tensor, edge_index: tl.tensor, row_ptr: tl.tensor, graphs: tl.tensor,
+    nodes: tl.tensor, edges: tl.tensor, room: tl.tensor, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
+    """New edges, in order, to where they come among the others."""
+    rank = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    there, width = rank < tl.load(new_ptr + graphs), edges + room
+    key = tl.load(in_order + rank, mask=there, other=0)
+    destination, source = key // nodes, key % nodes
+    low = tl.load(row_ptr + destination, mask=there, other=0)
+    high = tl.load(row_ptr + destination + 1, mask=there, other=0)
+    to = _first_from(edge_index, low, high, source, there) + rank
+    tl.store(position + tl.load(slot + rank, mask=there, other=0), to, mask=there)
+    tl.store(new_edge_index + to, source, mask=there)
+    tl.store(new_edge_index + width + to, destination, mask=there)
+    tl.store(new_keep + to, there, mask=there)
+    tl.store(origin + to, edges + tl.zeros([BLOCK], tl.int64), mask=there)
+
+
+@triton.jit
+def _merge_sorted(
+    new_edge_index: tl.tensor, new_row_ptr: tl.tensor, new_pair: tl.tensor, new_keep: tl.tensor, origin: tl.tensor,
+    in_order: tl.tensor, position: tl.tensor, new_ptr: tl.tensor, edge_index: tl.tensor, row_ptr: tl.tensor,
+    node_ptr: tl.tensor, pair: tl.tensor, live: tl.tensor, graphs: tl.tensor, nodes: tl.tensor, edges: tl.tensor,
+    room: tl.tensor, stride: tl.tensor, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
+    """Everything else: pairs of new edges, edges that were there, rows, and what padding there is."""
+    item, width = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK), edges + room
+    new, old, half = tl.load(new_ptr + graphs), tl.load(row_ptr + tl.load(node_ptr + graphs)), room // 2
+    is_new = 2 * item < new
+    to = tl.load(position + item, mask=is_new, other=0)
+    reverse = tl.load(position + half + item, mask=is_new, other=0)
+    tl.store(new_pair + to, tl.minimum(to, reverse), mask=is_new)
+    tl.store(new_pair + reverse, tl.minimum(to, reverse), mask=is_new)
+    there = item < old
+    source = tl.load(edge_index + item, mask=there, other=0)
+    destination = tl.load(edge_index + stride + item, mask=there, other=0)
+    to = item + _count_below(in_order, 0, new, destination * nodes + source + 1)
+    tl.store(new_edge_index + to, source, mask=there)
+    tl.store(new_edge_index + width + to, destination, mask=there)
+    tl.store(new_keep + to, tl.load(live + item, mask=there, other=0), mask=there)
+    tl.store(origin + to, item, mask=there)
+    twin = tl.load(pair + item, mask=there, other=0)
+    source = tl.load(edge_index + twin, mask=there, other=0)
+    destination = tl.load(edge_index + stride + twin, mask=there, other=0)
+    twin += _count_below(in_order, 0, new, destination * nodes + source + 1)
+    tl.store(new_pair + to, twin, mask=there)
+    row = tl.load(row_ptr + item, mask=item <= nodes, other=0) + _count_below(in_order, 0, new, item * nodes)
+    tl.store(new_row_ptr + item, row, mask=item <= nodes)
+    padding, nothing = (item >= old + new) & (item < width), tl.zeros([BLOCK], tl.int64)
+    for side in tl.static_range(2):
+        tl.store(new_edge_index + side * width + item, nothing + nodes - 1, mask=padding)
+    tl.store(new_pair + item, item, mask=padding)
+    tl.store(new_keep + item, nothing > 0, mask=padding)
+    tl.store(origin + item, nothing + edges, mask=padding)

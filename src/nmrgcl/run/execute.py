@@ -12,10 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from nmrgcl.data.catalog import find
-from nmrgcl.data.features import apply_features, choose_features
-from nmrgcl.data.loading import load
-from nmrgcl.data.verify import require
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
@@ -23,13 +19,12 @@ from nmrgcl.methods import Method, build_method, find_method
 from nmrgcl.run.cell import Run
 from nmrgcl.run.embed import embed_all, embed_some
 from nmrgcl.run.interrupt import Signals, noted_signals
-from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.lock import locked
 from nmrgcl.run.machine import hardware, versions
+from nmrgcl.run.material import load_material
 from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.out_of_memory import explained
-from nmrgcl.run.protocols import Truth, judge
-from nmrgcl.run.record import digest_of
+from nmrgcl.run.protocols import judge
 from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results
 from nmrgcl.run.selection import every_penalty, is_judged
@@ -74,7 +69,8 @@ def _owned(results: Results, key: str) -> Iterator[None]:
 def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence) -> Result:
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     _require_meaning(run)
-    graphs, truth, data = _load(run, device)
+    material = load_material(run, device)
+    graphs, truth, data = material.graphs, material.truth, material.record
     loaded = time.perf_counter()
     # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
     folder, shared = (top / data["sha256"][:16] for top in (results.work(run.key), results.trained(run.training)))
@@ -119,26 +115,6 @@ def _require_meaning(run: Run) -> None:
     for key, value in find_method(run.method).FIXED.items():
         if plain[key] != value:
             raise SettingError(f"method {run.method} means {key} = {value!r}; the cell has {plain[key]!r}")
-
-
-def _load(run: Run, device: torch.device) -> tuple[Graphs, Truth, dict[str, Any]]:
-    """Graphs with their features, the classes of graphs or nodes, and what is recorded of them."""
-    dataset = load(run.dataset)
-    entry = find(run.dataset)
-    if entry is not None:
-        require(dataset, entry)  # a folder of that name, in which the process stands, must not pass for the dataset
-    require_level(dataset, run.settings)
-    truth = Truth(class_labels(dataset, run.settings.level), dataset.public_split)
-    options = run.settings.data
-    graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree, options.scale))
-    data = {
-        "name": dataset.name,
-        "graphs": graphs.num_graphs,
-        "nodes": graphs.num_nodes,
-        "edges": graphs.num_edges // 2,
-        "sha256": digest_of(graphs),
-    }
-    return graphs.to(device), truth, data
 
 
 class _Memory(RunMemory):
