@@ -78,9 +78,9 @@ def test_a_row_left_out_is_predicted_as_by_a_fit_without_it() -> None:
     z, y = embeddings(rows=30, classes=3)
     kernel = rbf_kernel(StandardScaler().fit_transform(z), gamma=1 / 20)
     targets = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
-    for c in GRID:
-        real = torch.ones(1, 30, dtype=torch.bool)
-        found = lssvm._fit(torch.from_numpy(kernel)[None], torch.from_numpy(targets)[None], real, c)
+    real, every = torch.ones(1, 30, dtype=torch.bool), torch.tensor(GRID, dtype=torch.float64)
+    fits = lssvm._fit(torch.from_numpy(kernel)[None], torch.from_numpy(targets)[None], real, every)
+    for c, *found in zip(GRID, *fits, strict=True):
         alpha, bias = by_definition(kernel, targets, c)
         np.testing.assert_allclose(found[0][0], alpha, atol=1e-9)
         np.testing.assert_allclose(found[1][0, 0], bias, atol=1e-9)
@@ -96,10 +96,11 @@ def test_with_targets_that_need_no_bias_it_is_kernel_ridge_regression() -> None:
     z, targets = np.vstack([half, -half]), np.repeat([1.0, -1.0], 20)
     kernel = rbf_kernel(z, gamma=0.3)
     real = torch.ones(1, 40, dtype=torch.bool)
-    alpha, bias, _ = lssvm._fit(torch.from_numpy(kernel)[None], torch.from_numpy(targets)[None, :, None], real, 10.0)
+    c = torch.tensor([10.0], dtype=torch.float64)
+    alpha, bias, _ = lssvm._fit(torch.from_numpy(kernel)[None], torch.from_numpy(targets)[None, :, None], real, c)
     expected = KernelRidge(alpha=0.1, kernel="rbf", gamma=0.3).fit(z, targets)
     assert abs(bias.item()) < 1e-12
-    np.testing.assert_allclose(alpha[0, :, 0], expected.dual_coef_, atol=1e-10)
+    np.testing.assert_allclose(alpha[0, 0, :, 0], expected.dual_coef_, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
