@@ -137,12 +137,22 @@ def launch_rows_and_losses(graphs: Any) -> None:
                 negatives.negatives_gradient(z, z[:, 0], z[:, 0], 0.2, precision=precision, across=across)
 
 
+def launch_machines(graphs: Any) -> None:
+    from nmrgcl.kernels import machines
+
+    for rows in (60, 350, 1000, 4000, 8000):
+        kernel = torch.zeros(1).expand(2, rows, rows)  # nothing is read
+        for pairs in ([[0, 1]], [[0, 1], [0, 2], [1, 2]]):
+            bounds = torch.zeros(2, 4, dtype=torch.long)
+            machines.solve_machines(kernel, bounds, torch.tensor(pairs), torch.ones(7, dtype=torch.float64))
+
+
 def main() -> None:
     from tests.examples import random_graphs
 
     jit.JITFunction.run = intercept
     graphs = random_graphs([20, 31, 5, 17, 40, 25], density=0.2, categorical=True)
-    for launch in (launch_norm_and_perceptron, launch_views, launch_rows_and_losses):
+    for launch in (launch_norm_and_perceptron, launch_views, launch_rows_and_losses, launch_machines):
         launch(graphs)
     print(f"{len(compiled) - len(failed)} of {len(compiled)} kernels compiled")
     if failed:

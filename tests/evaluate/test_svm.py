@@ -1,5 +1,8 @@
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 from scipy.stats import rankdata
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -9,7 +12,7 @@ from sklearn.svm import SVC
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import svm
 from nmrgcl.evaluate.cases import GRID, Penalty
-from nmrgcl.evaluate.svm import svm_nested, svm_scores, svm_scores_many
+from nmrgcl.evaluate.svm import svm_nested, svm_scores, svm_scores_many, svm_table
 
 
 def embeddings(rows: int = 150, classes: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -132,10 +135,35 @@ def test_c_is_chosen_without_the_held_out_rows(seed: int | None) -> None:
     train, test = next(StratifiedKFold(5, shuffle=True, random_state=0).split(z, y))
     hidden_z, hidden_y = z.copy(), y.copy()
     hidden_z[test], hidden_y[test] = np.nan, 1 - y[test]
-    parts = (svm._inner_parts(z, y, train, seed), svm._inner_parts(hidden_z, hidden_y, train, seed))
+    parts = (svm._inner_cuts(y, train, seed), svm._inner_cuts(hidden_y, train, seed))
     for seen, hidden in zip(*parts, strict=True):
-        assert not set(np.concatenate(hidden[2:])) & set(test)
-        np.testing.assert_array_equal(svm._accuracies(*hidden, GRID, True), svm._accuracies(*seen, GRID, True))
+        assert not set(np.concatenate(hidden)) & set(test)
+        found = svm._accuracies(hidden_z, hidden_y, hidden[0], hidden[1], GRID, True)
+        np.testing.assert_array_equal(found, svm._accuracies(z, y, seen[0], seen[1], GRID, True))
+
+
+def test_the_table_of_all_penalties_holds_the_scores_of_each() -> None:
+    z, y = embeddings()
+    table = svm_table(z, y, seed=3, folds=4, jobs=1)
+    for row, c in zip(table, GRID, strict=True):
+        np.testing.assert_array_equal(row, svm_scores(z, y, seed=3, folds=4, c=c, jobs=1))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("standardise", [True, False])
+def test_a_gpu_scores_as_the_cpu_does(standardise: bool, classes: int) -> None:
+    z, y = embeddings(rows=400, classes=classes)
+    options: dict[str, Any] = {"standardise": standardise, "inner": "shuffled", "jobs": 1}
+    cpu, gpu = (svm_nested([(z, y, 0)], **options, device=torch.device(name)) for name in ("cpu", "cuda"))
+    assert cpu.inner is not None
+    assert gpu.inner is not None
+    assert np.abs(gpu.outer - cpu.outer).max() <= 100 / 40  # a row at the border
+    assert np.abs(gpu.inner - cpu.inner).max() <= 0.5
+    tables = [
+        svm_table(z, y, seed=0, standardise=standardise, jobs=1, device=torch.device(name)) for name in ("cpu", "cuda")
+    ]
+    assert np.abs(tables[0] - tables[1]).mean() <= 0.5
 
 
 def test_held_out_rows_are_judged_one_by_one() -> None:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from nmrgcl.evaluate.cases import Nested, Penalty, candidates, require_cases
 from nmrgcl.evaluate.inverse_root import inverse_root
+from nmrgcl.evaluate.rbf import Part, padded, rbf_kernels, standardised
 
 TOGETHER = 512
 """Folds of up to so many training rows are one batch; larger ones fill a device alone."""
@@ -85,22 +86,10 @@ def lssvm_table(
     together = folds if len(cuts[0][0]) <= TOGETHER else 1
     found = []
     for first in range(0, folds, together):
-        train, test = (_padded(part, rows.device) for part in zip(*cuts[first : first + together], strict=True))
+        train, test = (padded(part, rows.device) for part in zip(*cuts[first : first + together], strict=True))
         found.append(_accuracies(rows, codes, columns, train, test, values, standardise))
     left_out, tested = torch.cat(found, 2).mul(100).cpu().numpy()
     return left_out, tested
-
-
-Part = tuple[Tensor, Tensor]
-"""Numbers of rows ``[F, n]``, the first one repeated where a fold has fewer, and which of them are meant ``[F, n]``."""
-
-
-def _padded(parts: tuple[np.ndarray, ...], device: torch.device) -> Part:
-    length = max(map(len, parts))
-    index = np.zeros((len(parts), length), np.int64)
-    real = np.arange(length) < np.array([[len(part)] for part in parts])
-    index[real] = np.concatenate(parts)
-    return torch.from_numpy(index).to(device), torch.from_numpy(real).to(device)
 
 
 def _accuracies(
@@ -110,8 +99,8 @@ def _accuracies(
     (known_rows, real), (unknown_rows, judged) = train, test
     known, unknown = z[known_rows], z[unknown_rows]
     if standardise:
-        known, unknown = _standardised(known, unknown, real)
-    kernel, kernel_test = _kernels(known, unknown, real)
+        known, unknown = standardised(known, unknown, real)
+    kernel, kernel_test = rbf_kernels(known, unknown, real)
     targets = torch.where(codes[known_rows][..., None] == columns, 1.0, -1.0).double() * real[..., None]
     most = max(1, AT_ONCE // (8 * kernel.numel())) if kernel.is_cuda else 1
     shares = []
@@ -141,33 +130,3 @@ def _fit(kernel: Tensor, targets: Tensor, real: Tensor, c: Tensor) -> tuple[Tens
     alpha = of_targets - of_ones * bias
     diagonal = root.square().sum(2)[..., None] - of_ones.square() / total
     return alpha, bias, targets - alpha / diagonal
-
-
-def _standardised(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """As scikit-learn's StandardScaler does: a column that is constant but for rounding is centred only."""
-    count, weight, eps = real.sum(1)[:, None, None], real[..., None], torch.finfo(known.dtype).eps
-    mean = (known * weight).sum(1, keepdim=True) / count
-    variance = ((known - mean) * weight).square().sum(1, keepdim=True) / count
-    constant = variance <= count * eps * variance + (count * mean * eps).square()
-    scale = torch.where(constant, 1.0, variance.sqrt())
-    return (known - mean) / scale, (unknown - mean) / scale
-
-
-def _kernels(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """RBF kernels ``[F, n, n]`` and ``[F, m, n]``, gamma="scale" of the known rows; nothing is like a padded row."""
-    weight, count = real[..., None], real.sum(1)[:, None, None]
-    width = known.shape[2]
-    origin = (known * weight).sum(1, keepdim=True) / count
-    overall = origin.mean(2, keepdim=True)
-    variance = ((known - overall) * weight).square().sum((1, 2), keepdim=True) / (count * width)
-    gamma = torch.where(variance > 0, 1 / (width * variance), 1.0)
-    known, unknown = known - origin, unknown - origin
-    kernel, kernel_test = (torch.exp(-gamma * _squared_distances(rows, known)) for rows in (known, unknown))
-    kernel = kernel * (weight & real[:, None])
-    kernel.diagonal(dim1=1, dim2=2).fill_(1.0)
-    return kernel, kernel_test * real[:, None]
-
-
-def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
-    lengths = a.square().sum(2)[:, :, None] + b.square().sum(2)[:, None]
-    return torch.baddbmm(lengths, a, b.mT, alpha=-2).clamp_(min=0)

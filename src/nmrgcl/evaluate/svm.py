@@ -1,13 +1,15 @@
 """The SVM protocol: RBF support vector machines on frozen embeddings, stratified cross-validation.
 
-Scores equal those of scikit-learn's ``GridSearchCV`` over ``SVC``, but the kernel of a training set is
-computed once for all values of C, and the parts of all embeddings share the processor's cores.
+Scores equal those of scikit-learn's ``GridSearchCV`` over ``SVC``, but the kernel of a training set is computed once
+for all values of C, and the parts of all embeddings share the processor's cores. A GPU solves the machines of an
+embedding all at once.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import torch
 from joblib import Parallel, delayed
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
@@ -16,10 +18,13 @@ from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController
 
 from nmrgcl.evaluate.cases import INNER_FOLDS, Nested, Penalty, candidates, require_cases
+from nmrgcl.evaluate.svm_on_device import Cut, shares_right, solves
 
 LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
 
 Inner = Literal["in_order", "shuffled"]
+Case = tuple[np.ndarray, np.ndarray, int]
+"""Embeddings ``[B, D]``, class codes ``[B]``, and the seed of the folds."""
 
 
 def svm_scores(
@@ -32,6 +37,7 @@ def svm_scores(
     standardise: bool = True,
     inner: Inner = "in_order",
     jobs: int = -1,
+    device: torch.device | None = None,
 ) -> np.ndarray:
     """Accuracy in percent on each held-out fold, ``[folds]``, of embeddings ``z`` ``[B, D]`` with labels ``y`` ``[B]``.
 
@@ -48,31 +54,36 @@ def svm_scores(
             meaningful order, as the molecules of NCI1 do, in-order folds differ from the folds that are judged, and
             C is chosen for a harder problem than the one it is used on.
         jobs: processes, -1 for one a core; 1 stays in this process.
+        device: where to solve the machines, if it is a GPU; else the processor's cores do.
     """
-    return svm_scores_many([(z, y, seed)], folds=folds, c=c, standardise=standardise, inner=inner, jobs=jobs)[0]
+    options: dict[str, Any] = {"folds": folds, "c": c, "standardise": standardise, "inner": inner, "jobs": jobs}
+    return svm_nested([(z, y, seed)], **options, device=device).outer[0]
 
 
 def svm_scores_many(
-    cases: Sequence[tuple[np.ndarray, np.ndarray, int]],
+    cases: Sequence[Case],
     *,
     folds: int = 10,
     c: Penalty = "grid",
     standardise: bool = True,
     inner: Inner = "in_order",
     jobs: int = -1,
+    device: torch.device | None = None,
 ) -> np.ndarray:
     """``svm_scores`` of many ``(z, y, seed)``, ``[S, folds]``; all their parts run in parallel."""
-    return svm_nested(cases, folds=folds, c=c, standardise=standardise, inner=inner, jobs=jobs).outer
+    options: dict[str, Any] = {"folds": folds, "c": c, "standardise": standardise, "inner": inner, "jobs": jobs}
+    return svm_nested(cases, **options, device=device).outer
 
 
 def svm_nested(
-    cases: Sequence[tuple[np.ndarray, np.ndarray, int]],
+    cases: Sequence[Case],
     *,
     folds: int = 10,
     c: Penalty = "grid",
     standardise: bool = True,
     inner: Inner = "in_order",
     jobs: int = -1,
+    device: torch.device | None = None,
 ) -> Nested:
     """``svm_scores_many`` beside the mean over the inner folds at the C that was chosen, ``[S, folds]`` each.
 
@@ -81,24 +92,80 @@ def svm_nested(
     values = candidates(c)
     for z, y, _ in cases:
         require_cases(z, y, folds, inner=len(values) > 1)
+    if device is not None and all(solves(device, len(z)) for z, _, _ in cases):
+        found = [_nested_on_device(case, values, folds, inner, standardise, device) for case in cases]
+        inside = None if len(values) == 1 else np.array([one.inner for one in found])
+        return Nested(np.array([one.outer for one in found]), inside)
     outer, seeds = [], []
     for z, y, seed in cases:
-        outer += [(z, y, *cut) for cut in StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y)]
+        outer += [(z, y, *cut) for cut in _outer_cuts(y, seed, folds)]
         seeds += [seed if inner == "shuffled" else None] * folds
     # Within one pool, joblib writes each large array to shared memory once and hands out the mapping.
     with Parallel(n_jobs=jobs) as pool:
         if len(values) == 1:
             chosen, means = list(values) * len(outer), None
         else:
-            parts = [p for (z, y, train, _), s in zip(outer, seeds, strict=True) for p in _inner_parts(z, y, train, s)]
-            found = pool(delayed(_accuracies)(*part, values, standardise) for part in parts)
-            tables = np.reshape(found, (len(outer), INNER_FOLDS, len(values)))
+            parts = [
+                (z, y, *cut)
+                for (z, y, train, _), s in zip(outer, seeds, strict=True)
+                for cut in _inner_cuts(y, train, s)
+            ]
+            inner_scores = pool(delayed(_accuracies)(*part, values, standardise) for part in parts)
+            tables = np.reshape(inner_scores, (len(outer), INNER_FOLDS, len(values)))
             means = tables.mean(axis=1)
             chosen = [_best(values, table) for table in tables]
         judged = zip(outer, chosen, strict=True)
         scores = pool(delayed(_accuracies)(*part, (value,), standardise) for part, value in judged)
     shape = len(cases), folds
     return Nested(100 * np.reshape(scores, shape), None if means is None else 100 * means.max(axis=1).reshape(shape))
+
+
+def svm_table(
+    z: np.ndarray,
+    y: np.ndarray,
+    *,
+    seed: int,
+    folds: int = 10,
+    c: Penalty = "grid",
+    standardise: bool = True,
+    jobs: int = -1,
+    device: torch.device | None = None,
+) -> np.ndarray:
+    """Accuracies in percent on the held-out folds for each C, ``[len(C), folds]``: nothing is chosen."""
+    values = candidates(c)
+    require_cases(z, y, folds, inner=False)
+    cuts = _outer_cuts(y, seed, folds)
+    if device is not None and solves(device, len(z)):
+        return 100 * _table_on_device(z, y, cuts, values, standardise, device).T
+    with Parallel(n_jobs=jobs) as pool:
+        return 100 * np.array(pool(delayed(_accuracies)(z, y, *cut, values, standardise) for cut in cuts)).T
+
+
+def _nested_on_device(
+    case: Case, values: Sequence[float], folds: int, inner: Inner, standardise: bool, device: torch.device
+) -> Nested:
+    """Of one case, ``[folds]`` each: machines of all C for the outer folds, too, since those cost next to nothing."""
+    z, y, seed = case
+    cuts = _outer_cuts(y, seed, folds)
+    if len(values) == 1:
+        return Nested(100 * _table_on_device(z, y, cuts, values, standardise, device)[:, 0], None)
+    inner_seed = seed if inner == "shuffled" else None
+    inside = [cut for train, _ in cuts for cut in _inner_cuts(y, train, inner_seed)]
+    table = _table_on_device(z, y, [*cuts, *inside], values, standardise, device)
+    means = table[folds:].reshape(folds, INNER_FOLDS, len(values)).mean(1)
+    return Nested(100 * table[np.arange(folds), means.argmax(1)], 100 * means.max(1))
+
+
+def _table_on_device(
+    z: np.ndarray, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], standardise: bool, device: torch.device
+) -> np.ndarray:
+    """Shares of judged rows that are right, ``[cuts, C]``; machines that did not converge there do so here."""
+    codes = np.unique(y, return_inverse=True)[1]
+    shares, solved = shares_right(torch.from_numpy(z).to(device), codes, cuts, values, standardise=standardise)
+    for cut, number in np.argwhere(~solved):
+        train, test = cuts[cut]
+        shares[cut, number] = _accuracies(z, y, train, test, (values[number],), standardise)[0]
+    return shares
 
 
 def _accuracies(
@@ -133,13 +200,15 @@ def _kernels(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, np.nda
     return rbf_kernel(known, gamma=gamma), rbf_kernel(unknown, known, gamma=gamma)
 
 
-def _inner_parts(
-    z: np.ndarray, y: np.ndarray, train: np.ndarray, seed: int | None
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+def _outer_cuts(y: np.ndarray, seed: int, folds: int) -> list[Cut]:
+    return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
+
+
+def _inner_cuts(y: np.ndarray, train: np.ndarray, seed: int | None) -> list[Cut]:
     """The training rows cut again, in order or by ``seed``, so that C is chosen without a look at the held-out ones."""
     labels = y[train]
     cut = StratifiedKFold(INNER_FOLDS, shuffle=seed is not None, random_state=seed).split(labels, labels)
-    return [(z, y, train[a], train[b]) for a, b in cut]
+    return [(train[a], train[b]) for a, b in cut]
 
 
 def _best(values: Sequence[float], accuracies: np.ndarray) -> float:

@@ -11,9 +11,10 @@ from torch import Tensor
 
 def serve(tensor: Tensor) -> bool:
     """Whether ``tensor`` lies on a GPU and Triton is there to run kernels on it."""
-    return tensor.is_cuda and _has_triton()
+    return tensor.is_cuda and has_triton()
 
 
 @cache
-def _has_triton() -> bool:
+def has_triton() -> bool:
+    """Whether kernels can be compiled at all."""
     return find_spec("triton") is not None

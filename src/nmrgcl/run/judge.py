@@ -151,9 +151,9 @@ def evaluate_run(
 def _fold_scores(
     cases: list[tuple[np.ndarray, np.ndarray, int]], svm: SVMSettings, machine: Machine, device: torch.device, jobs: int
 ) -> np.ndarray:
-    """``[cases, folds]``; the SVM runs on the processor's cores, that of least squares on the device."""
+    """``[cases, folds]``, on the device; the SVM on the processor's cores where that is no GPU."""
     if machine == "svm":
-        return svm_scores_many(cases, **asdict(svm), jobs=jobs or -1)
+        return svm_scores_many(cases, **asdict(svm), jobs=jobs or -1, device=device)
     options = lssvm_options(svm)
     return np.array([lssvm_scores(z, y, seed=seed, **options, device=device) for z, y, seed in cases])
 

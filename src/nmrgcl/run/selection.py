@@ -9,7 +9,7 @@ from torch import Tensor
 
 from nmrgcl.evaluate.cases import Nested, candidates
 from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
-from nmrgcl.evaluate.svm import svm_nested, svm_scores
+from nmrgcl.evaluate.svm import svm_nested, svm_table
 from nmrgcl.run.cell import Run
 from nmrgcl.settings import SVMSettings
 
@@ -63,24 +63,23 @@ def honest_scores(run: Run, z: Tensor, y: np.ndarray) -> Nested:
     rows, labels, settings = z.cpu().numpy()[y >= 0], y[y >= 0], run.settings
     if run.protocol == "lssvm":
         return lssvm_nested(rows, labels, seed=run.seed, **lssvm_options(settings.svm), device=z.device)
-    found = svm_nested([(rows, labels, run.seed)], **asdict(settings.svm), jobs=1)
+    found = svm_nested([(rows, labels, run.seed)], **asdict(settings.svm), jobs=1, device=z.device)
     return Nested(found.outer[0], None if found.inner is None else found.inner[0])
 
 
 def every_penalty(run: Run, z: Tensor, y: np.ndarray) -> PenaltyScores:
     """Accuracies on the held-out folds for each C, so that the best one may be reported."""
     rows, labels, settings = z.cpu().numpy()[y >= 0], y[y >= 0], run.settings
-    penalties = candidates(settings.svm.c)
+    options: dict[str, Any] = lssvm_options(settings.svm) | {"seed": run.seed, "device": z.device}
     if run.protocol == "lssvm":
-        options = lssvm_options(settings.svm)
-        _, tested = lssvm_table(rows, labels, seed=run.seed, **options, device=z.device)
-        return list(zip(penalties, tested.tolist(), strict=True))
-    options = asdict(settings.svm) | {"jobs": 1}
-    return [(c, svm_scores(rows, labels, seed=run.seed, **options | {"c": c}).tolist()) for c in penalties]
+        tested = lssvm_table(rows, labels, **options)[1]
+    else:
+        tested = svm_table(rows, labels, **options, jobs=1)
+    return list(zip(candidates(settings.svm.c), tested.tolist(), strict=True))
 
 
 def lssvm_options(options: SVMSettings) -> dict[str, Any]:
-    """Those of the SVM that it shares; it has no inner folds."""
+    """Those of the SVM but for inner folds, which one of least squares does not have."""
     return {name: value for name, value in asdict(options).items() if name != "inner"}
 
 

@@ -1,0 +1,47 @@
+"""RBF kernels of many training sets at a time, in float64 on any device, as scikit-learn has them one by one."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Part = tuple[Tensor, Tensor]
+"""Numbers of rows ``[F, n]``, the first one repeated where a fold has fewer, and which of them are meant ``[F, n]``."""
+
+
+def padded(parts: tuple[np.ndarray, ...], device: torch.device) -> Part:
+    """Lists of rows as one table."""
+    length = max(map(len, parts))
+    index = np.zeros((len(parts), length), np.int64)
+    real = np.arange(length) < np.array([[len(part)] for part in parts])
+    index[real] = np.concatenate(parts)
+    return torch.from_numpy(index).to(device), torch.from_numpy(real).to(device)
+
+
+def standardised(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+    """As scikit-learn's StandardScaler does: a column that is constant but for rounding is centred only."""
+    count, weight, eps = real.sum(1)[:, None, None], real[..., None], torch.finfo(known.dtype).eps
+    mean = (known * weight).sum(1, keepdim=True) / count
+    variance = ((known - mean) * weight).square().sum(1, keepdim=True) / count
+    constant = variance <= count * eps * variance + (count * mean * eps).square()
+    scale = torch.where(constant, 1.0, variance.sqrt())
+    return (known - mean) / scale, (unknown - mean) / scale
+
+
+def rbf_kernels(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+    """RBF kernels ``[F, n, n]`` and ``[F, m, n]``, gamma="scale" of the known rows; nothing is like a padded row."""
+    weight, count = real[..., None], real.sum(1)[:, None, None]
+    width = known.shape[2]
+    origin = (known * weight).sum(1, keepdim=True) / count
+    overall = origin.mean(2, keepdim=True)
+    variance = ((known - overall) * weight).square().sum((1, 2), keepdim=True) / (count * width)
+    gamma = torch.where(variance > 0, 1 / (width * variance), 1.0)
+    known, unknown = known - origin, unknown - origin
+    kernel, kernel_test = (torch.exp(-gamma * _squared_distances(rows, known)) for rows in (known, unknown))
+    kernel = kernel * (weight & real[:, None])
+    kernel.diagonal(dim1=1, dim2=2).fill_(1.0)
+    return kernel, kernel_test * real[:, None]
+
+
+def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
+    lengths = a.square().sum(2)[:, :, None] + b.square().sum(2)[:, None]
+    return torch.baddbmm(lengths, a, b.mT, alpha=-2).clamp_(min=0)

@@ -1,0 +1,108 @@
+"""Support vector machines solved by the kernel, against LIBSVM's through scikit-learn."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+from nmrgcl.evaluate import svm, svm_on_device
+from nmrgcl.kernels import machines
+from nmrgcl.kernels.machines import TOLERANCE, solve_machines
+from tests.kernels import DEVICE
+
+PENALTIES = (0.01, 1.0, 100.0)
+
+
+def objective(kernel: np.ndarray, sign: np.ndarray, beta: np.ndarray) -> float:
+    return float(0.5 * beta @ kernel @ beta - sign @ beta)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_every_machine_is_libsvms(classes: int, repeated: bool) -> None:
+    random, parts, n = np.random.default_rng(0), 2, 45
+    y = np.sort(random.permutation(np.arange(n) % classes))
+    kernels, starts = [], []
+    for _ in range(parts):
+        z = random.normal(size=(n, 3)) + 0.7 * y[:, None]
+        if repeated:
+            z[1::2] = z[::2][: n // 2]  # alike, and of other classes here and there
+        kernels.append(rbf_kernel(z, gamma=0.4))
+        starts.append(np.searchsorted(y, np.arange(classes + 1)))
+    pairs = list(combinations(range(classes), 2))
+    found = solve_machines(
+        torch.tensor(np.array(kernels), dtype=torch.float32, device=DEVICE),
+        torch.tensor(np.array(starts), device=DEVICE),
+        torch.tensor(pairs, device=DEVICE),
+        torch.tensor(PENALTIES, dtype=torch.float64, device=DEVICE),
+    )
+    beta, threshold = found.beta.cpu().numpy(), found.threshold.cpu().numpy()
+    assert float(found.gap.max()) <= TOLERANCE
+    for m, penalty in enumerate(PENALTIES):
+        for p, kernel in enumerate(kernels):
+            for q, (a, b) in enumerate(pairs):
+                rows = np.flatnonzero((y == a) | (y == b))
+                sign = np.where(y[rows] == a, 1.0, -1.0)
+                own = beta[m, p, q, rows]
+                assert np.count_nonzero(beta[m, p, q]) == np.count_nonzero(own)
+                assert abs(own.sum()) < 1e-9 * max(1, penalty)
+                assert ((own * sign >= 0) & (own * sign <= penalty)).all()
+                part = kernel[np.ix_(rows, rows)]
+                machine = SVC(C=penalty, kernel="precomputed", tol=1e-6).fit(part, sign)
+                best = np.zeros(len(rows))
+                best[machine.support_] = machine.dual_coef_[0]
+                gain = objective(part, sign, own) - objective(part, sign, best)
+                assert abs(gain) < 2 * TOLERANCE * max(1.0, penalty)
+                decision = part @ own - threshold[m, p, q]
+                np.testing.assert_allclose(decision, machine.decision_function(part), atol=5 * TOLERANCE)
+
+
+def test_rows_beyond_a_parts_own_take_no_part() -> None:
+    random = np.random.default_rng(1)
+    z, y = random.normal(size=(30, 2)), np.repeat([0, 1], 15)
+    kernel = torch.tensor(rbf_kernel(z), dtype=torch.float32)
+    padded = torch.full((1, 41, 41), 0.5)
+    padded[0, :30, :30] = kernel
+    bounds = torch.tensor(np.searchsorted(y, [[0, 1, 2]]), device=DEVICE)
+    pairs, penalties = torch.tensor([[0, 1]], device=DEVICE), torch.tensor([3.0], dtype=torch.float64, device=DEVICE)
+    plain = solve_machines(kernel[None].to(DEVICE), bounds, pairs, penalties)
+    wide = solve_machines(padded.to(DEVICE), bounds, pairs, penalties)
+    assert torch.equal(wide.beta[..., :30], plain.beta)
+    assert not wide.beta[..., 30:].any()
+    assert torch.equal(wide.threshold, plain.threshold)
+
+
+@pytest.mark.parametrize(("classes", "standardise"), [(2, True), (3, False)])
+def test_cuts_are_judged_as_by_libsvm(classes: int, standardise: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(svm_on_device, "AT_ONCE", 4 * 60**2)  # one or two kernels at a time
+    random = np.random.default_rng(2)
+    y = random.permutation(np.arange(70) % classes)
+    z = (random.normal(size=(70, 3)) + y[:, None]) * [1, 5, 2]
+    cuts = list(StratifiedKFold(5, shuffle=True, random_state=0).split(y, y))
+    cuts += [(train[5:], test) for train, test in cuts[:2]]
+    shares, solved = svm_on_device.shares_right(
+        torch.tensor(z, device=DEVICE), y, cuts, PENALTIES, standardise=standardise
+    )
+    assert solved.all()
+    for found, (train, test) in zip(shares, cuts, strict=True):
+        expected = svm._accuracies(z, y, train, test, PENALTIES, standardise)
+        assert np.abs(found - expected).max() <= 1 / len(test)  # a row at the border
+        assert np.abs(found - expected).mean() < 0.03
+
+
+def test_a_machine_that_takes_too_long_is_said_to_be_unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machines, "MOST_STEPS", 3)
+    random = np.random.default_rng(3)
+    y, z = np.arange(40) % 2, random.normal(size=(40, 2))
+    cuts = list(StratifiedKFold(4, shuffle=True, random_state=0).split(y, y))
+    _, solved = svm_on_device.shares_right(torch.tensor(z, device=DEVICE), y, cuts, (100.0,), standardise=True)
+    assert not solved.any()
+
+
+def test_of_classes_with_as_many_votes_the_first_is_elected() -> None:
+    decision = torch.tensor([[[[1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]]]])  # 0, 2, 1: one vote each; 1, 0, 1
+    assert svm_on_device._elected(decision, [(0, 1), (0, 2), (1, 2)], 3).tolist() == [[[0, 1]]]
