@@ -1,0 +1,79 @@
+"""The SVM protocol on a GPU: how long, and do its scores differ from LIBSVM's?
+
+NMRGCL_MIRROR=… python benchmarks/gpu_svm.py NCI1 COLLAB DD --json benchmarks/results/h200_svm.json
+
+Embeddings are those of untrained encoders of preset ``paper``, one a seed. Each is judged by ten folds, C chosen from
+the grid in five folds of each training set: 360 machines, for three classes 1,080. A GPU also solves those of the outer
+folds for every C. The processor uses all its cores; without a GPU, only that is measured.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from nmrgcl.data import load
+from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.evaluate.svm import svm_nested
+from nmrgcl.methods import build_method
+from nmrgcl.run.embed import embed_all
+from nmrgcl.run.machine import hardware, versions
+from nmrgcl.settings import resolve
+
+
+def measure(name: str, seeds: int, device: torch.device, *, standardise: bool, host: bool) -> dict[str, Any]:
+    """Seconds a case and mean accuracies; where both are at hand, how far single folds are apart."""
+    dataset = load(name)
+    graphs = apply_features(dataset, choose_features(dataset)).to(device)
+    assert dataset.y is not None
+    cases = []
+    for seed in range(seeds):
+        settings = replace(resolve("paper"), method="untrained", seed=seed)
+        z = embed_all(build_method(settings, graphs.num_features).to(device), graphs)
+        cases.append((z.cpu().numpy(), np.asarray(dataset.y), seed))
+    row: dict[str, Any] = {"dataset": name, "graphs": len(graphs), "standardise": standardise, "seeds": seeds}
+    options: dict[str, Any] = {"standardise": standardise, "inner": "shuffled"}
+    found = {}
+    places = {"gpu": device} if device.type == "cuda" else {}
+    if host or not places:
+        places["cpu"] = torch.device("cpu")
+    for place, where in places.items():
+        if place == "gpu":
+            svm_nested(cases[:1], **options, device=where)  # compiles
+        began = time.perf_counter()
+        found[place] = svm_nested(cases, **options, device=where)
+        row[f"{place}_seconds"] = (time.perf_counter() - began) / seeds
+        row[f"{place}_accuracy"] = found[place].outer.mean(1).tolist()
+    if len(found) == 2:
+        row["largest_difference_of_a_fold"] = float(np.abs(found["gpu"].outer - found["cpu"].outer).max())
+        row["difference_of_means"] = float((found["gpu"].outer - found["cpu"].outer).mean())
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("datasets", nargs="+")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--raw", action="store_true", help="embeddings as they are, too")
+    parser.add_argument("--no-host", action="store_true", help="leave the processor out")
+    parser.add_argument("--json")
+    args = parser.parse_args()
+    rows = []
+    for name in args.datasets:
+        for standardise in (True, False) if args.raw else (True,):
+            where, host = torch.device(args.device), not args.no_host
+            rows.append(measure(name, args.seeds, where, standardise=standardise, host=host))
+            print(json.dumps(rows[-1]), flush=True)
+    if args.json:
+        found = {"rows": rows, "machine": {**hardware(torch.device(args.device)), **versions()}}
+        with open(args.json, "w", encoding="utf-8") as file:
+            file.write(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
