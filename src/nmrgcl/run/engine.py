@@ -65,7 +65,7 @@ def run_cells(
         results_folder: where results are kept; several engines may share it.
         jobs: cells at a time; 0: one a core, a few on a CUDA device, which they share.
         backend: "processes" of this machine, "ray", "slurm", or "inline" in this process.
-        device: where to train; the SVM runs on the worker's core.
+        device: where to train and to judge.
         on_done: called with each cell that has ended and its outcome.
         cluster: "local" for the Slurm backend on this machine.
         slurm: parameters for Slurm, such as partition, as submitit knows them.
