@@ -41,7 +41,7 @@ LOW, HIGH = ("FeatureDropout", "Subgraph"), ("NodeShuffling", "EdgeDrop")
 ALIKE = ("COLLAB", "IMDB-BINARY", "NCI1")
 """Where the paper finds pairs of the same augmentation relatively good."""
 PROTOCOL = "lssvm"
-"""The judge where none is named: a least-squares SVM; 1,960 SVMs take long, on a processor longer than the trainings."""
+"""The judge where none is named: a least-squares SVM; on a processor an SVM takes longer than the training."""
 CLAIMS = (
     "performance varies significantly with the pair of augmentations",
     "COLLAB: NodeShuffling + EdgeDrop (75.07) beats FeatureDropout + Subgraph (68.27)",
