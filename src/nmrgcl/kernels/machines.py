@@ -66,7 +66,7 @@ def _minimise(
     tolerance: tl.tensor, most_steps: tl.tensor, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one machine."""
-    machine = tl.program_id(0)
+    machine = tl.num_programs(0) - 1 - tl.program_id(0)  # the last penalty first: as a rule the largest, and longest
     pair, part = machine % pair_count, machine // pair_count % parts
     penalty = tl.load(penalties + machine // (parts * pair_count))
     positive, negative = tl.load(pairs + 2 * pair), tl.load(pairs + 2 * pair + 1)
