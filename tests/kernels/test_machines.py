@@ -106,3 +106,11 @@ def test_a_machine_that_takes_too_long_is_said_to_be_unsolved(monkeypatch: pytes
 def test_of_classes_with_as_many_votes_the_first_is_elected() -> None:
     decision = torch.tensor([[[[1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]]]])  # 0, 2, 1: one vote each; 1, 0, 1
     assert svm_on_device._elected(decision, [(0, 1), (0, 2), (1, 2)], 3).tolist() == [[[0, 1]]]
+
+
+def test_rows_that_are_all_alike_are_all_of_the_larger_class() -> None:
+    y, z = np.repeat([0, 1], [16, 24]), np.full((40, 2), 0.1)
+    cuts = list(StratifiedKFold(4, shuffle=True, random_state=0).split(y, y))
+    shares, solved = svm_on_device.shares_right(torch.tensor(z, device=DEVICE), y, cuts, PENALTIES, standardise=True)
+    assert solved.all()
+    assert (shares == 0.6).all()
