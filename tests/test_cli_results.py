@@ -1,6 +1,7 @@
 """``nmrgcl sweep`` and ``nmrgcl results`` as a user types them."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,7 @@ def test_a_sweep_computes_its_table_once(capsys: pytest.CaptureFixture[str], tmp
     ]
     assert "4 of 4, untrained on motifs, seed 1: " in err
     assert "left" in err
+    assert re.search(r"^4 cells in \d+ s$", err, re.MULTILINE)
     out, err = run(capsys, *command)
     assert f"{found['table'][0]['mean']:.2f} ± {found['table'][0]['std']:.2f} (2)" in out
     assert "honest selection" in out

@@ -13,9 +13,21 @@ Follow = Callable[[Run, Outcome], None]
 
 @contextmanager
 def show_cells(total: int) -> Iterator[Follow]:
-    """What to call with each of up to ``total`` cells as it ends."""
+    """What to call with each of up to ``total`` cells as it ends; says at the end how many took how long."""
+    began, count = time.monotonic(), 0
     with _bar(total) if sys.stderr.isatty() else _lines(total) as follow:
-        yield follow
+
+        def counted(cell: Run, outcome: Outcome) -> None:
+            nonlocal count
+            count += outcome.status == "done"
+            follow(cell, outcome)
+
+        try:
+            yield counted
+        finally:
+            if count:
+                took = time.monotonic() - began
+                print(f"{count} {'cell' if count == 1 else 'cells'} in {took:.0f} s", file=sys.stderr, flush=True)
 
 
 @contextmanager
