@@ -18,7 +18,8 @@ from nmrgcl.report.accuracy import read_judgement
 from nmrgcl.report.collect import read_curve
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
 from nmrgcl.report.figures import plot_spectrum, project, used_spectrum
-from nmrgcl.run import EVALUATION, evaluate_run, find_models
+from nmrgcl.run import EVALUATION, evaluate_run, find_models, keep_judgement
+from nmrgcl.run.kept import FORMAT
 from tests.examples import undirected
 from tests.report.test_page import pretrained
 
@@ -112,6 +113,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "not numbers": {"folds": "none"},
     "not finite": {"folds": [[float("nan")] * 3] * 2},
     "no untrained": {"untrained": None},
+    "of a newer version": {"version": 2},
 }
 
 
@@ -119,7 +121,7 @@ def test_a_stored_evaluation_of_this_run_is_used(judged: tuple[Path, Dataset, di
     run, data, values = judged
     models = [load_model(folder) for folder in find_models(run)]
     assert read_judgement(run, data, models) is None
-    (run / EVALUATION).write_text(json.dumps(values))
+    assert keep_judgement(run, evaluate_run(run, data, device=CPU, jobs=1), data)
     found = read_judgement(run, data, models)
     assert found is not None
     assert found.to_dict() == values
@@ -131,6 +133,6 @@ def test_a_stored_evaluation_of_this_run_is_used(judged: tuple[Path, Dataset, di
 def test_a_stored_evaluation_of_anything_else_is_not(case: str, judged: tuple[Path, Dataset, dict[str, Any]]) -> None:
     run, data, values = judged
     models = [load_model(folder) for folder in find_models(run)]
-    (run / EVALUATION).write_text(json.dumps({**values, **CHANGES[case]}))
+    (run / EVALUATION).write_text(json.dumps({**FORMAT, **values, **CHANGES[case]}))
     assert read_judgement(run, data, models) is None
     assert read_judgement(run, replace(data, name="other"), models) is None

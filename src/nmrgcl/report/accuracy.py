@@ -11,6 +11,7 @@ import torch
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.model_folder import Model
 from nmrgcl.run import EVALUATION, Judgement, Scores, evaluate_run, find_models
+from nmrgcl.run.kept import FORMAT
 
 
 def judge(run: Path, dataset: Dataset, models: list[Model], *, device: torch.device, jobs: int) -> Judgement:
@@ -37,7 +38,7 @@ def read_judgement(run: Path, dataset: Dataset, models: list[Model]) -> Judgemen
 def _judgement(values: Any, dataset: Dataset, models: list[Model]) -> Judgement | None:
     first, several = models[0], len(models) > 1
     varied = "model" if several else "folds"
-    expected = {
+    expected = FORMAT | {
         "dataset": dataset.name,
         "method": first.settings.method,
         "features": first.features.kind,

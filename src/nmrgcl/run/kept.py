@@ -14,6 +14,8 @@ from nmrgcl.run.judge import Judgement
 
 EVALUATION = "evaluation.json"
 SPLITS = "splits.json"
+FORMAT: dict[str, Any] = {"format": "nmrgcl-evaluation", "version": 1}
+"""How EVALUATION begins."""
 
 
 def keep_judgement(run: Path, found: Judgement, dataset: Dataset) -> bool:
@@ -29,7 +31,7 @@ def keep_judgement(run: Path, found: Judgement, dataset: Dataset) -> bool:
         splits["part"] = {str(seed): part.tolist() for seed, part in parts.items()}
     try:
         atomic.write_text(run / SPLITS, json.dumps(splits) + "\n")
-        atomic.write_text(run / EVALUATION, json.dumps(found.to_dict()) + "\n")
+        atomic.write_text(run / EVALUATION, json.dumps(FORMAT | found.to_dict()) + "\n")
     except OSError:
         return False
     return True
