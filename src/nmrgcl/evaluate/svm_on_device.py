@@ -73,7 +73,10 @@ def _of_group(
     machines = solve_machines(
         kernel, torch.from_numpy(bounds).to(z.device), torch.tensor(pairs, device=z.device), penalties
     )
-    decision = torch.cat(of_tests)[None] @ machines.beta.permute(0, 1, 3, 2) - machines.threshold[:, :, None]
+    # One product a cut: with the penalties as a dimension of its own, the kernels would be copied for each.
+    weights = machines.beta.permute(1, 3, 0, 2)
+    decision = torch.cat(of_tests) @ weights.flatten(2)
+    decision = decision.unflatten(2, weights.shape[2:]).permute(2, 0, 1, 3) - machines.threshold[:, :, None]
     right = (_elected(decision, pairs, classes) == torch.from_numpy(y).to(z.device)[unknown[0]]) & unknown[1]
     solved = (machines.gap <= 1.001 * TOLERANCE).all(2)  # the kernel has it in float32
     return (right.sum(2).double() / unknown[1].sum(1)).T, solved.T
