@@ -63,7 +63,8 @@ def _bar(total: int) -> Iterator[Follow]:
 
 def _describe(cell: Run, outcome: Outcome) -> str:
     score = f"{outcome.mean:.2f}" if outcome.mean is not None else f"{outcome.status}: {outcome.message}"
-    return f"{cell.method} on {cell.dataset}, seed {cell.seed}: {score}"
+    trained = f"{cell.method} + finetune" if cell.protocol == "finetune" else cell.method
+    return f"{trained} on {cell.dataset}, seed {cell.seed}: {score}"
 
 
 def _minutes(seconds: float) -> str:
