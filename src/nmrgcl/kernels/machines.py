@@ -24,6 +24,9 @@ WIDEST = 8192
 TOLERANCE = 1e-3
 """LIBSVM's."""
 
+ASK_EVERY = 16
+"""Steps after which it is asked again whether there is a pair to move."""
+
 MOST_STEPS = 4_000_000
 """A machine that has not converged by then is left as it is; seconds on a GPU."""
 
@@ -54,7 +57,7 @@ def solve_machines(kernel: Tensor, bounds: Tensor, pairs: Tensor, penalties: Ten
     block = max(64, triton.next_power_of_2(n))
     _minimise[(threshold.numel(),)](
         beta, threshold, gap, steps, kernel, bounds, pairs, penalties, parts, len(pairs), bounds.shape[1], n,
-        TOLERANCE, MOST_STEPS, BLOCK=block, num_warps=max(1, min(32, block // 128)),
+        TOLERANCE, MOST_STEPS, ASK_EVERY=ASK_EVERY, BLOCK=block, num_warps=max(1, min(32, block // 256)),
     )  # fmt: skip
     return Machines(beta, threshold, gap, steps)
 
@@ -63,7 +66,7 @@ def solve_machines(kernel: Tensor, bounds: Tensor, pairs: Tensor, penalties: Ten
 def _minimise(
     beta: tl.tensor, threshold: tl.tensor, gaps: tl.tensor, steps: tl.tensor, kernel: tl.tensor, bounds: tl.tensor,
     pairs: tl.tensor, penalties: tl.tensor, parts: tl.tensor, pair_count: tl.tensor, width: tl.tensor, n: tl.tensor,
-    tolerance: tl.tensor, most_steps: tl.tensor, BLOCK: tl.constexpr,
+    tolerance: tl.tensor, most_steps: tl.tensor, ASK_EVERY: tl.constexpr, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one machine."""
     machine = tl.num_programs(0) - 1 - tl.program_id(0)  # the last penalty first: as a rule the largest, and longest
@@ -83,22 +86,21 @@ def _minimise(
     row = tl.where(is_positive, first, second) + lane
     gap, step = tl.full((), 2.0, tl.float64), tl.full((), 0, tl.int32)
     while (gap > tolerance) & (step < most_steps):
-        may_fall = there & (value > low)
-        lowest, i = tl.min(tl.where(there & (value < high), slope, float("inf")), 0, return_indices=True)
-        of_i = tl.load(
-            rows + (tl.where(i < positives, first, second) + i).to(tl.int64) * n + row, mask=there, other=0.0
-        )
-        rise = slope - lowest
-        gap = tl.max(tl.where(may_fall, rise, float("-inf")), 0)
-        near, curve = rise.to(tl.float32), tl.maximum(2.0 - 2.0 * of_i, 1e-12)  # rows that are alike have none
-        _, j = tl.max(tl.where(may_fall & (near > 0.0), near * near / curve, -1.0), 0, return_indices=True)
-        of_j = tl.load(
-            rows + (tl.where(j < positives, first, second) + j).to(tl.int64) * n + row, mask=there, other=0.0
-        )
+        # Any pair that is apart will do, so that pairs are chosen in float32; what is moved is exact.
+        near, may_fall = slope.to(tl.float32), there & (value > low)
+        lowest, i = tl.min(tl.where(there & (value < high), near, float("inf")), 0, return_indices=True)
+        place = (tl.where(i < positives, first, second) + i).to(tl.int64)
+        of_i = tl.load(rows + place * n + row, mask=there, other=0.0)
+        rise, curve = near - lowest, tl.maximum(2.0 - 2.0 * of_i, 1e-12)  # rows that are alike have none
+        most, j = tl.max(tl.where(may_fall & (rise > 0.0), rise * rise / curve, -1.0), 0, return_indices=True)
+        place = (tl.where(j < positives, first, second) + j).to(tl.int64)
+        of_j = tl.load(rows + place * n + row, mask=there, other=0.0)
+        if step % ASK_EVERY == 0:
+            gap = tl.max(tl.where(may_fall, rise, float("-inf")), 0).to(tl.float64)
         is_i, is_j = lane == i, lane == j
-        wanted = tl.minimum(value - low, (near / curve).to(tl.float64))
+        wanted = tl.minimum(value - low, (rise / curve).to(tl.float64))
         move = tl.min(tl.where(is_i, high - value, tl.where(is_j, wanted, float("inf"))), 0)
-        move = tl.where(gap > tolerance, move, 0.0)
+        move = tl.where(most > 0.0, move, 0.0)
         # What reaches a bound is set to it, lest rounding leave a little that could move.
         value = tl.where(is_i, tl.where(move >= high - value, high, value + move), value)
         value = tl.where(is_j, tl.where(move >= value - low, low, value - move), value)
