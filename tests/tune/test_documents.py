@@ -20,7 +20,7 @@ def test_searches_are_those_of_the_result_files() -> None:
 
 def test_what_looking_adds_is_that_of_the_benchmark_file() -> None:
     found = json.loads((ROOT / "benchmarks" / "results" / "selection.json").read_text())
-    names = ("PTC_MR", "IMDB-MULTI")
+    names = ("PTC_MR", "IMDB-MULTI", "PROTEINS", "DD", "IMDB-BINARY")
     for rule in found["PTC_MR"]["rules"]:
         assert f"| {rule} | {' | '.join(pm(found[name]['rules'][rule]) for name in names)} |" in LINES
     movies, text = found["IMDB-MULTI"], " ".join(LINES)
