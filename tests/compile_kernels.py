@@ -143,7 +143,7 @@ def launch_machines(graphs: Any) -> None:
     for rows in (60, 350, 1000, 4000, 8000):
         kernel = torch.zeros(1).expand(2, rows, rows)  # nothing is read
         for pairs in ([[0, 1]], [[0, 1], [0, 2], [1, 2]]):
-            bounds = torch.zeros(2, 4, dtype=torch.long)
+            bounds = torch.tensor([[0, rows // 2, rows, rows]]).repeat(2, 1)
             machines.solve_machines(kernel, bounds, torch.tensor(pairs), torch.ones(7, dtype=torch.float64))
 
 

@@ -49,7 +49,7 @@ def test_what_is_wrong_is_one_line_that_names_file_and_key(text: str, words: str
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    known = "name a TOML file or one of graphs, pairs, small"
+    known = "name a TOML file or one of graphs, pairs, small, wide"
     with pytest.raises(SettingError, match=f"nowhere.toml: cannot be read .*; {known}"):
         read_space(tmp_path / "nowhere.toml")
 
@@ -59,6 +59,7 @@ def test_the_spaces_of_the_package_have_names() -> None:
     assert set(small.options) < set(graphs.options)
     assert read_space().options == graphs.options
     assert {"views", "data", "strength"} <= set(read_space("pairs").options)
+    assert {"views", "strength"} <= set(read_space("wide").options)
 
 
 def test_settings_groups_and_strength_are_drawn_together(tmp_path: Path) -> None:

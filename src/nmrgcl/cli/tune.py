@@ -25,7 +25,7 @@ def tune(
     ] = None,
     assignments: Assignments = None,
     space: Annotated[
-        str, typer.Option(metavar="graphs|pairs|small|FILE", help="What to try; small is for a CPU; or as TOML.")
+        str, typer.Option(metavar="graphs|pairs|small|wide|FILE", help="What to try; small is for a CPU; or as TOML.")
     ] = "graphs",
     budget: Annotated[int, typer.Option(min=1, help="Candidates for each dataset, the preset included.")] = 24,
     seeds: Annotated[int, typer.Option(min=1, help="Cells for each candidate.")] = 5,

@@ -54,10 +54,11 @@ def solve_machines(kernel: Tensor, bounds: Tensor, pairs: Tensor, penalties: Ten
     beta = torch.zeros(*shape, n, dtype=torch.float64, device=device)
     threshold, gap = (torch.empty(shape, dtype=torch.float64, device=device) for _ in range(2))
     steps = torch.empty(shape, dtype=torch.long, device=device)
-    block = max(64, triton.next_power_of_2(n))
+    sizes = bounds.diff()[:, pairs].sum(2)
+    block = max(64, triton.next_power_of_2(int(sizes.max())))  # of three classes, a machine has two
     _minimise[(threshold.numel(),)](
         beta, threshold, gap, steps, kernel, bounds, pairs, penalties, parts, len(pairs), bounds.shape[1], n,
-        TOLERANCE, MOST_STEPS, ASK_EVERY=ASK_EVERY, BLOCK=block, num_warps=max(1, min(32, block // 256)),
+        TOLERANCE, MOST_STEPS, ASK_EVERY=ASK_EVERY, BLOCK=block, num_warps=max(1, min(32, block // 128)),
     )  # fmt: skip
     return Machines(beta, threshold, gap, steps)
 
