@@ -1,5 +1,6 @@
 """What only a GPU can show: the same results there, and no step that waits for the host."""
 
+import gc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +13,7 @@ import torch
 
 from nmrgcl.augment import VIEWS, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
-from nmrgcl.capture import CapturedStep
+from nmrgcl.capture import CapturedStep, Recording
 from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
@@ -55,6 +56,63 @@ def test_a_batch_and_its_views_do_not_wait_for_the_host() -> None:
     with no_waiting():
         seen = every(graphs.take(index))
     assert bool((seen.node_counts().cpu() > 0).equal(graphs.take(index).node_counts().cpu() > 0))
+
+
+def drawing(place: torch.Tensor) -> Recording:
+    def work() -> None:
+        place.uniform_()
+
+    return Recording(work, [place], place.device)
+
+
+def test_old_recordings_are_not_collected_while_one_is_made() -> None:
+    place = torch.zeros(8, device="cuda")
+    old: list[Any] = [drawing(place) for _ in range(4)]
+    for recording in old:
+        recording.itself = recording  # only the collector can find it
+    del recording
+    thresholds = gc.get_threshold()
+
+    def work() -> None:
+        if torch.cuda.is_current_stream_capturing():
+            old.clear()
+            gc.set_threshold(1)
+        kept = [[number] for number in range(1000)]  # enough for the collector to come
+        place.add_(len(kept))
+
+    try:
+        made = Recording(work, [place], place.device)
+    finally:
+        gc.set_threshold(*thresholds)
+    assert gc.isenabled()
+    made.replay()
+    assert place.tolist() == [1000.0] * 8
+
+
+def test_a_recording_that_fails_leaves_the_device_usable() -> None:
+    place, stream = torch.zeros(8, device="cuda"), torch.cuda.current_stream()
+
+    def waits() -> None:
+        place.uniform_()
+        if torch.cuda.is_current_stream_capturing():
+            place.sum().item()
+
+    torch.cuda.manual_seed(3)
+    with pytest.raises(RuntimeError):
+        Recording(waits, [place], place.device)
+    assert torch.cuda.current_stream() == stream
+    assert gc.isenabled()
+    assert not place.any()
+    torch.cuda.synchronize()
+    drawn = torch.rand(4, device="cuda").tolist()
+    torch.cuda.manual_seed(3)
+    assert torch.rand(4, device="cuda").tolist() == drawn
+    recording = drawing(place)
+    recording.replay()
+    first = place.tolist()
+    recording.replay()
+    assert min(first) > 0
+    assert first != place.tolist()
 
 
 @pytest.mark.parametrize("name", NODE_METHODS)

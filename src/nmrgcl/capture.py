@@ -3,8 +3,10 @@
 On a GPU a step of a small model is microseconds of arithmetic and milliseconds of launches; a replay is one launch.
 """
 
+import gc
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -37,7 +39,7 @@ class Recording:
         chance = torch.cuda.get_rng_state(device)
         try:
             _rehearse(work)
-            with torch.cuda.graph(self.recorded, pool=beside.recorded.pool() if beside else None):
+            with _recording(self.recorded, device, beside):
                 work()
         finally:  # the rehearsals are forgotten; recording itself computes nothing
             with torch.no_grad():
@@ -48,6 +50,26 @@ class Recording:
     def replay(self) -> None:
         """Once more, with whatever lies in its places now."""
         self.recorded.replay()
+
+
+@contextmanager
+def _recording(graph: torch.cuda.CUDAGraph, device: torch.device, beside: "Recording | None") -> Iterator[None]:
+    """What is launched goes into ``graph``; where that fails, the device is as usable as before."""
+    stream, collecting = torch.cuda.current_stream(device), gc.isenabled()
+    # Whenever the collector finds an old recording, it is destroyed, which is not allowed while another one is made.
+    gc.disable()
+    try:
+        with torch.cuda.graph(graph, pool=beside.recorded.pool() if beside else None):
+            yield
+    except BaseException:
+        # Left as it is, all would go on into the stream of the recording, and every draw of chance would fail.
+        torch.cuda.set_stream(stream)
+        index = torch.cuda.current_device() if device.index is None else device.index
+        torch.cuda.default_generators[index].graphsafe_set_state(torch.Generator(device))
+        raise
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _rehearse(work: Callable[[], None]) -> None:
