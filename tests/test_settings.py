@@ -82,6 +82,8 @@ def test_later_sources_win(tmp_path: Path) -> None:
         ("lr=inf", "finite"),
         ("batch_size=1", "at least 2"),
         ("deterministic=1", "true or false"),
+        ("standardise=1", "known: false, squashed, true"),
+        ("standardise=squash", "did you mean squashed"),
         ("removal.kind=non_max", "non_maximum"),
         ("views.first=[3]", "list of views"),
         ("features=degrees", "degree"),

@@ -5,14 +5,17 @@ import pytest
 import torch
 from scipy.stats import rankdata
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import svm
 from nmrgcl.evaluate.cases import GRID, Penalty
+from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.evaluate.svm import svm_nested, svm_scores, svm_scores_many, svm_table
+
+SCALINGS: list[Scaling] = [True, False, "squashed"]
 
 
 def embeddings(rows: int = 150, classes: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -23,23 +26,27 @@ def embeddings(rows: int = 150, classes: int = 2, seed: int = 0) -> tuple[np.nda
     return np.maximum(hidden @ rng.normal(size=(6, 20)), 0) * np.geomspace(0.1, 30, 20), y
 
 
+def pipeline_of(standardise: Scaling) -> Pipeline:
+    steps: list[Any] = [StandardScaler()] if standardise else []
+    steps += [FunctionTransformer(np.arcsinh)] if standardise == "squashed" else []
+    return make_pipeline(*steps, SVC())
+
+
 def by_grid_search(
-    z: np.ndarray, y: np.ndarray, *, seed: int, folds: int, standardise: bool, shuffled: bool = False
+    z: np.ndarray, y: np.ndarray, *, seed: int, folds: int, standardise: Scaling, shuffled: bool = False
 ) -> list[float]:
-    pipeline, name = (make_pipeline(StandardScaler(), SVC()), "svc__C") if standardise else (SVC(), "C")
     cut = StratifiedKFold(5, shuffle=True, random_state=seed) if shuffled else 5
-    search = GridSearchCV(pipeline, {name: GRID}, cv=cut)
+    search = GridSearchCV(pipeline_of(standardise), {"svc__C": GRID}, cv=cut)
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(z, y)
     return [100 * search.fit(z[train], y[train]).score(z[test], y[test]) for train, test in splits]
 
 
-@pytest.mark.parametrize("standardise", [True, False])
-def test_inner_scores_are_the_best_ones_of_grid_search(standardise: bool) -> None:
+@pytest.mark.parametrize("standardise", SCALINGS)
+def test_inner_scores_are_the_best_ones_of_grid_search(standardise: Scaling) -> None:
     z, y = embeddings(classes=3)
     found = svm_nested([(z, y, 5)], folds=4, standardise=standardise, inner="shuffled", jobs=1)
-    steps = (StandardScaler(), SVC()) if standardise else (SVC(),)
     cut = StratifiedKFold(5, shuffle=True, random_state=5)
-    search = GridSearchCV(make_pipeline(*steps), {"svc__C": GRID}, cv=cut)
+    search = GridSearchCV(pipeline_of(standardise), {"svc__C": GRID}, cv=cut)
     outer = StratifiedKFold(4, shuffle=True, random_state=5).split(z, y)
     expected = [search.fit(z[train], y[train]).best_score_ for train, _ in outer]
     assert found.inner is not None
@@ -51,10 +58,10 @@ def test_inner_scores_are_the_best_ones_of_grid_search(standardise: bool) -> Non
     assert svm_nested([(z, y, 5)], c="default", jobs=1).inner is None
 
 
-@pytest.mark.parametrize("standardise", [True, False])
+@pytest.mark.parametrize("standardise", SCALINGS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_every_fold_scores_as_with_grid_search(classes: int, dtype: type, standardise: bool) -> None:
+def test_every_fold_scores_as_with_grid_search(classes: int, dtype: type, standardise: Scaling) -> None:
     z, y = embeddings(classes=classes)
     z = z.astype(dtype)
     ours = svm_scores(z, y, seed=3, folds=4, standardise=standardise, jobs=1)
@@ -74,8 +81,8 @@ def test_shuffled_inner_folds_score_as_with_grid_search_over_the_same_folds() ->
     assert differ
 
 
-@pytest.mark.parametrize("standardise", [True, False])
-def test_repeated_and_far_off_rows_score_as_with_grid_search(standardise: bool) -> None:
+@pytest.mark.parametrize("standardise", SCALINGS)
+def test_repeated_and_far_off_rows_score_as_with_grid_search(standardise: Scaling) -> None:
     z, y = embeddings(rows=120)
     z = np.round(z[np.arange(120) // 3]) + 1000
     ours = svm_scores(z, y, seed=0, folds=3, standardise=standardise, jobs=1)
@@ -151,8 +158,8 @@ def test_the_table_of_all_penalties_holds_the_scores_of_each() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("standardise", [True, False])
-def test_a_gpu_scores_as_the_cpu_does(standardise: bool, classes: int) -> None:
+@pytest.mark.parametrize("standardise", SCALINGS)
+def test_a_gpu_scores_as_the_cpu_does(standardise: Scaling, classes: int) -> None:
     z, y = embeddings(rows=400, classes=classes)
     options: dict[str, Any] = {"standardise": standardise, "inner": "shuffled", "jobs": 1}
     cpu, gpu = (svm_nested([(z, y, 0)], **options, device=torch.device(name)) for name in ("cpu", "cuda"))

@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from nmrgcl.evaluate import svm, svm_on_device
+from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.kernels import machines
 from nmrgcl.kernels.machines import TOLERANCE, solve_machines
 from tests.kernels import DEVICE
@@ -76,8 +77,8 @@ def test_rows_beyond_a_parts_own_take_no_part() -> None:
     assert torch.equal(wide.threshold, plain.threshold)
 
 
-@pytest.mark.parametrize(("classes", "standardise"), [(2, True), (3, False)])
-def test_cuts_are_judged_as_by_libsvm(classes: int, standardise: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("classes", "standardise"), [(2, True), (3, False), (2, "squashed")])
+def test_cuts_are_judged_as_by_libsvm(classes: int, standardise: Scaling, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(svm_on_device, "AT_ONCE", 4 * 60**2)  # one or two kernels at a time
     random = np.random.default_rng(2)
     y = random.permutation(np.arange(70) % classes)

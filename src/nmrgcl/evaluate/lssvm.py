@@ -19,7 +19,7 @@ from torch import Tensor
 
 from nmrgcl.evaluate.cases import Nested, Penalty, candidates, require_cases
 from nmrgcl.evaluate.inverse_root import inverse_root
-from nmrgcl.evaluate.rbf import Part, padded, rbf_kernels, standardised
+from nmrgcl.evaluate.rbf import Part, Scaling, padded, rbf_kernels, scaled
 
 TOGETHER = 512
 """Folds of up to so many training rows are one batch; larger ones fill a device alone."""
@@ -34,7 +34,7 @@ def lssvm_scores(
     seed: int,
     folds: int = 10,
     c: Penalty = "grid",
-    standardise: bool = True,
+    standardise: Scaling = True,
     device: torch.device | None = None,
 ) -> np.ndarray:
     """Accuracy in percent on each held-out fold, ``[folds]``, of embeddings ``z`` ``[B, D]`` with labels ``y`` ``[B]``.
@@ -45,7 +45,7 @@ def lssvm_scores(
         seed: of the shuffle that makes the folds, which are those of ``svm_scores``.
         folds: how many; every class needs at least as many members.
         c: "grid" chooses from ``GRID`` by leaving out training rows, the smallest of equals; "default" is 1.
-        standardise: bring each column to mean 0 and variance 1 as measured on the training rows.
+        standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
         device: where to compute, in float64; the CPU if None.
     """
     return lssvm_nested(z, y, seed=seed, folds=folds, c=c, standardise=standardise, device=device).outer
@@ -58,7 +58,7 @@ def lssvm_nested(
     seed: int,
     folds: int = 10,
     c: Penalty = "grid",
-    standardise: bool = True,
+    standardise: Scaling = True,
     device: torch.device | None = None,
 ) -> Nested:
     """``lssvm_scores`` beside the accuracy on left-out training rows at the C that was chosen, ``[folds]`` each."""
@@ -73,7 +73,7 @@ def lssvm_table(
     seed: int,
     folds: int = 10,
     c: Penalty = "grid",
-    standardise: bool = True,
+    standardise: Scaling = True,
     device: torch.device | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each C, accuracies in percent on left-out training rows and on the held-out folds, ``[len(C), folds]``."""
@@ -93,13 +93,12 @@ def lssvm_table(
 
 
 def _accuracies(
-    z: Tensor, codes: Tensor, columns: Tensor, train: Part, test: Part, values: tuple[float, ...], standardise: bool
+    z: Tensor, codes: Tensor, columns: Tensor, train: Part, test: Part, values: tuple[float, ...], standardise: Scaling
 ) -> Tensor:
     """Shares ``[2, len(values), F]`` of left-out training rows and of held-out rows that are right."""
     (known_rows, real), (unknown_rows, judged) = train, test
     known, unknown = z[known_rows], z[unknown_rows]
-    if standardise:
-        known, unknown = standardised(known, unknown, real)
+    known, unknown = scaled(known, unknown, real, standardise)
     kernel, kernel_test = rbf_kernels(known, unknown, real)
     targets = torch.where(codes[known_rows][..., None] == columns, 1.0, -1.0).double() * real[..., None]
     most = max(1, AT_ONCE // (8 * kernel.numel())) if kernel.is_cuda else 1

@@ -1,8 +1,13 @@
 """RBF kernels of many training sets at a time, in float64 on any device, as scikit-learn has them one by one."""
 
+from typing import Literal
+
 import numpy as np
 import torch
 from torch import Tensor
+
+Scaling = bool | Literal["squashed"]
+"""Whether columns are brought to mean 0 and variance 1; "squashed": and their long tails drawn in, by asinh."""
 
 Part = tuple[Tensor, Tensor]
 """Numbers of rows ``[F, n]``, the first one repeated where a fold has fewer, and which of them are meant ``[F, n]``."""
@@ -17,7 +22,15 @@ def padded(parts: tuple[np.ndarray, ...], device: torch.device) -> Part:
     return torch.from_numpy(index).to(device), torch.from_numpy(real).to(device)
 
 
-def standardised(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+def scaled(known: Tensor, unknown: Tensor, real: Tensor, standardise: Scaling) -> tuple[Tensor, Tensor]:
+    """Columns of both as ``standardise`` says, by what the real rows of ``known`` are like."""
+    if not standardise:
+        return known, unknown
+    known, unknown = _standardised(known, unknown, real)
+    return (known.asinh(), unknown.asinh()) if standardise == "squashed" else (known, unknown)
+
+
+def _standardised(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
     """As scikit-learn's StandardScaler does: a column that is constant but for rounding is centred only."""
     count, weight, eps = real.sum(1)[:, None, None], real[..., None], torch.finfo(known.dtype).eps
     mean = (known * weight).sum(1, keepdim=True) / count

@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController
 
 from nmrgcl.evaluate.cases import INNER_FOLDS, Nested, Penalty, candidates, require_cases
+from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.evaluate.svm_on_device import Cut, shares_right, solves
 
 LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
@@ -34,7 +35,7 @@ def svm_scores(
     seed: int,
     folds: int = 10,
     c: Penalty = "grid",
-    standardise: bool = True,
+    standardise: Scaling = True,
     inner: Inner = "in_order",
     jobs: int = -1,
     device: torch.device | None = None,
@@ -48,7 +49,7 @@ def svm_scores(
         folds: how many; every class needs at least as many members.
         c: "grid" chooses from ``GRID`` by cross-validation inside the training folds, the smallest of equals;
             "default" is 1; a number is taken as it is.
-        standardise: bring each column to mean 0 and variance 1 as measured on the training rows.
+        standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
         inner: how the folds that choose C are cut: "in_order" as ``GridSearchCV(cv=5)`` does; "shuffled" by the seed,
             as ``GridSearchCV(cv=StratifiedKFold(5, shuffle=True, random_state=seed))`` does. Where rows stand in a
             meaningful order, as the molecules of NCI1 do, in-order folds differ from the folds that are judged, and
@@ -65,7 +66,7 @@ def svm_scores_many(
     *,
     folds: int = 10,
     c: Penalty = "grid",
-    standardise: bool = True,
+    standardise: Scaling = True,
     inner: Inner = "in_order",
     jobs: int = -1,
     device: torch.device | None = None,
@@ -80,7 +81,7 @@ def svm_nested(
     *,
     folds: int = 10,
     c: Penalty = "grid",
-    standardise: bool = True,
+    standardise: Scaling = True,
     inner: Inner = "in_order",
     jobs: int = -1,
     device: torch.device | None = None,
@@ -127,7 +128,7 @@ def svm_table(
     seed: int,
     folds: int = 10,
     c: Penalty = "grid",
-    standardise: bool = True,
+    standardise: Scaling = True,
     jobs: int = -1,
     device: torch.device | None = None,
 ) -> np.ndarray:
@@ -142,7 +143,7 @@ def svm_table(
 
 
 def _nested_on_device(
-    case: Case, values: Sequence[float], folds: int, inner: Inner, standardise: bool, device: torch.device
+    case: Case, values: Sequence[float], folds: int, inner: Inner, standardise: Scaling, device: torch.device
 ) -> Nested:
     """Of one case, ``[folds]`` each: machines of all C for the outer folds, too, since those cost next to nothing."""
     z, y, seed = case
@@ -157,7 +158,12 @@ def _nested_on_device(
 
 
 def _table_on_device(
-    z: np.ndarray, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], standardise: bool, device: torch.device
+    z: np.ndarray,
+    y: np.ndarray,
+    cuts: Sequence[Cut],
+    values: Sequence[float],
+    standardise: Scaling,
+    device: torch.device,
 ) -> np.ndarray:
     """Shares of judged rows that are right, ``[cuts, C]``; machines that did not converge there do so here."""
     codes = np.unique(y, return_inverse=True)[1]
@@ -169,7 +175,7 @@ def _table_on_device(
 
 
 def _accuracies(
-    z: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, values: Sequence[float], standardise: bool
+    z: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, values: Sequence[float], standardise: Scaling
 ) -> np.ndarray:
     """Share of the ``test`` rows that the SVM fitted on the ``train`` rows gets right, for each C in ``values``."""
     # Two threads on a core that has other work are several times slower than one.
@@ -178,6 +184,8 @@ def _accuracies(
         if standardise:
             scaler = StandardScaler().fit(known)
             known, unknown = scaler.transform(known), scaler.transform(unknown)
+        if standardise == "squashed":
+            known, unknown = np.arcsinh(known), np.arcsinh(unknown)
         kernel, kernel_test = _kernels(known, unknown)
         cache = 64 + kernel.size * 4 / 2**20  # MiB: LIBSVM keeps every entry it has used, in single precision
         models = (SVC(C=value, kernel="precomputed", cache_size=cache).fit(kernel, y[train]) for value in values)

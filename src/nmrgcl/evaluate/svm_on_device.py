@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nmrgcl.evaluate.rbf import padded, rbf_kernels, standardised
+from nmrgcl.evaluate.rbf import Scaling, padded, rbf_kernels, scaled
 from nmrgcl.kernels import has_triton
 
 AT_ONCE = 2**32
@@ -33,7 +33,7 @@ def solves(device: torch.device, rows: int) -> bool:
 
 
 def shares_right(
-    z: Tensor, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], *, standardise: bool
+    z: Tensor, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], *, standardise: Scaling
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shares ``[cuts, C]`` of judged rows of ``z`` ``[B, D]`` that are right, and whether they are of solved machines.
 
@@ -42,7 +42,7 @@ def shares_right(
         y: ``[B]`` class codes from 0.
         cuts: of the rows.
         values: of C.
-        standardise: bring each column to mean 0 and variance 1 as measured on the training rows.
+        standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
     """
     kernel_size = 4 * max(len(train) for train, _ in cuts) ** 2
     found = [_of_group(z, y, cuts[some], values, standardise) for some in _slices(len(cuts), AT_ONCE // kernel_size)]
@@ -51,7 +51,7 @@ def shares_right(
 
 
 def _of_group(
-    z: Tensor, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], standardise: bool
+    z: Tensor, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], standardise: Scaling
 ) -> tuple[Tensor, Tensor]:
     """``shares_right`` of cuts whose kernels fit."""
     from nmrgcl.kernels.machines import TOLERANCE, solve_machines
@@ -66,7 +66,7 @@ def _of_group(
     for some in _slices(len(cuts), WORKSPACE // (8 * known[0].shape[1] ** 2)):
         rows, real = known[0][some], known[1][some]
         a, b = z[rows].double(), z[unknown[0][some]].double()
-        kernel[some], of_test = rbf_kernels(*(standardised(a, b, real) if standardise else (a, b)), real)
+        kernel[some], of_test = rbf_kernels(*scaled(a, b, real, standardise), real)
         of_tests.append(of_test)
     pairs = list(combinations(range(classes), 2))
     penalties = torch.tensor(values, dtype=torch.float64, device=z.device)

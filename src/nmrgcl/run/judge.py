@@ -71,7 +71,8 @@ class Judgement:
             scaled = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised"}[self.linear.normalise]
             cut = f"logistic regression on {scaled} embeddings, C by validation; split {self.split}"
         else:
-            scaled = "standardised" if self.svm.standardise else "raw"
+            words = {"true": "standardised", "false": "raw", "squashed": "standardised and squashed"}
+            scaled = words[str(self.svm.standardise).lower()]
             name = "SVM" if self.machine == "svm" else "least-squares SVM"
             cut = f"RBF {name} on {scaled} embeddings, C: {self.svm.c}; {folds} folds"
         return f"{cut} × {n} {self.spread_over}; honest selection"

@@ -47,8 +47,8 @@ def build(kind: type, values: Mapping[str, Any], source: str, prefix: str = "") 
 def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: str) -> Any:
     """``value`` as the type that ``hint`` asks for, or one line saying what would be right."""
     if get_origin(hint) is Literal:
-        choices = get_args(hint)
-        if value not in choices:
+        choices = {_word(choice): choice for choice in get_args(hint)}
+        if _word(value) not in choices or value != choices[_word(value)]:
             raise SettingError(f"{source}: {key} = {value!r}; {nearest(str(value), choices)}")
         return value
     if hint == ViewChoices:
@@ -71,6 +71,11 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
     if "below" in limits and value >= limits["below"]:
         raise SettingError(f"{source}: {key} = {value!r} must be below {limits['below']}")
     return hint(value)
+
+
+def _word(value: Any) -> str:
+    """A choice as TOML writes it, so that 1 is not true."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _check_views(key: str, value: Any, source: str) -> ViewChoices:
