@@ -57,7 +57,8 @@ def test_every_dataset_of_a_preset_exists_and_its_values_are_possible(preset: st
         entry = find(name)
         assert entry is not None
         assert entry.name == name
-        assert resolve(preset, dataset=name) != resolve(preset)
+        own = resolve(preset, dataset=name)
+        assert own != resolve(preset) or preset == "tuned"  # a search may find nothing better than it began with
 
 
 def test_later_sources_win(tmp_path: Path) -> None:

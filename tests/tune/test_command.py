@@ -1,6 +1,7 @@
 """``nmrgcl tune`` as a user types it."""
 
 import json
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,8 @@ def test_the_settings_found_are_input_again(capsys: pytest.CaptureFixture[str], 
     expected = Settings.from_dict(found["settings"])
     assert resolve(config=preset) == resolve(config=record) == expected
     assert found["command"].startswith("nmrgcl tune motifs")
+    space = str(tmp_path / "space.toml")
+    assert shlex.split(found["command"])[-6:] == ["--space", space, "--seeds", "2", "--budget", "2"]
     assert preset.read_text().startswith(f"# motifs, {found['date']}: nmrgcl tune motifs")
     tables = tomllib.loads((tmp_path / "preset.toml").read_text())
     base = resolve(OTHERS)

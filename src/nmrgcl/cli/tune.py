@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nmrgcl.tune.found import Found
     from nmrgcl.tune.search import Search
 
+_WHERE = ("--results", "--jobs", "--device", "--out", "--gather")
+
 
 def tune(
     data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets of graphs.", show_default=False)],
@@ -135,7 +137,7 @@ def _finish(searches: "list[Search]", folder: Path, out: Path, gathered: Path | 
     from nmrgcl.tune.found import Found
     from nmrgcl.tune.search import gather
 
-    command, date = shlex.join(["nmrgcl", *sys.argv[1:]]), datetime.now(UTC).date().isoformat()
+    command, date = shlex.join(["nmrgcl", *_what_counts(sys.argv[1:])]), datetime.now(UTC).date().isoformat()
     facts = []
     for search in searches:
         found = Found(search, gather(search, folder), command, date)
@@ -147,6 +149,18 @@ def _finish(searches: "list[Search]", folder: Path, out: Path, gathered: Path | 
         gather_preset(out, gathered)
     if as_json:
         print(json.dumps({"searches": facts}))
+
+
+def _what_counts(words: list[str]) -> list[str]:
+    """A command without what says where to compute and to write: the same search anywhere."""
+    kept, words = [], list(words)
+    while words:
+        word = words.pop(0)
+        if word in _WHERE:
+            del words[:1]
+        elif word != "--json" and word.partition("=")[0] not in _WHERE:
+            kept.append(word)
+    return kept
 
 
 def _list(searches: "list[Search]", as_json: bool) -> None:
