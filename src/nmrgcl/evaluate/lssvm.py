@@ -19,7 +19,7 @@ from torch import Tensor
 
 from nmrgcl.evaluate.cases import Nested, Penalty, candidates, require_cases
 from nmrgcl.evaluate.inverse_root import inverse_root
-from nmrgcl.evaluate.rbf import Part, Scaling, padded, rbf_kernels, scaled
+from nmrgcl.evaluate.rbf import Part, Scaling, bytes_at_once, padded, rbf_kernels, scaled
 
 TOGETHER = 512
 """Folds of up to so many training rows are one batch; larger ones fill a device alone."""
@@ -101,7 +101,7 @@ def _accuracies(
     known, unknown = scaled(known, unknown, real, standardise)
     kernel, kernel_test = rbf_kernels(known, unknown, real)
     targets = torch.where(codes[known_rows][..., None] == columns, 1.0, -1.0).double() * real[..., None]
-    most = max(1, AT_ONCE // (8 * kernel.numel())) if kernel.is_cuda else 1
+    most = max(1, bytes_at_once(AT_ONCE, kernel.device) // (8 * kernel.numel())) if kernel.is_cuda else 1
     shares = []
     for some in torch.tensor(values, dtype=kernel.dtype, device=kernel.device).split(most):
         alpha, bias, left_out = _fit(kernel, targets, real, some)

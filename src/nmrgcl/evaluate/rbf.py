@@ -22,6 +22,11 @@ def padded(parts: tuple[np.ndarray, ...], device: torch.device) -> Part:
     return torch.from_numpy(index).to(device), torch.from_numpy(real).to(device)
 
 
+def bytes_at_once(most: int, device: torch.device) -> int:
+    """``most``, on a GPU with little free memory less: what is computed from kernels takes a few times their size."""
+    return min(most, torch.cuda.mem_get_info(device)[0] // 6) if device.type == "cuda" else most
+
+
 def scaled(known: Tensor, unknown: Tensor, real: Tensor, standardise: Scaling) -> tuple[Tensor, Tensor]:
     """Columns of both as ``standardise`` says, by what the real rows of ``known`` are like."""
     if not standardise:

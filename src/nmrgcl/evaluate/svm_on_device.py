@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nmrgcl.evaluate.rbf import Scaling, padded, rbf_kernels, scaled
+from nmrgcl.evaluate.rbf import Scaling, bytes_at_once, padded, rbf_kernels, scaled
 from nmrgcl.kernels import has_triton
 
 AT_ONCE = 2**32
@@ -45,7 +45,8 @@ def shares_right(
         standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
     """
     kernel_size = 4 * max(len(train) for train, _ in cuts) ** 2
-    found = [_of_group(z, y, cuts[some], values, standardise) for some in _slices(len(cuts), AT_ONCE // kernel_size)]
+    groups = _slices(len(cuts), bytes_at_once(AT_ONCE, z.device) // kernel_size)
+    found = [_of_group(z, y, cuts[some], values, standardise) for some in groups]
     shares, solved = (torch.cat(part).cpu().numpy() for part in zip(*found, strict=True))
     return shares, solved
 
