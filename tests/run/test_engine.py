@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -30,6 +31,14 @@ def deadly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
     if run == POISON:
         os.kill(os.getpid(), signal.SIGKILL)
     return attempt(run, folder, device, stop)
+
+
+def sickly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
+    """A worker whose GPU is of no use any more after a cell has failed."""
+    outcome = attempt(run, folder, device, stop)
+    if outcome.status == "failed":
+        sys.modules["nmrgcl.run.attempt"].spoilt = lambda: True  # type: ignore[attr-defined]
+    return outcome
 
 
 def endless(method: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
@@ -122,6 +131,25 @@ def test_processes_survive_a_cell_that_kills_its_worker(
     there = Results(tmp_path).get(quick().key)
     assert there is not None
     assert (there.scores, there.training) == (here.scores, here.training)
+
+
+def test_a_worker_that_can_only_fail_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nmrgcl.run.backends.attempt", sickly)
+    others = [quick(seed=seed) for seed in range(4)]
+    found = run_cells([NOWHERE, *others], tmp_path, backend="processes", jobs=2, device="cpu")
+    assert found.failed == (NOWHERE.key,)
+    assert {*found.done} == {cell.key for cell in others}
+    assert "a worker died" in capsys.readouterr().err
+
+
+def test_without_workers_a_gpu_that_is_of_no_use_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = iter([False, True])
+    monkeypatch.setattr("nmrgcl.run.backends.spoilt", lambda: next(told))
+    with pytest.raises(SettingError, match="the same command goes on"):
+        run_cells([quick(), quick(seed=1)], tmp_path, backend="inline")
+    assert Results(tmp_path).finished(quick().key)
 
 
 def test_an_unknown_backend_and_a_file_in_the_way_are_refused(tmp_path: Path) -> None:

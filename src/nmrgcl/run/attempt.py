@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from nmrgcl.run.cell import Run
-from nmrgcl.run.device import choose_device
+from nmrgcl.run.device import choose_device, spoilt
 from nmrgcl.run.execute import BusyError, execute
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.machine import versions
@@ -47,6 +47,8 @@ def attempt(run: Run, folder: Path, device: str, stop: Path | None = None) -> Ou
     """
     if stop is not None and stop.exists():
         return Outcome(run.key, "lost", message="not begun: the sweep is ending")
+    if stop is not None and spoilt():
+        os._exit(1)  # a new worker can compute what this one would only fail at
     results = Results(folder)
     try:
         with handled(end_at_once), watched(stop) if stop else nullcontext():

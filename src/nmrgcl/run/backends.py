@@ -13,6 +13,7 @@ from typing import Any, Literal
 from nmrgcl.errors import SettingError
 from nmrgcl.run.attempt import Outcome, attempt
 from nmrgcl.run.cell import Run
+from nmrgcl.run.device import spoilt
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.stop import Stop
 
@@ -61,6 +62,8 @@ def worker_count(jobs: int, device: str) -> int:
 def inline(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
     """One after the other in this process."""
     for cell in place.until_stopped(cells):
+        if spoilt():
+            raise SettingError("CUDA computes no more after an error in this process; the same command goes on")
         outcome = attempt(cell, place.folder, place.device)
         if outcome.signum:
             raise Interrupted(outcome.signum)

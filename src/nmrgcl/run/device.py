@@ -22,6 +22,17 @@ def choose_device(name: str) -> torch.device:
     return torch.device("cuda" if cuda else "cpu")
 
 
+def spoilt() -> bool:
+    """Whether CUDA computes no more in this process, as after some of its errors, until the process ends."""
+    if not torch.cuda.is_initialized():
+        return False
+    try:
+        torch.rand(1, device="cuda").item()
+    except RuntimeError:
+        return True
+    return False
+
+
 @contextmanager
 def suitable_threads(settings: Settings) -> Iterator[None]:
     """One thread for a narrow encoder: a second one gains nothing there and, on a busy machine, waits.
