@@ -27,7 +27,7 @@ class Summary:
         skipped: finished before.
         failed: recorded with their error; they are tried again next time.
         busy: another process is computing them.
-        lost: their worker died, twice; nothing is recorded of them but their checkpoints.
+        lost: their worker died, time and again; nothing is recorded of them but their checkpoints.
     """
 
     done: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def _outcomes(
     compute: Mapped,
     stop: Stop,
 ) -> Iterator[Outcome]:
-    """One outcome a cell that ``order`` lets come; one whose worker died is tried once more, alone."""
+    """One outcome a cell that ``order`` lets come; one whose worker died is tried again, alone."""
     waiting, suspects = {cell.key: cell for cell in cells}, list[Run]()
     while waiting:
         handed: dict[str, None] = {}
@@ -158,11 +158,15 @@ def _noted(cells: Iterator[Run], handed: dict[str, None]) -> Iterator[Run]:
 
 
 def _alone(cell: Run, results: Results, compute: Mapped) -> Iterator[Outcome]:
-    try:
-        yield from compute([cell])
-    except WorkerDiedError as error:
-        there = list(_already_there({cell.key: cell}, results))
-        yield from there or [Outcome(cell.key, "lost", message=f"the worker died again ({error})")]
+    for again in (True, False):  # a worker may have been of no use already, and have ended for that
+        try:
+            yield from compute([cell])
+        except WorkerDiedError as error:
+            there = list(_already_there({cell.key: cell}, results))
+            if again and not there:
+                continue
+            yield from there or [Outcome(cell.key, "lost", message=f"the worker died again ({error})")]
+        return
 
 
 def _already_there(waiting: dict[str, Run], results: Results) -> list[Outcome]:
