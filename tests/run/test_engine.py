@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from nmrgcl.errors import SettingError
 from nmrgcl.run.attempt import Outcome, attempt
 from nmrgcl.run.cell import Run
+from nmrgcl.run.device import spoilt
 from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
@@ -143,6 +145,22 @@ def test_a_worker_that_can_only_fail_is_replaced(
     assert {*found.failed} == {cell.key for cell in failing}
     assert {*found.done} == {cell.key for cell in others}
     assert "a worker died" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"), [(None, False), (torch.OutOfMemoryError("full"), False), (RuntimeError("gone"), True)]
+)
+def test_a_gpu_that_is_full_is_not_spoilt(
+    error: Exception | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rand(count: int, device: str) -> torch.Tensor:
+        if error is not None:
+            raise error
+        return torch.zeros(count)
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch, "rand", rand)
+    assert spoilt() is expected
 
 
 def test_without_workers_a_gpu_that_is_of_no_use_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
