@@ -72,20 +72,20 @@ def _fill(item: "Item", plan: "Plan", way: Way, outlook: "Outlook") -> None:
     from nmrgcl.cli.cells import show_cells
     from nmrgcl.reproduce.fill import fill
     from nmrgcl.run.device import choose_device
-    from nmrgcl.run.interrupt import Interrupted, ended_after
+    from nmrgcl.run.interrupt import Interrupted, TimeLimit
     from nmrgcl.run.stop import end_at_once, handled
 
     device = choose_device(way.device).type
-    with ended_after(way.limit) as timer:
-        try:
-            # Before and after its cells are under way the engine does not listen.
-            with handled(end_at_once), show_cells(outlook.cells - outlook.finished) as on_done:
-                options: dict[str, Any] = {"jobs": way.jobs, "keep_trained": way.keep_trained}
-                fill(item, plan, way.folder, device=device, on_done=on_done, known=way.known, **options)
-        except Interrupted as ended:
-            print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
-            if not timer.is_set():
-                raise typer.Exit(128 + ended.signum) from None
+    limit = TimeLimit(way.limit)
+    try:
+        # Before and after its cells are under way the engine does not listen.
+        with handled(end_at_once), limit.running(), show_cells(outlook.cells - outlook.finished) as on_done:
+            options: dict[str, Any] = {"jobs": way.jobs, "keep_trained": way.keep_trained}
+            fill(item, plan, way.folder, device=device, on_done=on_done, known=way.known, **options)
+    except Interrupted as ended:
+        print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
+        if not limit.passed:
+            raise typer.Exit(128 + ended.signum) from None
 
 
 def cost_of(item: "Item", plan: "Plan", way: Way) -> dict[str, Any]:

@@ -48,20 +48,28 @@ def noted_signals() -> Iterator[Signals]:
             signal.signal(number, handler)
 
 
-@contextmanager
-def ended_after(seconds: float) -> Iterator[threading.Event]:
-    """A signal at that time, as if somebody had asked the run to end, and whether it was this one; 0: never."""
-    passed = threading.Event()
+class TimeLimit:
+    """A signal after ``seconds``, as if somebody had asked the run to end; 0: never."""
 
-    def end() -> None:
-        passed.set()
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.passed = False
+        """Whether it was this that asked."""
+
+    def _end(self) -> None:
+        self.passed = True
         os.kill(os.getpid(), signal.SIGTERM)
 
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    if seconds:
-        timer.start()
-    try:
-        yield passed
-    finally:
-        timer.cancel()
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count from here; for a block in which the signal is handled, or it would end the process."""
+        timer = threading.Timer(self.seconds, self._end)
+        timer.daemon = True
+        try:
+            if self.seconds:
+                timer.start()
+            yield
+        finally:
+            timer.cancel()
+            if timer.ident is not None:  # one that is about to ask does so while it is listened to
+                timer.join()
