@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+
 from nmrgcl.run.interrupt import Interrupted, TimeLimit
 from nmrgcl.run.stop import end_at_once, handled
 
