@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import svm
-from nmrgcl.evaluate.cases import GRID, Penalty
+from nmrgcl.evaluate.cases import FINE, GRID, Penalty
 from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.evaluate.svm import svm_nested, svm_scores, svm_scores_many, svm_table
 
@@ -56,6 +56,19 @@ def test_inner_scores_are_the_best_ones_of_grid_search(standardise: Scaling) -> 
         == svm_scores_many([(z, y, 5)], folds=4, standardise=standardise, inner="shuffled").tolist()
     )
     assert svm_nested([(z, y, 5)], c="default", jobs=1).inner is None
+
+
+def test_the_fine_grid_has_the_values_of_the_coarse_one_and_two_between_them() -> None:
+    assert FINE[::3] == pytest.approx(GRID, rel=1e-12)
+    assert len(FINE) == 19
+    np.testing.assert_allclose(np.diff(np.log10(FINE)), 1 / 3)
+    z, y = embeddings()
+    found = svm_nested([(z, y, 2)], folds=3, c="fine", jobs=1)
+    search = GridSearchCV(pipeline_of(True), {"svc__C": FINE}, cv=5)
+    splits = list(StratifiedKFold(3, shuffle=True, random_state=2).split(z, y))
+    fits = [(search.fit(z[train], y[train]).score(z[test], y[test]), search.best_score_) for train, test in splits]
+    assert found.inner is not None
+    np.testing.assert_allclose([found.outer[0], found.inner[0]], 100 * np.array(fits).T, rtol=1e-12)
 
 
 @pytest.mark.parametrize("standardise", SCALINGS)

@@ -131,6 +131,10 @@ def test_tuned_presets_make_a_row_where_there_are_any(monkeypatch: pytest.Monkey
     monkeypatch.setattr(cells_module, "tuned_values", lambda name: {"encoder.units": 64} if name == "NCI1" else None)
     found = cells("table1", only=["NCI1", "DD"], seeds=1, rows=["nmrGCL, tuned"])
     assert {(dataset, run.settings.encoder.units) for (dataset, *_), run in found.items()} == {("NCI1", 64)}
+    for own, expected in (("fine", "fine"), ("default", "grid")):
+        monkeypatch.setattr(cells_module, "tuned_values", lambda name, own=own: {"svm.c": own})
+        found = cells("table1", only=["NCI1"], seeds=1, rows=["nmrGCL, tuned"])
+        assert {run.settings.svm.c for run in found.values()} == {expected}
 
 
 def test_table2_has_every_row_dataset_seed_and_split_once() -> None:

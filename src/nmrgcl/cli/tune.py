@@ -5,7 +5,7 @@ import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,6 +33,9 @@ def tune(
     seeds: Annotated[int, typer.Option(min=1, help="Cells for each candidate.")] = 5,
     chance: Annotated[int, typer.Option("--seed", min=0, help="Of the draws; other draws are other candidates.")] = 0,
     protocol: Annotated[str, typer.Option(metavar="svm|lssvm", help="How embeddings are judged.")] = "svm",
+    every_scaling: Annotated[
+        bool, typer.Option("--every-scaling", help="Try every svm.standardise with each candidate.")
+    ] = False,
     results: Folder = HOME,
     jobs: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as suit the machine.")] = 0,
     device: Device = "auto",
@@ -49,7 +52,8 @@ def tune(
 
     Candidates are the preset and random draws from a space of settings; each is a cell for every seed, computed once,
     and a larger --budget goes on where a smaller one ended. --set holds for all of them. Interrupt it as you like: the
-    same command goes on. Exits with 1 if cells are missing at the end.
+    same command goes on. With --every-scaling a candidate's embeddings are judged raw, standardised and squashed, from
+    one training, and the best is chosen likewise. Exits with 1 if cells are missing at the end.
 
     Examples:
 
@@ -64,7 +68,7 @@ def tune(
     from nmrgcl.run.device import choose_device
 
     where = choose_device(device).type
-    searches = [_plan(name, method, preset, assignments or [], space, budget, seeds, protocol, chance)
+    searches = [_plan(name, method, preset, assignments or [], space, budget, seeds, protocol, chance, every_scaling)
                 for name in dict.fromkeys(data)]  # fmt: skip
     if dry_run:
         _list(searches, as_json)
@@ -86,6 +90,7 @@ def _plan(
     seeds: int,
     protocol: str,
     chance: int,
+    every_scaling: bool,
 ) -> "Search":
     from nmrgcl.data.loading import load
     from nmrgcl.errors import SettingError
@@ -94,7 +99,7 @@ def _plan(
     from nmrgcl.run.level import class_labels, default_preset
     from nmrgcl.settings import parse_assignments, resolve, setting_keys
     from nmrgcl.settings.check import find_key
-    from nmrgcl.tune.search import plan
+    from nmrgcl.tune.search import SCALINGS, plan
     from nmrgcl.tune.space import read_space
 
     fixed, name = find_method(method).FIXED, canonical(data)
@@ -107,7 +112,9 @@ def _plan(
     if not space.options:
         raise SettingError(f"{space.source}: nothing is left to try; --set or the method holds all of it")
     dataset = load(data)
-    found = plan(dataset, start, space, budget=budget, seeds=seeds, protocol=protocol, chance=chance, name=name)
+    scalings = SCALINGS.without(given) if every_scaling else None
+    how: Any = {"protocol": protocol, "chance": chance, "name": name, "scalings": scalings}
+    found = plan(dataset, start, space, budget=budget, seeds=seeds, **how)
     class_labels(dataset, "graph")
     return found
 

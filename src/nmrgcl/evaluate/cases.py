@@ -9,9 +9,10 @@ import numpy as np
 from nmrgcl.errors import DataError, SettingError
 
 GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # GraphCL's
+FINE = tuple(10.0 ** (third / 3) for third in range(-9, 10))
 INNER_FOLDS = 5
 
-Penalty = Literal["grid", "default"] | float
+Penalty = Literal["grid", "fine", "default"] | float
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +30,11 @@ class Nested:
 
 def candidates(c: Penalty) -> tuple[float, ...]:
     """The values of C that ``c`` stands for."""
-    if c == "grid":
-        return GRID
-    if c == "default":
-        return (1.0,)
+    named = {"grid": GRID, "fine": FINE, "default": (1.0,)}
+    if c in named:
+        return named[str(c)]
     if isinstance(c, str) or not 0 < c < inf:
-        raise SettingError(f'c is {c!r}: use "grid", "default" or a positive number')
+        raise SettingError(f'c is {c!r}: use "grid", "fine", "default" or a positive number')
     return (float(c),)
 
 

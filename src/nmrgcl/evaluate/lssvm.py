@@ -44,7 +44,8 @@ def lssvm_scores(
         y: class codes.
         seed: of the shuffle that makes the folds, which are those of ``svm_scores``.
         folds: how many; every class needs at least as many members.
-        c: "grid" chooses from ``GRID`` by leaving out training rows, the smallest of equals; "default" is 1.
+        c: "grid" chooses from ``GRID`` by leaving out training rows, the smallest of equals, "fine" from thirds of
+            its steps; "default" is 1.
         standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
         device: where to compute, in float64; the CPU if None.
     """

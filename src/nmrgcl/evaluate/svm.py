@@ -47,8 +47,8 @@ def svm_scores(
         y: class codes.
         seed: of the shuffle that makes the folds.
         folds: how many; every class needs at least as many members.
-        c: "grid" chooses from ``GRID`` by cross-validation inside the training folds, the smallest of equals;
-            "default" is 1; a number is taken as it is.
+        c: "grid" chooses from ``GRID`` by cross-validation inside the training folds, the smallest of equals, "fine"
+            from thirds of its steps; "default" is 1; a number is taken as it is.
         standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
         inner: how the folds that choose C are cut: "in_order" as ``GridSearchCV(cv=5)`` does; "shuffled" by the seed,
             as ``GridSearchCV(cv=StratifiedKFold(5, shuffle=True, random_state=seed))`` does. Where rows stand in a

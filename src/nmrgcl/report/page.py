@@ -77,7 +77,7 @@ def _headline(facts: Facts) -> dict[str, Any] | None:
 def _choice(found: Judgement) -> str:
     if found.linear:
         return "the penalty C is chosen on the validation nodes"
-    return "the penalty C is chosen inside the training folds" if found.svm.c == "grid" else "the penalty C is 1"
+    return "the penalty C is 1" if found.svm.c == "default" else "the penalty C is chosen inside the training folds"
 
 
 def _row(name: str, scores: Scores) -> dict[str, Any]:

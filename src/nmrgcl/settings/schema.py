@@ -102,12 +102,12 @@ class TrainSettings:
 
 @dataclass(frozen=True)
 class SVMSettings:
-    """The judge: ``c`` by an inner grid or 1, over ``inner`` folds; ``standardise`` fits a scaler on training rows.
+    """The judge: ``c`` by an inner grid, coarse or fine, or 1, over ``inner`` folds; ``standardise`` fits a scaler on training rows.
 
     "squashed": long tails are drawn in besides, by asinh.
     """
 
-    c: Literal["grid", "default"] = "grid"
+    c: Literal["grid", "fine", "default"] = "grid"
     inner: Literal["shuffled", "in_order"] = "shuffled"
     standardise: Literal[True, False, "squashed"] = True
     folds: int = field(default=10, metadata={"min": 2})

@@ -1,6 +1,8 @@
 """A search as a value: its candidates, the cells they ask for, and the scores those have."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,10 @@ from nmrgcl.tune.space import Space
 
 TRIES = 20
 """Draws for one new candidate; a small space is soon exhausted."""
+
+
+SCALINGS = Space("scalings", {"svm.standardise": (True, False, "squashed")})
+"""Ways to judge one and the same training; C's grid is none of them, since a finer one has a better best by luck."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +70,16 @@ class Scores:
 
 
 def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds: int, protocol: str, chance: int,
-         name: str) -> Search:  # fmt: skip
-    """The preset and ``budget - 1`` random candidates; a larger budget begins with those of a smaller one."""
+         name: str, scalings: Space | None = None) -> Search:  # fmt: skip
+    """The preset and ``budget - 1`` random candidates; a larger budget begins with those of a smaller one.
+
+    With ``scalings``, every one of them is judged in each way of that space, too, as a candidate of its own.
+    """
     if protocol not in BY_FOLDS:
         raise SettingError(f"--protocol {protocol}: candidates are judged by {' or '.join(BY_FOLDS)}")
     if dataset.level == "node" or start.level == "node":
         raise SettingError(f"{dataset.name}: tune searches settings for datasets of graphs, not of nodes")
-    if protocol == "svm" and start.svm.c != "grid":
+    if protocol == "svm" and start.svm.c == "default":
         raise SettingError("svm.c = default leaves no inner scores to choose by; add --set svm.c=grid")
     space = _at_hand(space, dataset, start)
     found = {Run(name, start).key: Candidate(start, {})}
@@ -81,9 +90,20 @@ def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds:
         drawn = space.draw(generator)
         settings = space.apply(drawn, start)
         found.setdefault(Run(name, settings).key, Candidate(settings, drawn))
+    if scalings is not None:
+        every = [one for candidate in found.values() for one in (candidate, *_judged_otherwise(candidate, scalings))]
+        found = {}
+        for candidate in every:
+            found.setdefault(Run(name, candidate.settings).key, candidate)
     for candidate in found.values():
         build_method(candidate.settings, 1)  # what is impossible is told before anything is computed
     return Search(name, tuple(found.values()), seeds, protocol)
+
+
+def _judged_otherwise(candidate: Candidate, ways: Space) -> Iterator[Candidate]:
+    for values in product(*ways.options.values()):
+        way = dict(zip(ways.options, values, strict=True))
+        yield Candidate(ways.apply(way, candidate.settings), candidate.drawn | way)
 
 
 def gather(search: Search, folder: Path) -> Scores:

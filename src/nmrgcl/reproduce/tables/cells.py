@@ -14,8 +14,6 @@ from nmrgcl.settings import Settings, parse_assignments, resolve
 from nmrgcl.settings.check import find_key, flatten
 
 SELECTIONS = ("honest", "paper")
-GRID = {"svm.c": "grid"}
-"""Table 1's judge, whatever a preset says: both selections choose C among the same values."""
 COMMON = "strong"
 """The recipe of methods that bring none of their own."""
 
@@ -43,8 +41,8 @@ def computable(row: TableRow, level: Level) -> bool:
     return row.method in method_names() and level in find_method(row.method).PRESETS
 
 
-def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, **judge: Any) -> Settings | None:
-    """Of a cell of ``row``; None where it is a tuned one and ``dataset`` has no tuned preset."""
+def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> Settings | None:
+    """Of a cell of ``row``, judged by folds or not; None where it is a tuned one and ``dataset`` has no such preset."""
     method = find_method(row.method)
     tuned = tuned_values(dataset) if row.tuned else {}
     if tuned is None:
@@ -52,7 +50,10 @@ def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, **judge:
     own = method.PRESETS[level]
     preset = None if row.tuned else row.preset or (plan.preset if own == COMMON and plan.preset else own)
     settings = resolve(preset, method=None if row.tuned else row.method, fixed=method.FIXED, dataset=dataset)
-    settings = settings.updated(tuned).updated(judge | row.settings)
+    settings = settings.updated(tuned)
+    if by_folds and settings.svm.c == "default":  # both selections choose C, and among the same values
+        settings = settings.updated({"svm.c": "grid"})
+    settings = settings.updated(row.settings)
     settings = settings.updated(_free(plan.assignments, set(method.FIXED), settings), source="--set")
     return _capped(settings, plan.most_epochs)
 
@@ -63,9 +64,8 @@ def graph_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
     for dataset in _there(sheet, plan):
         for row in chosen_rows(sheet, "graph", plan.rows):
             protocol = row.protocol or plan.protocol
-            judge = GRID if protocol in BY_FOLDS else {}
             both = [s for s in SELECTIONS if plan.selection in ("", s) and (s == "honest" or protocol in BY_FOLDS)]
-            for settings in _seeded(row, dataset, plan, "graph", **judge):
+            for settings in _seeded(row, dataset, plan, "graph", by_folds=protocol in BY_FOLDS):
                 options: list[Any] = [{"protocol": protocol, "selection": selection} for selection in both]
                 cells += [Cell((row.name, own["selection"]), Run(dataset, settings, **own)) for own in options]
     return cells
@@ -83,9 +83,9 @@ def node_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
     return cells
 
 
-def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, **judge: Any) -> list[Settings]:
+def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> list[Settings]:
     """The settings of a row for each of its seeds; none where it cannot be computed."""
-    settings = row_settings(row, dataset, plan, level, **judge) if computable(row, level) else None
+    settings = row_settings(row, dataset, plan, level, by_folds=by_folds) if computable(row, level) else None
     if settings is None:
         return []
     return [replace(settings, seed=settings.seed + seed) for seed in range(min(row.seeds or plan.seeds, plan.seeds))]
