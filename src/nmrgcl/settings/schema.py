@@ -102,9 +102,9 @@ class TrainSettings:
 
 @dataclass(frozen=True)
 class SVMSettings:
-    """The judge: ``c`` by an inner grid, coarse or fine, or 1, over ``inner`` folds; ``standardise`` fits a scaler on training rows.
+    """The judge: ``c`` by a grid over ``inner`` folds, or 1; ``standardise`` fits a scaler on training rows.
 
-    "squashed": long tails are drawn in besides, by asinh.
+    "fine": two more values of C between any two of the grid; "squashed": long tails are drawn in besides, by asinh.
     """
 
     c: Literal["grid", "fine", "default"] = "grid"
