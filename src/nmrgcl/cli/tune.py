@@ -99,21 +99,22 @@ def _plan(
     from nmrgcl.run.level import class_labels, default_preset
     from nmrgcl.settings import parse_assignments, resolve, setting_keys
     from nmrgcl.settings.check import find_key
-    from nmrgcl.tune.search import SCALINGS, plan
+    from nmrgcl.tune.search import plan
     from nmrgcl.tune.space import read_space
 
     fixed, name = find_method(method).FIXED, canonical(data)
     base = preset or default_preset(method, "graph")
     start = resolve(base, assignments=assignments, method=method, fixed=fixed, dataset=name)
     given = {find_key(key, setting_keys(), "--set") for key in parse_assignments(assignments)}
+    if every_scaling and "svm.standardise" in given:
+        raise SettingError("--every-scaling: --set holds svm.standardise; leave one of the two out")
     space = read_space(file).without({*given, *fixed})
     if start.removal.kind == "none" and "removal.kind" not in space.options:
         space = space.without(["removal.delta", "removal.where"])  # where nothing is removed, they mean nothing
     if not space.options:
         raise SettingError(f"{space.source}: nothing is left to try; --set or the method holds all of it")
     dataset = load(data)
-    scalings = SCALINGS.without(given) if every_scaling else None
-    how: Any = {"protocol": protocol, "chance": chance, "name": name, "scalings": scalings}
+    how: Any = {"protocol": protocol, "chance": chance, "name": name, "every_scaling": every_scaling}
     found = plan(dataset, start, space, budget=budget, seeds=seeds, **how)
     class_labels(dataset, "graph")
     return found

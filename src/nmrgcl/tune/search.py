@@ -1,8 +1,7 @@
 """A search as a value: its candidates, the cells they ask for, and the scores those have."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,7 @@ from nmrgcl.tune.space import Space
 
 TRIES = 20
 """Draws for one new candidate; a small space is soon exhausted."""
-
-
-SCALINGS = Space("scalings", {"svm.standardise": (True, False, "squashed")})
+SCALINGS = (True, False, "squashed")
 """Ways to judge one and the same training; C's grid is none of them, since a finer one has a better best by luck."""
 
 
@@ -70,10 +67,10 @@ class Scores:
 
 
 def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds: int, protocol: str, chance: int,
-         name: str, scalings: Space | None = None) -> Search:  # fmt: skip
+         name: str, every_scaling: bool = False) -> Search:  # fmt: skip
     """The preset and ``budget - 1`` random candidates; a larger budget begins with those of a smaller one.
 
-    With ``scalings``, every one of them is judged in each way of that space, too, as a candidate of its own.
+    With ``every_scaling``, each of them is followed by itself in the other ``SCALINGS``, as candidates of their own.
     """
     if protocol not in BY_FOLDS:
         raise SettingError(f"--protocol {protocol}: candidates are judged by {' or '.join(BY_FOLDS)}")
@@ -90,20 +87,23 @@ def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds:
         drawn = space.draw(generator)
         settings = space.apply(drawn, start)
         found.setdefault(Run(name, settings).key, Candidate(settings, drawn))
-    if scalings is not None:
-        every = [one for candidate in found.values() for one in (candidate, *_judged_otherwise(candidate, scalings))]
-        found = {}
-        for candidate in every:
-            found.setdefault(Run(name, candidate.settings).key, candidate)
+    if every_scaling:
+        found = _in_every_scaling(found.values(), name)
     for candidate in found.values():
         build_method(candidate.settings, 1)  # what is impossible is told before anything is computed
     return Search(name, tuple(found.values()), seeds, protocol)
 
 
-def _judged_otherwise(candidate: Candidate, ways: Space) -> Iterator[Candidate]:
-    for values in product(*ways.options.values()):
-        way = dict(zip(ways.options, values, strict=True))
-        yield Candidate(ways.apply(way, candidate.settings), candidate.drawn | way)
+def _in_every_scaling(candidates: Iterable[Candidate], name: str) -> dict[str, Candidate]:
+    """By key, each of them once."""
+    every: dict[str, Candidate] = {}
+    for candidate in candidates:
+        every.setdefault(Run(name, candidate.settings).key, candidate)
+        for scaling in SCALINGS:
+            way = {"svm.standardise": scaling}
+            settings = candidate.settings.updated(way)
+            every.setdefault(Run(name, settings).key, Candidate(settings, candidate.drawn | way))
+    return every
 
 
 def gather(search: Search, folder: Path) -> Scores:
