@@ -48,6 +48,25 @@ def test_taking_graphs_equals_building_them_alone() -> None:
     assert taken.y.tolist() == [1, 1, 0, 1]
 
 
+def test_passes_are_all_graphs_in_the_order_asked_for_and_small_enough_for_caches() -> None:
+    graphs = Graphs.build(torch.zeros(2, 0, dtype=torch.long), torch.arange(0, 41_000, 1000))
+    parts = [*graphs.passes(torch.arange(40).flip(0))]
+    assert [part.num_graphs for part in parts] == [8] * 5
+    assert [part.num_nodes for part in parts] == [8000] * 5
+    few = random_graphs([4, 1, 0, 7, 3])
+    (whole,) = few.passes(torch.tensor([3, 0, 2]))
+    assert torch.equal(whole.x, few.take(torch.tensor([3, 0, 2])).x)
+    assert [part.num_graphs for part in random_graphs([0, 0]).passes(torch.arange(2))] == [2]
+
+
+def test_embedding_in_passes_is_embedding_at_once() -> None:
+    graphs = random_graphs([900 + 10 * n for n in range(20)], density=0.01)
+    encoder = GIN(graphs.num_features, layers=2, units=8).eval()
+    parts = [pool(encoder(part), part, "sum") for part in graphs.passes(torch.arange(20))]
+    assert len(parts) == 3
+    torch.testing.assert_close(torch.cat(parts), pool(encoder(graphs), graphs, "sum"))
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.integers(0, 8), min_size=1, max_size=6), st.integers(0, 10**6))
 def test_compacting_a_masked_graph_equals_building_what_is_left(sizes: list[int], seed: int) -> None:

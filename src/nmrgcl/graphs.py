@@ -4,6 +4,7 @@ A view of the graphs is a set of masks over the same tensors, not a copy, so tha
 and nothing has to wait for the host. ``compact()`` applies the masks for those who want smaller tensors.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -15,6 +16,11 @@ from torch.nn.functional import pad
 from nmrgcl import kernels
 from nmrgcl.errors import DataError
 from nmrgcl.sparse_rows import select_rows
+
+GRAPHS_AT_ONCE = 512
+"""In one pass of an encoder that does not learn."""
+NODES_IN_CACHES = 8192
+"""On a processor, in one such pass; tensors of more nodes are read from memory again and again (LAB.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +234,16 @@ class Graphs:
             node_keep=_select(self.node_keep, nodes.items),
             edge_keep=_select(self.edge_keep, edges.items),
         )
+
+    def passes(self, index: Tensor) -> Iterator["Graphs"]:
+        """The graphs named by ``index`` (on the host) in turn, as many at a time as an encoder is quick with.
+
+        For embedding and classifying only: on a processor, what caches do not hold takes up to four times as long.
+        """
+        size = GRAPHS_AT_ONCE
+        if self.device.type == "cpu":
+            size = max(1, min(size, NODES_IN_CACHES * self.num_graphs // max(1, self.num_nodes)))
+        yield from (self.take(part) for part in index.split(size))
 
     def take_padded(self, index: Tensor, room: "Room") -> "Graphs":
         """``take`` for an ``index`` on the device, with tensors as large as ``room`` says whatever the batch needs.

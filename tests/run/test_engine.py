@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -20,11 +21,13 @@ from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.lock import locked
+from nmrgcl.run.out_of_memory import OutOfMemoryError
 from nmrgcl.run.results import Results
 from nmrgcl.train import pretrain
 from tests.run.cells import CPU, quick
 
 POISON = quick(seed=7)
+HUGE = quick(seed=8)
 NOWHERE = quick("./nowhere/X")
 
 
@@ -41,6 +44,17 @@ def sickly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
     if outcome.status == "failed":
         sys.modules["nmrgcl.run.attempt"].spoilt = lambda: True  # type: ignore[attr-defined]
     return outcome
+
+
+def crowded(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
+    """A worker that lacks memory for one cell at first, and for another always."""
+    here, mark = sys.modules["nmrgcl.run.attempt"], folder / ".crowded"
+    here.spoilt = spoilt  # type: ignore[attr-defined]  # it may have been a sickly one
+    if run == HUGE or (run == POISON and not mark.exists()):
+        mark.touch()
+        with patch.object(here, "execute", side_effect=OutOfMemoryError("full")):
+            return attempt(run, folder, device, stop)
+    return attempt(run, folder, device, stop)
 
 
 def endless(method: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
@@ -145,6 +159,20 @@ def test_a_worker_that_can_only_fail_is_replaced(
     assert {*found.failed} == {cell.key for cell in failing}
     assert {*found.done} == {cell.key for cell in others}
     assert "a worker died" in capsys.readouterr().err
+
+
+def test_a_cell_that_lacks_memory_beside_others_is_tried_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmrgcl.run.backends.attempt", crowded)
+    told: list[tuple[str, str]] = []
+    cells = [POISON, HUGE, quick()]
+    found = run_cells(
+        cells, tmp_path, jobs=2, device="cpu", on_done=lambda cell, outcome: told.append((cell.key, outcome.status))
+    )
+    assert found == Summary(done=(quick().key, POISON.key), failed=(HUGE.key,))  # the other one came last
+    assert sorted(told) == sorted([(quick().key, "done"), (POISON.key, "done"), (HUGE.key, "failed")])
+    assert [(result.key, result.error) for result in Results(tmp_path).failed()] == [
+        (HUGE.key, {"type": "OutOfMemoryError", "message": "full"})
+    ]
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.settings import FinetuneSettings
 
 Embed = Callable[[Graphs], Tensor]
-TOGETHER = 512
-"""Graphs that are classified at once, where batches are smaller."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def finetune_score(
     for epoch in range(1, options.tune_epochs + 1):
         model.train()
         train()
-        valid, test = _accuracies(model, graphs, labels, parts[1:], level, batch_size)
+        valid, test = _accuracies(model, graphs, labels, parts[1:], level)
         if valid > best.valid:
             best = FinetuneScore(test, valid, epoch)
         if options.tune_patience and epoch - best.epoch >= options.tune_patience:
@@ -117,9 +115,7 @@ def _epoch(
 
 
 @torch.no_grad()
-def _accuracies(
-    model: Classifier, graphs: Graphs, y: Tensor, parts: list[Tensor], level: str, batch_size: int
-) -> list[float]:
+def _accuracies(model: Classifier, graphs: Graphs, y: Tensor, parts: list[Tensor], level: str) -> list[float]:
     """In percent, on each of the parts."""
     model.eval()
     if level == "node":
@@ -127,6 +123,6 @@ def _accuracies(
         shares = [right[part].double().mean() for part in parts]
     else:
         every = torch.cat(parts)
-        found = torch.cat([model(graphs.take(some)).argmax(1) for some in every.split(max(4 * batch_size, TOGETHER))])
+        found = torch.cat([model(part).argmax(1) for part in graphs.passes(every)])
         shares = [right.double().mean() for right in (found == y[every.to(y.device)]).split([len(p) for p in parts])]
     return [100 * share for share in torch.stack(shares).tolist()]

@@ -2,16 +2,17 @@
 
 import os
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from nmrgcl.run.cell import Run
-from nmrgcl.run.device import choose_device, spoilt
+from nmrgcl.run.device import choose_device, give_back_memory, spoilt
 from nmrgcl.run.execute import BusyError, execute
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.machine import versions
+from nmrgcl.run.out_of_memory import OutOfMemoryError
 from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results
 from nmrgcl.run.stop import end_at_once, handled, orphaned, watched
@@ -27,6 +28,7 @@ class Outcome:
         mean: score of a cell that is done.
         message: one line about one that is not.
         signum: the signal that ended it.
+        crowded: memory did not suffice beside other cells.
     """
 
     key: str
@@ -34,6 +36,7 @@ class Outcome:
     mean: float | None = None
     message: str = ""
     signum: int = 0
+    crowded: bool = False
 
 
 def attempt(run: Run, folder: Path, device: str, stop: Path | None = None) -> Outcome:
@@ -58,8 +61,10 @@ def attempt(run: Run, folder: Path, device: str, stop: Path | None = None) -> Ou
     except Interrupted as error:
         return Outcome(run.key, "lost", message=str(error), signum=error.signum)
     except Exception as error:
-        return _record(run, results, error)
+        crowded = stop is not None and isinstance(error, OutOfMemoryError)
+        return replace(_record(run, results, error), crowded=crowded)
     finally:
+        give_back_memory()
         if stop is not None and orphaned():
             os._exit(1)  # nobody is left to hear of it, and the pool would wait for minutes
 

@@ -1,7 +1,7 @@
 """Where a run computes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import torch
 
@@ -33,6 +33,13 @@ def spoilt() -> bool:
     except RuntimeError:
         return True
     return False
+
+
+def give_back_memory() -> None:
+    """What this process holds of a GPU's memory without using it, others may have."""
+    if torch.cuda.is_initialized():
+        with suppress(RuntimeError):  # a GPU that is of no use any more; others tell of that
+            torch.cuda.empty_cache()
 
 
 @contextmanager

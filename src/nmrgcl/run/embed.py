@@ -18,13 +18,12 @@ RANK_GRAPHS = 1024
 
 
 @torch.no_grad()
-def embed_all(method: Method, graphs: Graphs, batch_size: int = 512) -> Tensor:
+def embed_all(method: Method, graphs: Graphs) -> Tensor:
     """``[B, D]`` embeddings of all graphs in their order, or ``[N, D]`` of all nodes, in evaluation mode."""
     method.eval()
     if method.level == "node":
         return method.embed(graphs)
-    parts = [method.embed(graphs.take(part)) for part in torch.arange(graphs.num_graphs).split(batch_size)]
-    return torch.cat(parts)
+    return torch.cat([method.embed(part) for part in graphs.passes(torch.arange(graphs.num_graphs))])
 
 
 def embed_some(method: Method, graphs: Source) -> Tensor:

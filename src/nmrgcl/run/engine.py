@@ -123,14 +123,14 @@ def _outcomes(
     compute: Mapped,
     stop: Stop,
 ) -> Iterator[Outcome]:
-    """One outcome a cell that ``order`` lets come; one whose worker died is tried again, alone."""
+    """One outcome a cell that ``order`` lets come; one whose worker died, or lacked memory, is tried again, alone."""
     waiting, suspects = {cell.key: cell for cell in cells}, list[Run]()
     while waiting:
         handed: dict[str, None] = {}
         try:
             for outcome in compute(_noted(order(list(waiting.values())), handed)):
                 cell = waiting.pop(outcome.key)
-                if outcome.status == "lost":
+                if outcome.status == "lost" or outcome.crowded:
                     suspects.append(cell)
                 else:
                     yield outcome

@@ -74,7 +74,7 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
     loaded = time.perf_counter()
     # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
     folder, shared = (top / data["sha256"][:16] for top in (results.work(run.key), results.trained(run.training)))
-    with explained(run.settings), _one_thread():
+    with explained(run.settings, "or compute fewer cells at a time (--jobs)"), _one_thread():
         method = build_method(run.settings, graphs.num_features).to(device)
         with noted_signals() as signals:
             memory = _Memory(folder, cadence, signals, run.settings.train.epochs)
