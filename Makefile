@@ -3,7 +3,7 @@
 # make test-kernels   the GPU's kernels, on a machine without one
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # make faults kill, cut, damage and crowd everything on purpose; a table of what survived
-# make readme   write README's tables of results from results/
+# make readme   write README's tables and picture from results/
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
 .PHONY: env demo test test-kernels test-ray fuzz faults check format readme clean
@@ -64,7 +64,7 @@ check: $(READY)
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
 
 readme: $(READY)
-	$(PYTHON) docs/render_readme.py
+	$(PYTHON) -m docs.render_readme
 
 format: $(READY)
 	$(PYTHON) -m ruff format .

@@ -1,7 +1,7 @@
-"""Write the tables of results in README.md and docs/ from ``results/``: ``make readme``.
+"""Write the tables of results in README.md and docs/, and README's picture, from ``results/``: ``make readme``.
 
-python docs/render_readme.py           # write them
-python docs/render_readme.py --check   # say whether they would differ
+python -m docs.render_readme           # write them
+python -m docs.render_readme --check   # say whether they would differ
 
 A block is what stands between ``<!-- make readme: NAME -->`` and ``<!-- end of NAME -->``; of a table of the paper
 ``NAME LINE`` shows another way to judge than the table's own, without verdicts.
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs.draw_spectrum import spectrum_picture
 
 from nmrgcl.errors import DataError
 from nmrgcl.report.grid import MISSING, Grid, Line, Text, markdown_table
@@ -25,7 +26,7 @@ from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md", "docs/figures.md")
+PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md", "docs/figures.md", "docs/tuning.md")
 BLOCK = re.compile(r"(<!-- make readme: ([\w -]+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 PRESETS = ("graphcl", "strong")
 DATASETS = ("PTC_MR", "PROTEINS", "NCI1", "DD", "COLLAB", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")
@@ -37,7 +38,7 @@ def rendered(text: str, results: Path) -> str:
 
     def block(found: re.Match[str]) -> str:
         name, _, line = found[2].partition(" ")
-        own = {"core": core_table, "collapse": removal_table, "figures": figure_verdicts}
+        own = {"core": core_table, "collapse": removal_table, "figures": figure_verdicts, "tuned": tuned_table}
         folder = results if name == "figures" else results / name
         body = own[name](folder) if name in own else paper_table(name, results / f"{name}.json", line)
         return f"{found[1]}{body}{found[4]}"
@@ -81,6 +82,23 @@ def removal_table(folder: Path) -> str:
     overall = [compare(column[None]) for column in np.array(found).T]
     rows.append(["all, each once", "", "", *(_interval(one.to_dict() if one else None) for one in overall)])
     head = ("dataset", "effective rank without", "with", "difference", "participation ratio", "accuracy in points")
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]) + "\n"
+
+
+def tuned_table(folder: Path) -> str:
+    """A row for each dataset of which ``tune`` wrote a file."""
+    head = ("dataset", "candidates × seeds", "judge", "preset as it is", "tuned, nested", "its choice for all folds",
+            "best on the judged folds")  # fmt: skip
+    rows = []
+    for file in sorted(folder.glob("*.json")):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        preset = re.search(r"--preset (\w+)", found["command"])
+        assert preset is not None, file
+        scores = [
+            f"{found[key]['mean']:.2f} ± {found[key]['std']:.2f}" for key in ("preset", "nested", "winner", "seen")
+        ]
+        tried = f"{len(found['candidates'])} × {found['seeds']}"
+        rows.append([found["dataset"], tried, f"`{found['protocol']}`", f"`{preset[1]}` {scores[0]}", *scores[1:]])
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]) + "\n"
 
 
@@ -131,6 +149,9 @@ def _core_order(found: dict[str, Any]) -> tuple[int, int, str]:
 
 def main() -> None:
     """Write the pages, or say which would differ."""
+    if "--check" not in sys.argv[1:]:
+        picture = spectrum_picture(ROOT / "results" / "figure1.json")
+        (ROOT / "docs" / "spectrum.svg").write_text(picture.file, encoding="utf-8")
     for path in (ROOT / page for page in PAGES):
         old = path.read_text(encoding="utf-8")
         new = rendered(old, ROOT / "results")

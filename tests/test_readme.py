@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from docs.draw_spectrum import spectrum_picture
 from docs.render_readme import BLOCK, PAGES, rendered
 
 from nmrgcl.errors import DataError
@@ -37,7 +38,16 @@ def test_the_tables_of_results_are_what_make_readme_writes() -> None:
         text = (ROOT / page).read_text(encoding="utf-8")
         assert rendered(text, ROOT / "results") == text, "run make readme"
         blocks += [name for _, name, *_ in BLOCK.findall(text)]
-    assert blocks == ["core", "table1", "table2", "table2 random-10-10-80", "table2 public", "collapse", "figures"]
+    nodes = ["table2 random-10-10-80", "table2 public"]
+    assert blocks == ["core", "table1", "table2", *nodes, "collapse", "figures", "tuned"]
+
+
+def test_the_picture_is_drawn_from_the_results() -> None:
+    drawn = (ROOT / "docs" / "spectrum.svg").read_text(encoding="utf-8")
+    found = json.loads((ROOT / "results" / "figure1.json").read_text())
+    picture = spectrum_picture(ROOT / "results" / "figure1.json")
+    assert f"<desc>{picture.description}</desc>" in drawn, "run make readme"  # other fonts draw other strokes
+    assert f"an effective rank {found['verdicts'][1]['numbers']['mean']:.1f} higher" in " ".join(README)
 
 
 def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> None:
