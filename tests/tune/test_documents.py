@@ -2,6 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmrgcl.reproduce import find_item
+from nmrgcl.reproduce.compact import read_compact
 
 ROOT = Path(__file__).parents[2]
 LINES = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8").splitlines()
@@ -11,11 +17,25 @@ def pm(scores: dict[str, float]) -> str:
     return f"{scores['mean']:.2f} ± {scores['std']:.2f}"
 
 
+def searches() -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted((ROOT / "results" / "tuned").glob("*.json"))]
+
+
 def test_searches_are_those_of_the_result_files() -> None:
-    for path in (ROOT / "results" / "tuned").glob("*.json"):
-        found = json.loads(path.read_text())
-        cells = [found["dataset"], f"{len(found['candidates'])} × {found['seeds']}"]
-        assert f"| {' | '.join(cells + [pm(found[part]) for part in ('preset', 'nested', 'seen')])} |" in LINES
+    for found in searches():
+        start = f"| {found['dataset']} | {len(found['candidates'])} × {found['seeds']} |"
+        row = next(line for line in LINES if line.startswith(start))
+        assert row.endswith(f" {' | '.join(pm(found[part]) for part in ('preset', 'nested', 'winner', 'seen'))} |")
+
+
+def test_the_tuned_row_is_what_the_search_chose() -> None:
+    item = find_item("table1")
+    scores = item.scores(*read_compact(ROOT / "results" / "table1.json", item))
+    row = dict(zip(scores.datasets, scores.of("nmrGCL, tuned", "honest"), strict=True))
+    same = [found for found in searches() if (found["protocol"], found["seeds"]) == ("svm", scores.seeds)]
+    assert len(same) >= 5
+    for found in same:
+        assert row[found["dataset"]] == pytest.approx(found["winner"]["scores"], abs=1e-3)
 
 
 def test_what_looking_adds_is_that_of_the_benchmark_file() -> None:
