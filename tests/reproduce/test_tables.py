@@ -14,11 +14,12 @@ from nmrgcl.reproduce.statistics import compare
 from nmrgcl.reproduce.tables import cells as cells_module
 from nmrgcl.reproduce.tables import tuned as tuned_module
 from nmrgcl.reproduce.tables.cells import table_rows
-from nmrgcl.reproduce.tables.claims import best_rival, leads_on_most
+from nmrgcl.reproduce.tables.claims import best_rival, leads_on_most, reaches_printed
 from nmrgcl.reproduce.tables.entries import entries, optimism
 from nmrgcl.reproduce.tables.pairs import pairs_against
 from nmrgcl.reproduce.tables.sheet import load_sheet
 from nmrgcl.reproduce.tables.tuned import tuned_values
+from nmrgcl.reproduce.verdict import Verdict
 from nmrgcl.run.cell import Run
 from tests.reproduce.planted_tables import table_rows_of
 
@@ -190,6 +191,23 @@ def test_nodes_are_paired_by_split() -> None:
     assert (pair.row, pair.seeds) == ("GRACE", 3)
     one = item.scores(plan, [row for row in scores.rows if row["seed"] < 2])
     assert pairs_against(one, "nmrGCL", "public") == []
+
+
+def test_what_is_gained_on_one_dataset_does_not_pay_for_another() -> None:
+    printed = {"NCI1": 81.04, "DD": 80.61}
+
+    def reached(nci1: float, dd: float, **how: Any) -> Verdict:
+        gains = {"NCI1": nci1, "DD": dd}
+        scores = planted(lambda data, row, line: printed[data] + gains[data], **how)
+        return reaches_printed("it does", SHEET, scores, "nmrGCL", "nmrGCL")
+
+    assert reached(+9.0, -2.0, noise=0).outcome == "not confirmed"
+    assert "mean reached on 1 of 2 datasets" in reached(+9.0, -2.0, noise=0).sentence
+    assert reached(+9.0, -2.0, noise=0).sentence.endswith("Holm over 2): DD by 2.00")
+    assert reached(0.5, 0.5).outcome == "confirmed"
+    assert reached(0.5, 0.5).numbers == {"reached": 2, "n": 2, "below": {}}
+    assert reached(+9.0, -2.0, seeds=1).outcome == "inconclusive"
+    assert reached(+9.0, -2.0, rows=["GraphCL"]).outcome == "no data"
 
 
 def verdicts(name: str, score: Any, noise: float = 0.3, **asked: Any) -> list[str]:

@@ -7,10 +7,10 @@ import numpy as np
 
 from nmrgcl.reproduce.drawing import mean_and_deviation
 from nmrgcl.reproduce.scores import Scores
-from nmrgcl.reproduce.statistics import LEVEL, Comparison, compare
+from nmrgcl.reproduce.statistics import LEVEL, Comparison, compare, corrected
 from nmrgcl.reproduce.tables.pairs import pairs_against
 from nmrgcl.reproduce.tables.sheet import Sheet
-from nmrgcl.reproduce.verdict import Outcome, Verdict, no_data
+from nmrgcl.reproduce.verdict import MARGIN, Outcome, Verdict, no_data
 
 
 def leads_on_most(
@@ -47,18 +47,35 @@ def leads_on_most(
     return Verdict(claim, outcome, sentence, numbers)
 
 
-def printed_minus_ours(
-    sheet: Sheet, scores: Scores, row: str, printed_in: str, what: str, *, line: str = "honest"
-) -> tuple[Comparison | None, str]:
-    """The difference, and ``what`` with how many of the printed means are reached."""
+def reaches_printed(
+    claim: str, sheet: Sheet, scores: Scores, row: str, printed_in: str, *, line: str = "honest"
+) -> Verdict:
+    """Confirmed where no printed mean can be ``MARGIN`` above that of ``row``.
+
+    Not confirmed where one is above it beyond chance: what is gained on one dataset does not pay for another.
+    """
     printed = next(one.printed for one in sheet.rows if one.name == printed_in)
-    targets = np.array([figure.mean if (figure := printed.get(name)) else None for name in scores.datasets], float)
-    own = scores.of(row, line)
-    means = mean_and_deviation(own)[0]
-    both = np.isfinite(means) & np.isfinite(targets)
-    reached = int((means >= targets)[both].sum())
-    words = f"{what}, reached on {reached} of {int(both.sum())} datasets" if both.any() else what
-    return compare(targets[:, None] - own), words
+    behind: dict[str, Comparison] = {}
+    for dataset, own in zip(scores.datasets, scores.of(row, line), strict=True):
+        figure = printed.get(dataset)
+        if figure and figure.mean is not None and (found := compare(figure.mean - own[None])):
+            behind[sheet.columns.get(dataset, dataset)] = found
+    if not behind:
+        return no_data(claim, "printed minus ours: no pairs of scores")
+    tested = zip(behind, corrected(list(behind.values())), strict=True)
+    below = {name: one.mean for name, one in tested if one and one.mean > 0 and one.p < LEVEL}
+    outcome: Outcome = "inconclusive"
+    if below:
+        outcome = "not confirmed"
+    elif all(one.high < MARGIN for one in behind.values()):
+        outcome = "confirmed"
+    reached = sum(one.mean <= 0 for one in behind.values())
+    where = ", ".join(f"{name} by {points:.2f}" for name, points in below.items()) or "nowhere"
+    sentence = (
+        f"mean reached on {reached} of {len(behind)} datasets; below it beyond chance (n = "
+        f"{sum(one.n for one in behind.values())} scores, Holm over {len(behind)}): {where}"
+    )
+    return Verdict(claim, outcome, sentence, {"reached": reached, "n": len(behind), "below": below})
 
 
 def best_rival(scores: Scores, names: Sequence[str], line: str) -> np.ndarray:
