@@ -79,7 +79,8 @@ ITEM = Item(
     "last epoch, C chosen inside the training folds. By evaluated folds: the best of every fifth epoch, twenty at "
     "most, and of all C on the folds that are reported, as published code does. Supervised rows: the epoch by the fold "
     "after the one tested. Features: labels of nodes, else one-hot degree. Tuned settings were found by inner folds, "
-    "in which graphs of the evaluated folds take part by turns.",
+    "in which graphs of the evaluated folds take part by turns; what to search on DD and COLLAB was decided with some "
+    "judged scores in view (docs/tuning.md).",
     cost="800 cells, meant for a GPU; --quick: 76 cells, minutes on two cores",
     claims=CLAIMS,
     full=Extent(tuple(SHEET.columns), 5),
