@@ -240,7 +240,9 @@ def test_theory_has_a_verdict_for_each_statement(tmp_path: Path) -> None:
     item = find_item("theory")
     kept = json.loads((Path(__file__).parents[2] / "results" / "collapse" / "theory.json").read_text())["claims"]
     made = write_item(item, item.plan(), kept, tmp_path)
-    assert [verdict.outcome == "confirmed" for verdict in made.verdicts] == [claim["holds"] for claim in kept]
+    outcomes = {True: "confirmed", False: "not confirmed", None: "inconclusive"}
+    assert [verdict.outcome for verdict in made.verdicts] == [outcomes[claim["holds"]] for claim in kept]
+    assert {claim["holds"] for claim in kept} == {True, False, None}
     again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
     assert again.page.read_bytes() == made.page.read_bytes()
     assert "measured" in made.verdicts[0].sentence

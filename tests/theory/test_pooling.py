@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from nmrgcl.theory.claim import Claim
 from nmrgcl.theory.cycle import drop_nodes, node_weights, node_weights_renormalised, view_similarity
 from nmrgcl.theory.pooling import (
     Cell,
@@ -76,3 +77,23 @@ def test_theorem_1_holds_for_small_drops_and_never_from_four_fifths_on() -> None
 
 def test_a_mean_near_the_bound_is_left_open() -> None:
     assert [Cell(9, 1, 0.5, 0.5, 0.75, mean, 0.01).verdict for mean in (0.7, 0.77, 0.79)] == ["fails", "open", "holds"]
+
+
+def test_a_drop_rate_is_open_where_no_setting_fails_and_one_is_too_close_to_tell() -> None:
+    bound = similarity_bound(0.3)
+    above, close, below = (Cell(9, 1, 0.5, 0.3, bound, bound + gap, 0.01) for gap in (0.1, 0.02, -0.1))
+
+    def claim(*cells: Cell) -> Claim:
+        return next(c for c in check_similarity(list(cells)) if c.claim.startswith("Theorem 1 at p = 0.3"))
+
+    assert [claim(above).verdict, claim(above, close).verdict, claim(above, close, below).verdict] == [
+        *("holds", "open", "fails")
+    ]
+
+
+def test_theorem_1_says_how_many_trials_have_no_cosine() -> None:
+    (cell,) = measure_similarity(nodes=[3], features=[1], shares=[0.1], drops=[0.5], trials=400)
+    # One view keeps a node with a feature in about 15 % of trials, both in fewer.
+    assert 0.8 < cell.left_out < 1
+    where = check_similarity([cell])[0].where
+    assert f"at most {cell.left_out:.0%} (N = 3, F = 1, q = 0.1, p = 0.5)" in where

@@ -43,5 +43,5 @@ def theory(
         print(json.dumps(found.to_dict()))
         return
     for claim in found.claims:
-        print(f"{'holds' if claim.holds else 'fails'}  {claim.claim}")
+        print(f"{claim.verdict:5}  {claim.claim}")
         print(f"       predicted {claim.predicted:.4g}, measured {claim.measured:.4g}; {claim.where}")

@@ -11,10 +11,11 @@ from nmrgcl.report.svg import Picture
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
-from nmrgcl.reproduce.verdict import Verdict
+from nmrgcl.reproduce.verdict import Outcome, Verdict
 from nmrgcl.theory import check_theory
 
 CLAIMS = ("Lemmas 1 and 2, Theorems 1 and 2, Eqs. 6 and 11 and the five-node example hold as they are printed",)
+_OUTCOMES: dict[bool | None, Outcome] = {True: "confirmed", False: "not confirmed", None: "inconclusive"}
 
 
 def measure(plan: Plan, device: torch.device) -> list[Row]:
@@ -27,7 +28,7 @@ def judge(scores: Scores) -> list[Verdict]:
     return [
         Verdict(
             row["claim"],
-            "confirmed" if row["holds"] else "not confirmed",
+            _OUTCOMES[row["holds"]],
             f"predicted {row['predicted']:.4g}, measured {row['measured']:.4g}; {row['where']}",
             {"predicted": row["predicted"], "measured": row["measured"]},
         )

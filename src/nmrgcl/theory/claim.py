@@ -1,7 +1,7 @@
 """What the paper says beside what is measured."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -12,15 +12,20 @@ class Claim:
         claim: the statement.
         predicted: the number it predicts.
         measured: the same number, measured.
-        holds: whether the statement is true as it is written.
+        holds: whether the statement is true as it is written; None where the measurement leaves it open.
         where: under which conditions it holds, and where it does not.
     """
 
     claim: str
     predicted: float
     measured: float
-    holds: bool
+    holds: bool | None
     where: str
+
+    @property
+    def verdict(self) -> Literal["holds", "fails", "open"]:
+        """``holds`` as one word."""
+        return "open" if self.holds is None else "holds" if self.holds else "fails"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
