@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from docs.draw_spectrum import spectrum_picture
+from docs.draw_removal import removal_picture
 
 from nmrgcl.errors import DataError
 from nmrgcl.report.grid import MISSING, Grid, Line, Text, markdown_table
@@ -123,7 +123,7 @@ def paper_table(name: str, file: Path, line: str = "") -> str:
     grid: Grid | None = import_module(f"nmrgcl.reproduce.{name}").DESIGN.short(plan, scores, line)
     if grid is None:
         return ""
-    words = f"{item.title}; {grid.caption} {scores.extent}; computed on {', '.join(scores.devices)}."
+    words = f"{item.title}; {grid.caption} {scores.extent}."
     if line:
         return f"{words}\n\n{markdown_table(grid)}\n"
     return f"{words}\n\n{markdown_table(grid)}\n\n" + "\n".join(_verdicts(item, scores)) + "\n"
@@ -150,8 +150,8 @@ def _core_order(found: dict[str, Any]) -> tuple[int, int, str]:
 def main() -> None:
     """Write the pages, or say which would differ."""
     if "--check" not in sys.argv[1:]:
-        picture = spectrum_picture(ROOT / "results" / "figure1.json")
-        (ROOT / "docs" / "spectrum.svg").write_text(picture.file, encoding="utf-8")
+        picture = removal_picture(ROOT / "results" / "collapse")
+        (ROOT / "docs" / "removal.svg").write_text(picture.file, encoding="utf-8")
     for path in (ROOT / page for page in PAGES):
         old = path.read_text(encoding="utf-8")
         new = rendered(old, ROOT / "results")

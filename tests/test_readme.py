@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docs.draw_spectrum import spectrum_picture
+from docs.draw_removal import interval_text, mean_difference, rank_differences, removal_picture
 from docs.render_readme import BLOCK, PAGES, rendered
 
 from nmrgcl.errors import DataError
@@ -43,11 +43,14 @@ def test_the_tables_of_results_are_what_make_readme_writes() -> None:
 
 
 def test_the_picture_is_drawn_from_the_results() -> None:
-    drawn = (ROOT / "docs" / "spectrum.svg").read_text(encoding="utf-8")
-    found = json.loads((ROOT / "results" / "figure1.json").read_text())
-    picture = spectrum_picture(ROOT / "results" / "figure1.json")
-    assert f"<desc>{picture.description}</desc>" in drawn, "run make readme"  # other fonts draw other strokes
-    assert f"an effective rank {found['verdicts'][1]['numbers']['mean']:.1f} higher" in " ".join(README)
+    drawn = (ROOT / "docs" / "removal.svg").read_text(encoding="utf-8")
+    folder = ROOT / "results" / "collapse"
+    assert f"<desc>{removal_picture(folder).description}</desc>" in drawn, "run make readme"  # fonts draw other strokes
+    ranks = rank_differences(folder)
+    higher = sum(one["difference"] > 0 for one in ranks.values())
+    text = " ".join(README)
+    assert f"higher on {higher} of {len(ranks)} datasets" in text
+    assert interval_text(mean_difference(ranks)) in text
 
 
 def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> None:

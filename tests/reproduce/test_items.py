@@ -8,21 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy.stats import ttest_1samp
 
+from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.reproduce import NAMES, find_item
 from nmrgcl.reproduce.compact import read_compact, write_compact
 from nmrgcl.reproduce.drawing import mean_and_deviation, trials
 from nmrgcl.reproduce.page import repeat_command, write_item
+from nmrgcl.reproduce.patterns import train_pattern
 from nmrgcl.reproduce.plan import Plan
-from nmrgcl.reproduce.scores import Row
+from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.settings.check import flatten
 from tests.reproduce.planted import planted, rows_of
 from tests.test_cli import write_tu
 
 CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147)}
 MEASURED = ("figure1", "figure3", "theory")
-TABLES = {"table1": (720, 72), "table2": (324, 40), "table3": (0, 0)}
+TABLES = {"table1": (720, 72), "table2": (369, 44), "table3": (0, 0)}
 
 
 def middling(*at: object) -> float:
@@ -227,6 +231,8 @@ def test_figure1_shows_the_planted_patterns_and_trains_its_own(tmp_path: Path) -
         ("alignment alone", 1),
         ("contrastive", 0),
     ]
+    untrained = [row for row in trained if row["name"] == "untrained"]
+    assert [row["seed"] for row in untrained] == [0, 1]
     made = write_item(item, plan, rows, tmp_path)
     again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
     assert again.pictures[0].read_bytes() == made.pictures[0].read_bytes()
@@ -234,6 +240,43 @@ def test_figure1_shows_the_planted_patterns_and_trains_its_own(tmp_path: Path) -
     write_compact(tmp_path / "broken.json", broken, [{"nothing": 1}], [])
     with pytest.raises(DataError, match="damaged"):
         read_compact(tmp_path / "broken.json", item)
+
+
+def test_without_stages_the_encoder_is_as_it_is_initialised() -> None:
+    mutag = load("MUTAG")
+    graphs = apply_features(mutag, choose_features(mutag))
+    short = ["train.epochs=1"]
+    first, second = (train_pattern(graphs, name, 0, stages=())[1] for name in ("contrastive", "nmrGCL"))
+    torch.testing.assert_close(first, second, rtol=0, atol=0)
+    assert not torch.allclose(first, train_pattern(graphs, "contrastive", 0, short, stages=[1e-2])[1])
+
+
+def figure1_scores(gains: dict[str, float], untrained: str) -> Scores:
+    """Effective ranks of three seeds that removal raises by ``gains``; ``untrained`` is the verdict on that encoder."""
+    item, rows = find_item("figure1"), []
+    for dataset, gain in gains.items():
+        for seed in range(3):
+            for name, rank in (("contrastive", 10.0), ("nmrGCL", 10.0 + gain), ("untrained", 8.0)):
+                kind = untrained if name == "untrained" else "dimensional"
+                facts = {"source": "trained", "name": name, "dataset": dataset, "seed": seed}
+                rows.append(facts | {"embedding_kind": kind, "embedding_rank": rank + 0.01 * seed})
+    return item.scores(item.plan(only=list(gains), seeds=3), rows)
+
+
+def test_figure1_counts_each_dataset_once_however_many_seeds_it_has() -> None:
+    judge = find_item("figure1").judge
+    mixed = judge(figure1_scores({"PTC_MR": 3.0, "PROTEINS": 2.0, "NCI1": -0.5}, "none"))[1]
+    oracle = ttest_1samp([3.0, 2.0, -0.5], 0)  # seeds are alike, so that nine pairs would have p < 0.001
+    assert (mixed.numbers["n"], mixed.outcome) == (3, "inconclusive")
+    assert mixed.numbers["p"] == pytest.approx(oracle.pvalue)
+    assert mixed.numbers["low"] == pytest.approx(oracle.confidence_interval().low)
+    assert "n = 3 datasets)" in mixed.sentence
+
+
+def test_collapse_of_the_untrained_encoder_is_not_blamed_on_training() -> None:
+    judge, gains = find_item("figure1").judge, {"PTC_MR": 1.0, "PROTEINS": 1.0, "NCI1": 1.0}
+    assert judge(figure1_scores(gains, "dimensional"))[0].outcome == "confirmed, also untrained"
+    assert judge(figure1_scores(gains, "none"))[0].outcome == "confirmed"
 
 
 def test_theory_has_a_verdict_for_each_statement(tmp_path: Path) -> None:

@@ -1,11 +1,15 @@
 """The paper's tables as data: rows, cells, entries, verdicts."""
 
+import json
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import DataError, SettingError
 from nmrgcl.methods import build_method
 from nmrgcl.methods.untrained import Untrained
 from nmrgcl.reproduce import find_item
@@ -16,9 +20,11 @@ from nmrgcl.reproduce.tables import tuned as tuned_module
 from nmrgcl.reproduce.tables.cells import table_rows
 from nmrgcl.reproduce.tables.claims import best_rival, leads_on_most, reaches_printed
 from nmrgcl.reproduce.tables.entries import entries, optimism
+from nmrgcl.reproduce.tables.nested import searched
 from nmrgcl.reproduce.tables.pairs import pairs_against
 from nmrgcl.reproduce.tables.sheet import load_sheet
 from nmrgcl.reproduce.tables.tuned import tuned_values
+from nmrgcl.reproduce.tables.words import device_marks, figure_text, marks_text
 from nmrgcl.reproduce.verdict import Verdict
 from nmrgcl.run.cell import Run
 from tests.reproduce.planted_tables import table_rows_of
@@ -245,8 +251,119 @@ def test_table2_judges_what_was_planted() -> None:
     def lead(data: str, row: str, line: str) -> float:
         return 95.0 if row == "nmrGCL" else 90.0
 
-    assert verdicts("table2", lead) == ["confirmed"] * 3
-    assert verdicts("table2", lambda data, row, line: 80.0 if row == "nmrGCL" else 90.0) == ["not confirmed"] * 3
+    # 90 % is as good as the best other row, but below what is printed for two datasets.
+    assert verdicts("table2", lead) == ["confirmed, also untrained", *["confirmed"] * 3]
+    assert verdicts("table2", lambda data, row, line: 80.0 if row == "nmrGCL" else 90.0) == ["not confirmed"] * 4
+
+
+def test_what_the_untrained_encoder_passes_too_is_marked() -> None:
+    def score(untrained: float) -> Any:
+        return lambda data, row, line: {"nmrGCL": 95.0, "untrained": untrained}.get(row, 95.0)
+
+    competitive, _, reached, _ = verdicts("table2", score(94.0))
+    assert (competitive, reached) == ("confirmed, also untrained", "confirmed, also untrained")
+    competitive, _, reached, _ = verdicts("table2", score(70.0))
+    assert (competitive, reached) == ("confirmed", "confirmed")
+    item = find_item("table2")
+    scores = item.scores(plan := item.plan(), table_rows_of(item, plan, score(94.0)))
+    assert "the untrained encoder passes, too: the best other row minus untrained" in item.judge(scores)[0].sentence
+
+
+def test_table2_has_a_row_without_removal_that_differs_in_nothing_else() -> None:
+    found = cells("table2", only=["PubMed"], seeds=1)
+    ours, without = (found["PubMed", row, "public", 0].settings for row in ("nmrGCL", "nmrGCL, w/o RO"))
+    assert without.removal.kind == "none"
+    assert without == ours.updated({"removal.kind": "none"})
+
+
+def mixed_scores(row: str, seed: int) -> Scores:
+    """Planted scores of two datasets, one seed of ``row`` on NCI1 being of another device."""
+    scores = planted(lambda data, row, line: 80.0)
+    rows = [
+        r | {"device": "NVIDIA H200"} if (r["row"], r["seed"], r["dataset"]) == (row, seed, "NCI1") else r
+        for r in scores.rows
+    ]
+    return replace(scores, rows=tuple(rows))
+
+
+def test_pairs_of_different_devices_are_named() -> None:
+    scores = mixed_scores("GraphCL", 1)
+    ours, rival = ("nmrGCL", "honest"), ("GraphCL", "honest")
+    assert scores.mixed(ours, rival) == ("NCI1",)
+    assert scores.mixed(ours, rival, on=("DD",)) == ()
+    assert scores.mixed(ours, ("untrained", "honest")) == ()
+    sentence = find_item("table1").judge(scores)[1].sentence
+    assert "pairs mix devices on NCI1" in sentence
+    assert "mix devices" not in find_item("table1").judge(scores)[2].sentence  # on DD alone
+    found = {(pair.row, pair.dataset): pair for pair in pairs_against(scores, "GraphCL", "honest")}
+    assert [found["nmrGCL", data].mixed for data in ("NCI1", "DD")] == [True, False]
+
+
+def test_figures_of_another_device_have_a_sign() -> None:
+    scores = mixed_scores("GraphCL", 1)
+    rows = [row for row in SHEET.rows if row.name in ROWS]
+    found = entries(SHEET, rows, scores)
+    marks = device_marks(found)
+    assert marks == {("cpu",): "", ("NVIDIA H200", "cpu"): "†"}
+    text = {(e.row, e.dataset): figure_text(e, 3, marks).text for e in found if e.line == "honest"}
+    assert text["GraphCL", "NCI1"].endswith(" †")
+    assert "†" not in text["GraphCL", "DD"] + text["nmrGCL", "NCI1"]
+    assert marks_text(marks) == "Computed on cpu; †: on NVIDIA H200 and cpu."
+
+
+def search(dataset: str, scores: list[float], failed: int = 0, protocol: str = "svm") -> dict[str, Any]:
+    """A record as ``nmrgcl tune`` writes it."""
+    candidates = [{"failed": number < failed} for number in range(6)]
+    facts = {"format": "nmrgcl-tuned", "dataset": dataset, "method": "nmrgcl", "protocol": protocol}
+    return facts | {"nested": {"scores": scores}, "candidates": candidates}
+
+
+def tuned_scores(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Scores:
+    """Of a table in which the chosen setting has 90 % and the nested estimate 76 %."""
+    monkeypatch.setattr(cells_module, "tuned_values", lambda name: {"encoder.units": 64})
+    item = find_item("table1")
+    plan = item.plan(only=["NCI1", "DD"], seeds=3, rows=[*ROWS, "nmrGCL, tuned"])
+    rows = table_rows_of(item, plan, lambda data, row, line: 90.0 if row == "nmrGCL, tuned" else 75.0)
+    assert item.searches is not None
+    return item.scores(plan, rows + item.searches(plan, folder))
+
+
+def test_the_tuned_row_is_judged_by_its_nested_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "NCI1.json").write_text(json.dumps(search("NCI1", [75.0, 76.0, 77.0], failed=2)))
+    (tmp_path / "DD.json").write_text(json.dumps(search("DD", [75.0, 76.0, 77.0], protocol="lssvm")))
+    scores = tuned_scores(tmp_path, monkeypatch)
+    np.testing.assert_array_equal(scores.of("nmrGCL, tuned", "honest")[0], [75.0, 76.0, 77.0])
+    assert np.isnan(scores.of("nmrGCL, tuned", "honest")[1]).all()  # another judge is another estimate
+    assert scores.missing == 0
+    assert searched(scores.rows) == {"NCI1": "6 (2 failed)"}
+    found = {(e.row, e.dataset, e.line): e for e in entries(SHEET, SHEET.rows, scores)}
+    assert found["nmrGCL, tuned", "NCI1", "honest"].figure.mean == 76.0
+    assert found["nmrGCL, tuned", "NCI1", "seen"].figure.mean == pytest.approx(90.0, abs=1)
+    verdict = next(v for v in find_item("table1").judge(scores) if "tuned" in v.claim)
+    assert verdict.outcome == "not confirmed"  # 76 is below the printed 81.04, though 90 is not
+
+
+def test_nothing_is_bold_or_ranked_across_unequal_tuning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "NCI1.json").write_text(json.dumps(search("NCI1", [95.0, 96.0, 97.0])))
+    scores = tuned_scores(tmp_path, monkeypatch)
+    found = entries(SHEET, SHEET.rows, scores)
+    assert not any(entry.best for entry in found if entry.row == "nmrGCL, tuned")
+    assert sum(entry.best for entry in found if (entry.dataset, entry.line) == ("NCI1", "honest")) == 1
+    design = import_module("nmrgcl.reproduce.table1").DESIGN
+    assert "nmrGCL, tuned" not in [row.name for row in design.unlabelled(scores)]
+    assert not [pair for pair in pairs_against(scores, "GraphCL", "honest") if pair.row == "nmrGCL, tuned"]
+    assert optimism(scores, "nmrGCL, tuned", "NCI1") is None  # its two lines are of different settings
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "nmrgcl-tuned"}', '{"format": "other"}', "[" * 9999])
+def test_what_is_no_search_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "NCI1.json").write_text(text)
+    item = find_item("table1")
+    assert item.searches is not None
+    with pytest.raises(DataError, match=r"NCI1\.json: not a search"):
+        item.searches(item.plan(), tmp_path)
+    with pytest.raises(DataError, match="no such folder"):
+        item.searches(item.plan(), tmp_path / "nowhere")
 
 
 def test_table3_has_nothing_but_what_is_printed() -> None:

@@ -95,11 +95,10 @@ def peak(dataset: str, delta: Any) -> float:
 
 
 def test_figure6_finds_the_best_threshold() -> None:
-    assert outcomes("figure6", peak, noise=0.05) == ["confirmed"] * 4 + ["confirmed"]
-    assert outcomes("figure6", lambda d, at: 72.0 if at == "untrained" else 80 - 10 * at) == ["not confirmed"] * 3 + [
-        "confirmed",
-        "confirmed",
-    ]
+    too = "confirmed, also untrained"
+    assert outcomes("figure6", peak, noise=0.05) == [*["confirmed"] * 3, too, "confirmed"]
+    falling = outcomes("figure6", lambda d, at: 72.0 if at == "untrained" else 80 - 10 * at)
+    assert falling == [*["not confirmed"] * 3, too, "confirmed"]
     low = outcomes("figure6", lambda d, at: 50.0 if at in ("untrained", 0.0) else 70.0)
     assert low[3:] == ["not confirmed", "not confirmed"]
     assert outcomes("figure6", peak, noise=0.05, seeds=3)[1:3] == ["inconclusive", "inconclusive"]

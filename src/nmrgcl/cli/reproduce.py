@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.items import Way, cost_of, rows_of, tell
+from nmrgcl.cli.items import Way, cost_of, rows_of, tell, with_searches
 from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
@@ -54,6 +54,10 @@ def reproduce(
             help="The item's .json of another run: what it has is there; for all a folder of them.",
         ),
     ] = None,
+    searches: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of what nmrgcl tune found: nested scores of a table's tuned row."),
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for page, figures and rows.")] = Path(
         "runs/reproduce"
     ),
@@ -88,7 +92,8 @@ def reproduce(
     if item == "all":
         if source is not None and not render_only:
             raise SettingError("--from: of all items draws what is in files; add --render-only")
-        _all(way, options, quick=quick, seeds=seeds, source=source, out=out, dry_run=dry_run, as_json=as_json)
+        _all(way, options, quick=quick, seeds=seeds, source=source, out=out, dry_run=dry_run, as_json=as_json,
+             searches=searches)  # fmt: skip
         return
     from nmrgcl.reproduce import find_item
 
@@ -107,6 +112,8 @@ def reproduce(
         rows = rows_of(found, plan, way)
     from nmrgcl.reproduce.page import write_item
 
+    if searches is not None:
+        rows = with_searches(found, plan, rows, searches)
     made = write_item(found, plan, rows, out)
     tell(found, plan, made, as_json)
     if made.scores.missing and not render_only:
@@ -117,6 +124,7 @@ def _all(way: Way, options: dict[str, Any], *, dry_run: bool, **rest: Any) -> No
     from nmrgcl.cli.all_items import cost_of_all, reproduce_all
 
     named = [name for name, value in options.items() if value] + (["limit"] if way.limit else [])
+    named += ["searches"] if rest.pop("searches") else []
     if named:
         option = {"rows": "row", "assignments": "set"}.get(named[0], named[0].replace("_", "-"))
         raise SettingError(f"--{option}: is about one item; name it instead of all")

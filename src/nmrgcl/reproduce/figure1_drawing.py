@@ -17,7 +17,7 @@ LATE = 24
 """The principal axis, of 32, that shows whether the later ones are used."""
 FLOOR = 1e-6
 """Of the spectrum's axis."""
-LINES = ("-", "--", ":", "-.")
+LINES = ("-", "--", ":", "-.", (0, (1, 4)))
 
 
 @rc_context(STYLE)

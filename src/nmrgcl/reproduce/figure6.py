@@ -29,7 +29,7 @@ from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import best_level, compare, corrected, rise
-from nmrgcl.reproduce.verdict import Verdict, by_share, greater, within
+from nmrgcl.reproduce.verdict import Verdict, beside_untrained, by_share, greater, within
 from nmrgcl.settings import Settings
 
 DELTAS = tuple(number / 10 for number in range(11))
@@ -56,15 +56,18 @@ def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
 def judge(scores: Scores) -> list[Verdict]:
     """Slopes and differences by seed; where the best lies by resampling seeds."""
     curves = _curves(scores)
-    gained = compare(rise(RISING, curves[:, : len(RISING)]))
-    behind = [compare(scores.of(0.7) - scores.of(level)) for level in (0.0, UNTRAINED)]
+    gained = compare(rise(RISING, curves[:, : len(RISING)]), mixed=scores.mixed(*((delta,) for delta in RISING)))
+    behind = [
+        compare(scores.of(0.7) - scores.of(level), mixed=scores.mixed((0.7,), (level,))) for level in (0.0, UNTRAINED)
+    ]
     gained, *behind = corrected([gained, *behind])
+    untrained = within(CLAIMS[4], behind[1], "δ = 0.7 minus untrained", margin=COMPETITIVE)
     return [
         greater(CLAIMS[0], gained, "gain of a line fitted from δ = 0 to 0.7"),
         _where(scores, curves, CLAIMS[1], BEST, "0.6–0.8", [n for n, d in enumerate(scores.datasets) if d != "NCI1"]),
         _where(scores, curves, CLAIMS[2], [delta == 0.4 for delta in DELTAS], "0.4", scores.on("NCI1")),
-        within(CLAIMS[3], behind[0], "δ = 0.7 minus δ = 0", margin=COMPETITIVE),
-        within(CLAIMS[4], behind[1], "δ = 0.7 minus untrained", margin=COMPETITIVE),
+        beside_untrained(within(CLAIMS[3], behind[0], "δ = 0.7 minus δ = 0", margin=COMPETITIVE), untrained),
+        untrained,
     ]
 
 

@@ -45,7 +45,10 @@ def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
 def judge(scores: Scores) -> list[Verdict]:
     """Where the best lies by resampling seeds; mild against strong intensities by seed, for each augmentation."""
     curves = _curves(scores)
-    falls = [compare(own[:, MILD].mean(1) - own[:, STRONG].mean(1)) for own in np.moveaxis(curves, 1, 0)]
+    falls = [
+        compare(own[:, MILD].mean(1) - own[:, STRONG].mean(1), mixed=scores.mixed(*((name, p) for p in INTENSITIES)))
+        for name, own in zip(AUGMENTATIONS, np.moveaxis(curves, 1, 0), strict=True)
+    ]
     what = "mean at p ≤ 0.3 minus mean at p ≥ 0.7"
     pairs = zip(CLAIMS[1:], corrected(falls), strict=True)
     return [_where(scores, curves), *(greater(claim, found, what) for claim, found in pairs)]

@@ -57,10 +57,11 @@ def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
 
 def judge(scores: Scores) -> list[Verdict]:
     """Friedman's test by dataset for the first claim, paired differences for the others."""
-    example = compare((scores.of(*HIGH) - scores.of(*LOW))[scores.on("COLLAB")])
+    lead = (scores.of(*HIGH) - scores.of(*LOW))[scores.on("COLLAB")]
+    example = compare(lead, mixed=scores.mixed(HIGH, LOW, on=("COLLAB",)))
     same = np.array([first == second for first, second in scores.wanted])
     cube = scores.cube[scores.on(*ALIKE)]
-    alike = compare(cube[:, same].mean(1) - cube[:, ~same].mean(1))
+    alike = compare(cube[:, same].mean(1) - cube[:, ~same].mean(1), mixed=scores.mixed(*scores.wanted, on=ALIKE))
     example, alike = corrected([example, alike])
     return [
         _varies(scores),

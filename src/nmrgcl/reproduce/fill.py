@@ -94,22 +94,26 @@ def fill(
 
 
 def gather(item: Item, plan: Plan, folder: Path, known: Sequence[Row] = ()) -> list[Row]:
-    """A row for each finished cell of ``plan``, in its order; ``known`` ones are taken as they are."""
-    results, elsewhere = Results(folder), {row["key"]: row for row in known}
+    """A row for each finished cell of ``plan``, in its order; ``known`` ones are taken as they are.
+
+    So are known rows that are no cells.
+    """
+    results, elsewhere = Results(folder), {row["key"]: row for row in known if row["key"]}
     rows = []
     for cell in item.cells(plan):
         if row := elsewhere.get(cell.run.key):
             rows.append(row)
         elif result := results.finished(cell.run.key):
             rows.append(_row(item, cell, result))
-    return rows
+    return rows + [row for row in known if not row["key"] and row["dataset"] in plan.datasets]
 
 
 def _row(item: Item, cell: Cell, result: Result) -> Row:
     run, details = cell.run, {} if item.table is None else _details(result)
-    return {
+    at = dict(zip(item.axes, cell.at, strict=True))
+    values = {
         "dataset": run.dataset,
-        **dict(zip(item.axes, cell.at, strict=True)),
+        **at,
         "seed": run.seed,
         "score": round(result.mean, 4),
         "protocol": run.protocol,
@@ -118,6 +122,7 @@ def _row(item: Item, cell: Cell, result: Result) -> Row:
         "key": run.key,
         **details,
     }
+    return values | at  # a table's own line says more than the cell's selection
 
 
 def _details(result: Result) -> Row:

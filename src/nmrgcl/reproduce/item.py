@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ class Item:
         table: for a table: the cells of a plan, each with its values on the axes.
         grids: for a table: plan and scores → what is written as HTML, Markdown and LaTeX.
         lists: for a table: plan and scores → its entries as rows of a CSV file.
+        searches: for a table with a tuned row: plan and a folder of ``nmrgcl tune`` → the rows of its nested scores.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Item:
     grids: Callable[[Plan, Scores], list[Grid]] | None = None
     lists: Callable[[Plan, Scores], list[Row]] | None = None
     protocols: tuple[str, ...] = ("svm", "lssvm")
+    searches: Callable[[Plan, Path], list[Row]] | None = None
 
     @property
     def command(self) -> str:
@@ -128,7 +131,8 @@ class Item:
         if self.table is None:
             return Scores(plan.datasets, self.axes, tuple(self._levels(plan)), **common)
         cells = self.table(plan)
-        wanted = tuple(dict.fromkeys(cell.at for cell in cells))
+        others = [tuple(row[axis] for axis in self.axes) for row in rows if not row["key"]]
+        wanted = tuple(dict.fromkeys([*others, *(cell.at for cell in cells)]))
         asked = np.zeros((len(plan.datasets), len(wanted), plan.seeds), bool)
         level = {at: number for number, at in enumerate(wanted)}
         for cell in cells:

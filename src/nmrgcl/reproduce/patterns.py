@@ -43,14 +43,19 @@ class Patterned(NMRGCL):
         yield self.objective(z1, z2)
 
 
-def train_pattern(graphs: Graphs, objective: str, seed: int, assignments: Sequence[str] = ()) -> tuple[Tensor, Tensor]:
-    """Projections on the unit sphere and embeddings of all graphs, ``[B, UNITS]`` and ``[B, D]``."""
+def train_pattern(
+    graphs: Graphs, objective: str, seed: int, assignments: Sequence[str] = (), *, stages: Sequence[float] = STAGES
+) -> tuple[Tensor, Tensor]:
+    """Projections on the unit sphere and embeddings of all graphs, ``[B, UNITS]`` and ``[B, D]``.
+
+    Without ``stages``, those of the encoder as it is initialised.
+    """
     settings = resolve(PRESET, assignments=(f"train.epochs={EPOCHS}", f"head.units={UNITS}", *assignments))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         method = Patterned(settings, graphs.num_features, objective).to(graphs.device)
     with suitable_threads(settings):
-        for stage, rate in enumerate(STAGES):
+        for stage, rate in enumerate(stages):
             options = settings.updated({"train.lr": rate}).train
             for _ in pretrain(method, graphs, options, seed=len(STAGES) * seed + stage):
                 pass

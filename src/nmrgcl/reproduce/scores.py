@@ -41,13 +41,22 @@ class Scores:
     @cached_property
     def cube(self) -> np.ndarray:
         """``[datasets, wanted, seeds]`` scores in percent, NaN where a cell is missing."""
-        cube = np.full((len(self.datasets), len(self.wanted), self.seeds), np.nan)
+        return self._spread("score", np.nan, float)
+
+    @cached_property
+    def device_cube(self) -> np.ndarray:
+        """``[datasets, wanted, seeds]`` names of the devices that computed the scores, "" where that is not known."""
+        return self._spread("device", "", object)
+
+    def _spread(self, field: str, gap: Any, dtype: type) -> np.ndarray:
+        """One field of the rows at the places of the cube."""
+        cube: np.ndarray = np.full((len(self.datasets), len(self.wanted), self.seeds), gap, dtype)
         place = {dataset: number for number, dataset in enumerate(self.datasets)}
         level = {at: number for number, at in enumerate(self.wanted)}
         for row in self.rows if self.axes else ():
             d, at = place.get(row["dataset"]), level.get(tuple(row[axis] for axis in self.axes))
             if d is not None and at is not None and 0 <= row["seed"] < self.seeds:
-                cube[d, at, row["seed"]] = row["score"]
+                cube[d, at, row["seed"]] = row[field]
         return cube
 
     def of(self, *at: Any) -> np.ndarray:
@@ -56,6 +65,14 @@ class Scores:
             return np.full((len(self.datasets), self.seeds), np.nan)
         scores: np.ndarray = self.cube[:, self.wanted.index(at)]
         return scores
+
+    def mixed(self, *combinations: tuple[Any, ...], on: Sequence[str] = ()) -> tuple[str, ...]:
+        """Datasets, among ``on`` if named, where these combinations were computed on different devices for a seed."""
+        levels = [self.wanted.index(at) for at in combinations if at in self.wanted]
+        kinds = self.device_cube[:, levels]
+        differ = [any(len(set(kinds[d, :, s]) - {""}) > 1 for s in range(self.seeds)) for d in range(len(kinds))]
+        found = [name for name, differs in zip(self.datasets, differ, strict=True) if differs]
+        return tuple(name for name in found if name in (on or self.datasets))
 
     def on(self, *names: str) -> list[int]:
         """Where those of ``names`` that are wanted stand among the datasets."""

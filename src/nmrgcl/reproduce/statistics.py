@@ -26,6 +26,7 @@ class Comparison:
         strata: datasets (or curves) they are of; each counts the same.
         compared: comparisons that ``p`` is corrected for.
         unit: of the difference.
+        mixed: datasets on which the two sides of a pair were computed on different devices.
     """
 
     mean: float
@@ -37,18 +38,21 @@ class Comparison:
     compared: int = 1
     unit: str = "points"
     things: str = "pairs"
+    mixed: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         """All of it in words."""
-        sample = f"n = {self.n} {self.things} over {self.strata} dataset{'s' if self.strata > 1 else ''}"
-        size = f"{self.mean:+.2f} {self.unit}".rstrip()
+        over = "" if self.things == "datasets" else f" over {self.strata} dataset{'s' if self.strata > 1 else ''}"
+        sample = f"n = {self.n} {self.things}{over}"
+        sample += f"; pairs mix devices on {', '.join(self.mixed)}" if self.mixed else ""
+        size = f"{self.mean:+.2f} {self.unit}".rstrip().replace("-", "−")
         if not np.isfinite(self.high):
             return f"{size}, {sample}: too few for an interval"
         corrected = f", Holm over {self.compared}" if self.compared > 1 else ""
         p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
-        interval = f"95 % interval {self.low:+.2f} … {self.high:+.2f}"
-        return f"{size} ({interval}, {p}{corrected}; {sample})".replace("-", "−")
+        interval = f"95 % interval {self.low:+.2f} … {self.high:+.2f}".replace("-", "−")
+        return f"{size} ({interval}, {p}{corrected}; {sample})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; an interval without an end has none."""
@@ -56,7 +60,11 @@ class Comparison:
 
 
 def compare(
-    differences: np.ndarray | Sequence[np.ndarray], *, unit: str = "points", things: str = "pairs"
+    differences: np.ndarray | Sequence[np.ndarray],
+    *,
+    unit: str = "points",
+    things: str = "pairs",
+    mixed: Sequence[str] = (),
 ) -> Comparison | None:
     """The mean of ``differences``, ``[seeds]`` for each dataset, over datasets; None where there is no pair.
 
@@ -71,16 +79,17 @@ def compare(
         return None
     mean = float(np.mean([row.mean() for row in used]))
     n, strata = sum(map(len, used)), len(used)
+    words: dict[str, Any] = {"unit": unit, "things": things, "mixed": tuple(mixed)}
     if not several:
-        return Comparison(mean, -np.inf, np.inf, 1.0, n, strata, unit=unit, things=things)
+        return Comparison(mean, -np.inf, np.inf, 1.0, n, strata, **words)
     parts = np.array([row.var(ddof=1) / len(row) for row in used])
     error = float(np.sqrt(parts.sum())) / strata
     if error == 0:
-        return Comparison(mean, mean, mean, 1.0 if mean == 0 else 0.0, n, strata, unit=unit, things=things)
+        return Comparison(mean, mean, mean, 1.0 if mean == 0 else 0.0, n, strata, **words)
     freedom = parts.sum() ** 2 / sum(part**2 / (len(row) - 1) for part, row in zip(parts, used, strict=True))
     margin = float(t.ppf(1 - LEVEL / 2, freedom)) * error
     p = float(2 * t.sf(abs(mean) / error, freedom))
-    return Comparison(mean, mean - margin, mean + margin, p, n, strata, unit=unit, things=things)
+    return Comparison(mean, mean - margin, mean + margin, p, n, strata, **words)
 
 
 def corrected(found: Sequence[Comparison | None]) -> list[Comparison | None]:

@@ -1,13 +1,13 @@
 """What became of a claim, with the statistics that say so in one sentence."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from scipy.stats import binomtest
 
 from nmrgcl.reproduce.statistics import LEVEL, Comparison
 
-Outcome = Literal["confirmed", "not confirmed", "inconclusive", "no data"]
+Outcome = Literal["confirmed", "confirmed, also untrained", "not confirmed", "inconclusive", "no data"]
 
 MARGIN = 1.0
 """Points of accuracy that do not matter: a third of nmrGCL's mean lead over GraphCL (3.1) in the paper's Table 1."""
@@ -30,6 +30,14 @@ class Verdict:
 def no_data(claim: str, why: str) -> Verdict:
     """Nothing was computed that could tell."""
     return Verdict(claim, "no data", why)
+
+
+def beside_untrained(found: Verdict, untrained: Verdict) -> Verdict:
+    """``found``, marked where the same rule confirms the claim of the untrained encoder: training is not the reason."""
+    if found.outcome != "confirmed" or untrained.outcome != "confirmed":
+        return found
+    sentence = f"{found.sentence}; the untrained encoder passes, too: {untrained.sentence}"
+    return replace(found, outcome="confirmed, also untrained", sentence=sentence)
 
 
 def greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:

@@ -97,9 +97,9 @@ class Design:
         return rank_rows([row.name for row in rows], scores.datasets, mean_table(scores, rows, line))
 
     def unlabelled(self, scores: Scores) -> list[TableRow]:
-        """Computed rows whose encoders see no labels."""
+        """Computed rows whose encoders and settings see no labels."""
         names = {at[0] for at in scores.wanted}
-        return [row for row in chosen_rows(self.sheet, self.level, ()) if row.name in names and not row.supervised]
+        return [row for row in chosen_rows(self.sheet, self.level, ()) if row.name in names and not row.sees_labels]
 
     def judged(self, scores: Scores) -> str:
         """The table's way to judge, or the one there is."""

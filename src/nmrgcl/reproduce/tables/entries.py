@@ -13,6 +13,7 @@ from nmrgcl.reproduce.tables.sheet import Figure, Sheet, TableRow
 PRINTED = "printed"
 SELECTED = {
     "honest": "honest: nothing chosen by the evaluated folds",
+    "seen": "settings chosen with the labels of all graphs, the evaluated ones among them",
     "paper": "epoch and C chosen by the evaluated folds",
 }
 """Ways to select, in words."""
@@ -26,7 +27,8 @@ class Entry:
         line: "printed", "published", or the way to judge (selection or split) of one that was computed here.
         protocol: in words.
         n: trials; None where the source does not say.
-        best: whether no other row that sees no labels has a higher mean on that line.
+        best: whether no other row that sees no labels, and is not tuned by them, has a higher mean on that line.
+        devices: that computed it.
     """
 
     row: str
@@ -37,6 +39,7 @@ class Entry:
     figure: Figure
     n: int | None = None
     best: bool = False
+    devices: tuple[str, ...] = ()
 
 
 def entries(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> list[Entry]:
@@ -51,7 +54,7 @@ def entries(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> list[Entr
                     words = f"{one.source}; {one.split}"
                     found.append(Entry(row.name, row.group, dataset, f"published, {one.split}", words, one.figure))
         found += _computed(row, scores)
-    return _marked(found, {row.name for row in rows if row.supervised})
+    return _marked(found, {row.name for row in rows if row.sees_labels})
 
 
 def _computed(row: TableRow, scores: Scores) -> list[Entry]:
@@ -65,20 +68,23 @@ def _computed(row: TableRow, scores: Scores) -> list[Entry]:
             if n:
                 figure = Figure(float(mean[number]), float(deviation[number]))
                 judged = f"{row.protocol or scores.protocol}, {SELECTED.get(line, line)}"
-                found.append(Entry(row.name, row.group, dataset, line, judged, figure, n))
+                devices = scores.device_cube[number, scores.wanted.index((row.name, line))]
+                kinds = tuple(sorted(set(devices) - {""}))
+                found.append(Entry(row.name, row.group, dataset, line, judged, figure, n, devices=kinds))
     return found
 
 
-def _marked(found: list[Entry], supervised: set[str]) -> list[Entry]:
-    """The highest mean of each line and dataset as best; of those that look equal all, of a single one none."""
+def _marked(found: list[Entry], apart: set[str]) -> list[Entry]:
+    """The highest mean of each line and dataset as best; of those that look equal all, of a single one none.
+
+    Rows ``apart`` take no part: they had labels that others had not.
+    """
     places: dict[tuple[str, str], list[float]] = {}
     for entry in found:
-        if entry.row not in supervised and entry.figure.mean is not None:
+        if entry.row not in apart and entry.figure.mean is not None:
             places.setdefault((entry.line, entry.dataset), []).append(_shown(entry))
     top = {place: max(means) for place, means in places.items() if len(means) > 1}
-    return [
-        replace(e, best=e.row not in supervised and _shown(e) == top.get((e.line, e.dataset), np.nan)) for e in found
-    ]
+    return [replace(e, best=e.row not in apart and _shown(e) == top.get((e.line, e.dataset), np.nan)) for e in found]
 
 
 def _shown(entry: Entry) -> float:
@@ -86,6 +92,12 @@ def _shown(entry: Entry) -> float:
 
 
 def optimism(scores: Scores, row: str, dataset: str | None = None) -> Comparison | None:
-    """What choosing by the evaluated folds adds to ``row``, by seed; over all datasets where none is named."""
-    added = scores.of(row, "paper") - scores.of(row, "honest")
-    return compare(added if dataset is None else added[scores.on(dataset)])
+    """What choosing by the evaluated folds adds to ``row``, by seed; over all datasets where none is named.
+
+    Both lines must be of the same trainings, which those of a tuned row are not.
+    """
+    if (row, "seen") in scores.wanted:
+        return None
+    names = scores.datasets if dataset is None else (dataset,)
+    added = (scores.of(row, "paper") - scores.of(row, "honest"))[scores.on(*names)]
+    return compare(added, mixed=scores.mixed((row, "paper"), (row, "honest"), on=names))

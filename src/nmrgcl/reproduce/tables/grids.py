@@ -11,10 +11,13 @@ from nmrgcl.reproduce.drawing import mean_and_deviation
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
 from nmrgcl.reproduce.tables.entries import PRINTED, Entry, optimism
+from nmrgcl.reproduce.tables.nested import searched
 from nmrgcl.reproduce.tables.pairs import pairs_against
 from nmrgcl.reproduce.tables.ranking import Ranking
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
-from nmrgcl.reproduce.tables.words import figure_text, interval_text, line_text, pair_text
+from nmrgcl.reproduce.tables.words import device_marks, figure_text, interval_text, line_text, marks_text, pair_text
+
+BOLD = "Bold: the best of a kind on a dataset among rows whose encoder and settings see no labels."
 
 
 def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
@@ -22,16 +25,15 @@ def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
     lines: dict[tuple[str, str], dict[str, Entry]] = {}
     for entry in found:
         lines.setdefault((entry.row, entry.line), {})[entry.dataset] = entry
-    made, last = [], ""
+    made, last, marks = [], "", device_marks(found)
     for (row, _), by_dataset in lines.items():
         first = next(iter(by_dataset.values()))
-        cells = [figure_text(by_dataset.get(dataset), scores.seeds) for dataset in scores.datasets]
+        cells = [figure_text(by_dataset.get(dataset), scores.seeds, marks) for dataset in scores.datasets]
         made.append(Line((Text(row if row != last else ""), Text(line_text(first)), *cells), first.group))
         last = row
     caption = (
         f"Figures in %, mean ± sample standard deviation over n = {scores.seeds} seeds, or as many as it says; "
-        f"printed: {sheet.source}. Bold: the best of a kind on a dataset among rows that see no labels. "
-        f"{MISSING}: there is no figure."
+        f"printed: {sheet.source}. {BOLD} {MISSING}: there is no figure. {marks_text(marks)}{_searches(sheet, scores)}"
     )
     return Grid("results", "Results", caption, ("row", "figures", *_labels(sheet, scores)), tuple(made), names=2)
 
@@ -44,16 +46,20 @@ def short_grid(
     Others' is the printed one or, on a line that is not the table's ``own``, what other papers print for that split.
     """
     places = {(entry.row, entry.dataset, entry.line): entry for entry in found}
+    marks = device_marks([entry for entry in found if entry.line == line])
 
     def text(row: TableRow, number: int, dataset: str) -> Text:
-        ours = figure_text(places.get((row.name, dataset, line)), scores.seeds)
+        ours = figure_text(places.get((row.name, dataset, line)), scores.seeds, marks)
         theirs = places.get((row.name, dataset, PRINTED if own else f"published, {line}"))
         if ours.text == MISSING or theirs is None or theirs.figure.mean is None:
             return ours
         return Text(f"{ours.text} ({theirs.figure.mean:.2f})", ours.bold)
 
     source = sheet.source if own else "what other papers print for that split"
-    caption = f"{line}, mean ± sample standard deviation over n = {scores.seeds} seeds; in brackets: {source}."
+    caption = (
+        f"{line}, mean ± sample standard deviation over n = {scores.seeds} seeds; in brackets: {source}. {BOLD} "
+        f"{marks_text(marks)}{_searches(sheet, scores)}"
+    )
     return _without_gaps(_by_dataset(sheet, rows, scores, text, "short", "Results", caption))
 
 
@@ -161,6 +167,13 @@ def _without_gaps(grid: Grid | None) -> Grid | None:
     kept = [n for n in range(len(grid.head)) if any(line.cells[n].text != MISSING for line in grid.lines)]
     lines = tuple(Line(tuple(line.cells[n] for n in kept), line.group) for line in grid.lines)
     return replace(grid, head=tuple(grid.head[n] for n in kept), lines=lines)
+
+
+def _searches(sheet: Sheet, scores: Scores) -> str:
+    """What the tuned row was chosen from."""
+    facts = searched(scores.rows)
+    tried = ", ".join(f"{sheet.label(name)} {facts[name]}" for name in scores.datasets if name in facts)
+    return f" Candidates of the tuned row's searches: {tried}." if tried else ""
 
 
 def _labels(sheet: Sheet, scores: Scores) -> list[str]:

@@ -18,13 +18,17 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class Pair:
-    """``row`` minus the reference on ``dataset``; the p-value is corrected for all ``compared``."""
+    """``row`` minus the reference on ``dataset``; the p-value is corrected for all ``compared``.
+
+    ``mixed``: the two were computed on different devices for a seed.
+    """
 
     row: str
     dataset: str
     difference: Difference
     seeds: int
     compared: int = 1
+    mixed: bool = False
 
 
 def pairs_against(scores: Scores, reference: str, line: str) -> list[Pair]:
@@ -37,7 +41,12 @@ def pairs_against(scores: Scores, reference: str, line: str) -> list[Pair]:
             found += [pair] if pair else []
     adjusted = holm([pair.difference.p for pair in found])
     return [
-        replace(pair, difference=replace(pair.difference, p=p), compared=len(found))
+        replace(
+            pair,
+            difference=replace(pair.difference, p=p),
+            compared=len(found),
+            mixed=pair.dataset in scores.mixed((pair.row, line), (reference, line)),
+        )
         for pair, p in zip(found, adjusted, strict=True)
     ]
 

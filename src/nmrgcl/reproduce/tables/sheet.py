@@ -37,7 +37,8 @@ class TableRow:
         preset: its recipe; "": the method's own or, where it has none, the table's.
         protocol: how it is judged; "": as the table says.
         seeds: at most so many; 0: as many as others.
-        tuned: computed on datasets for which a tuned preset is found.
+        tuned: its settings were searched with labels. Its "honest" line is the nested estimate of ``nmrgcl tune``;
+            what the setting that the search chose for all folds scores on them is a line of its own, "seen".
         settings: that make the row what it is.
         printed: by dataset.
         published: in other papers.
@@ -56,8 +57,13 @@ class TableRow:
 
     @property
     def supervised(self) -> bool:
-        """Whether its encoder sees labels; such rows are not ranked with the others."""
+        """Whether its encoder sees labels."""
         return self.group == "supervised"
+
+    @property
+    def sees_labels(self) -> bool:
+        """Whether its encoder or its settings do; such rows are not ranked with the others, nor set in bold."""
+        return self.supervised or self.tuned
 
 
 @dataclass(frozen=True, eq=False)

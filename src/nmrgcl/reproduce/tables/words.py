@@ -1,14 +1,39 @@
 """Figures as texts."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 from nmrgcl.report.grid import MISSING, Text
 from nmrgcl.reproduce.statistics import LEVEL, Comparison
 from nmrgcl.reproduce.tables.entries import PRINTED, Entry
 from nmrgcl.reproduce.tables.pairs import Pair
 
-LINES = {PRINTED: "printed", "honest": "honest", "paper": "by evaluated folds"}
+LINES = {
+    PRINTED: "printed",
+    "honest": "honest",
+    "seen": "settings chosen with all labels",
+    "paper": "by evaluated folds",
+}
+MARKS = "†‡§¶"
+Marks = dict[tuple[str, ...], str]
+"""Devices of a figure → the sign for them."""
 
 
-def figure_text(entry: Entry | None, seeds: int) -> Text:
+def device_marks(found: Sequence[Entry]) -> Marks:
+    """None for the devices of most figures, a sign for each other combination."""
+    counts = Counter(entry.devices for entry in found if entry.devices)
+    return {devices: ("", *MARKS)[min(n, len(MARKS))] for n, (devices, _) in enumerate(counts.most_common())}
+
+
+def marks_text(marks: Marks) -> str:
+    """What the signs mean."""
+    usual, *others = [(" and ".join(devices), sign) for devices, sign in marks.items()] or [("", "")]
+    if not others:
+        return f"Computed on {usual[0]}." if usual[0] else ""
+    return f"Computed on {usual[0]}; {'; '.join(f'{sign}: on {where}' for where, sign in others)}."
+
+
+def figure_text(entry: Entry | None, seeds: int, marks: Marks | None = None) -> Text:
     """Mean ± standard deviation, which one trial has none of; how many trials, where they are not ``seeds``."""
     if entry is None:
         return Text(MISSING)
@@ -17,7 +42,8 @@ def figure_text(entry: Entry | None, seeds: int) -> Text:
         return Text(f"< {figure.below:.1f}")
     spread = "" if figure.std is None or entry.n == 1 else f" ± {figure.std:.2f}"
     trials = f", n = {entry.n}" if entry.n not in (None, seeds) else ""
-    return Text(f"{figure.mean:.2f}{spread}{trials}", entry.best)
+    sign = (marks or {}).get(entry.devices, "")
+    return Text(f"{figure.mean:.2f}{spread}{trials}{sign and f' {sign}'}", entry.best)
 
 
 def line_text(entry: Entry) -> str:
@@ -34,7 +60,8 @@ def interval_text(found: Comparison | None) -> Text:
     if found.n < 2 or found.high == float("inf"):
         return Text(_signed(found.mean))
     beyond = found.low > 0 or found.high < 0
-    return Text(f"{_signed(found.mean)} ({_signed(found.low)} … {_signed(found.high)})", beyond)
+    mixed = ", devices differ" if found.mixed else ""
+    return Text(f"{_signed(found.mean)} ({_signed(found.low)} … {_signed(found.high)}{mixed})", beyond)
 
 
 def pair_text(pair: Pair | None) -> Text:
@@ -42,7 +69,8 @@ def pair_text(pair: Pair | None) -> Text:
     if pair is None:
         return Text(MISSING)
     p = pair.difference.p
-    return Text(f"{_signed(pair.difference.mean)} ({'p < 0.001' if p < 0.001 else f'p = {p:.3f}'})", p < LEVEL)
+    mixed = ", devices differ" if pair.mixed else ""
+    return Text(f"{_signed(pair.difference.mean)} ({'p < 0.001' if p < 0.001 else f'p = {p:.3f}'}{mixed})", p < LEVEL)
 
 
 def _signed(value: float) -> str:

@@ -1,0 +1,65 @@
+"""The honest line of a tuned row: nested estimates, as ``nmrgcl tune`` wrote them.
+
+They are no cells: every evaluated fold has settings of its own, chosen inside its training folds.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nmrgcl.errors import DataError
+from nmrgcl.reproduce.plan import Plan
+from nmrgcl.reproduce.scores import Row
+from nmrgcl.reproduce.tables.sheet import TableRow
+
+FORMAT = "nmrgcl-tuned"
+NO_CELL = ""
+"""The key of a row that is no cell."""
+
+
+def nested_rows(row: TableRow, plan: Plan, folder: Path) -> list[Row]:
+    """A row for each dataset of ``plan`` and seed of its search in ``folder``, if that search has the plan's judge."""
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; nmrgcl tune DATASET --out {folder} writes a search there")
+    searches = [_read(path) for path in sorted(folder.glob("*.json"))]
+    rows = []
+    for dataset in plan.datasets:
+        for found in searches:
+            if (found["dataset"], found["method"], found["protocol"]) == (dataset, row.method, plan.protocol):
+                rows += _rows(row.name, found)[: plan.seeds]
+    return rows
+
+
+def _rows(name: str, found: dict[str, Any]) -> list[Row]:
+    facts = {
+        "dataset": found["dataset"],
+        "row": name,
+        "selection": "honest",
+        "protocol": found["protocol"],
+        "device": found.get("device", ""),
+        "key": NO_CELL,
+        "candidates": len(found["candidates"]),
+        "failed": sum(one["failed"] for one in found["candidates"]),
+    }
+    scores = [round(score, 4) for score in found["nested"]["scores"]]
+    return [facts | {"seed": seed, "score": score, "folds": [score]} for seed, score in enumerate(scores)]
+
+
+def searched(rows: Sequence[Row]) -> dict[str, str]:
+    """Dataset → how many candidates its search had and, in brackets, how many of them failed."""
+    facts = {row["dataset"]: (row["candidates"], row["failed"]) for row in rows if row["key"] == NO_CELL}
+    return {name: f"{count} ({bad} failed)" if bad else str(count) for name, (count, bad) in facts.items()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if found["format"] != FORMAT or not all(isinstance(s, float) for s in found["nested"]["scores"]):
+            raise ValueError
+        _ = [(found[key], one["failed"]) for one in found["candidates"] for key in ("dataset", "method", "protocol")]
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DataError(f"{path}: not a search; nmrgcl tune writes such files") from None
+    return found
