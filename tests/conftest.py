@@ -9,6 +9,8 @@ import torch
 
 # Tests run in parallel processes: more threads than cores would only wait for each other.
 torch.set_num_threads(1)
+# PyTorch gives some warnings once per process: only the first test to cause one would fail, whichever that is.
+torch.set_warn_always(True)
 
 
 @pytest.fixture(scope="session", autouse=True)

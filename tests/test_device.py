@@ -134,7 +134,7 @@ def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
             with torch.enable_grad() if waiting or device == "cpu" else no_waiting():
                 (loss,) = method.losses(graphs)
                 loss.backward()
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
 
 

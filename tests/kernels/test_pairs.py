@@ -27,11 +27,22 @@ def test_a_fused_loss_and_its_gradient_equal_the_matrix_form(  # type: ignore[no
     torch.testing.assert_close(z.grad.cpu().double(), exact.grad, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("delta", [None, 0.5])
 @pytest.mark.parametrize("counted", [True, False])
-def test_rows_of_zeros_and_constant_rows_are_no_trouble(counted: bool) -> None:
-    z = torch.zeros(8, 5, device=DEVICE)
+def test_rows_of_zeros_have_no_gradient_and_constant_rows_are_no_trouble(counted: bool, delta: float | None) -> None:
+    torch.manual_seed(0)
+    z = torch.randn(16, 5)
+    z[[0, 2, 10]] = 0.0  # in view 1, in both, in view 2
     z[1] = 2.0
-    z[6] = torch.arange(5.0)
-    found = fused_loss(z[:4], z[4:], delta=0.5, tau=0.2, counted=counted)
-    plain = (infonce if counted else graphcl_loss)(z[:4].cpu(), z[4:].cpu(), delta=0.5, tau=0.2)
-    torch.testing.assert_close(found.cpu(), plain)
+    z[3], z[11] = torch.arange(5.0), torch.tensor([0.0, 0.0, 0.0, 2.0, 1.0])  # at 0.5 removal leaves nothing of row 11
+    exact, loss = z.double().requires_grad_(), infonce if counted else graphcl_loss
+    expected = loss(*exact.chunk(2), delta=delta, tau=0.2)
+    expected.backward()
+    z = z.to(DEVICE).requires_grad_()
+    found = fused_loss(*z.chunk(2), delta=delta, tau=0.2, counted=counted)
+    found.backward()
+    torch.testing.assert_close(found.detach().cpu().double(), expected.detach(), atol=1e-5, rtol=1e-5)
+    assert z.grad is not None
+    assert exact.grad is not None
+    assert not z.grad[[0, 2, 10]].any()
+    torch.testing.assert_close(z.grad.cpu().double(), exact.grad, atol=1e-5, rtol=1e-4)

@@ -1,8 +1,9 @@
 """Objectives: two views' embeddings → a loss. Pure functions of tensors."""
 
 from nmrgcl.contrast.cca import cca_loss
+from nmrgcl.contrast.cosine import cosine
 from nmrgcl.contrast.graphcl import graphcl_loss
-from nmrgcl.contrast.infonce import cosine, infonce
+from nmrgcl.contrast.infonce import infonce
 from nmrgcl.contrast.jsd import jensen_shannon
 from nmrgcl.contrast.merit import merit_loss
 from nmrgcl.contrast.removal import REMOVALS, non_maximum, removal_masks, remove

@@ -1,14 +1,15 @@
 """CCA-SSG's objective (Zhang et al. 2021): two views agree in every dimension, and dimensions do not agree."""
 
-import torch
 from torch import Tensor
+
+from nmrgcl.contrast.cosine import widen
 
 
 def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:
     """``−Σ_d corr(z1_d, z2_d) + decorrelate · (‖I − C1‖² + ‖I − C2‖²)``, with C the correlations within a view.
 
-    ``[B, D]`` each, standardised over their rows; a constant column counts as zero. Without negatives, memory does
-    not grow with B².
+    ``[B, D]`` each, standardised over their rows; a constant column has no correlations: it counts as zero, and its
+    gradient is zero. Without negatives, memory does not grow with B².
     """
     z1, z2 = (_standardised(z) for z in (z1, z2))
     count = z1.shape[0]
@@ -18,9 +19,10 @@ def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:
 
 
 def _standardised(z: Tensor) -> Tensor:
-    z = z if z.dtype == torch.float64 else z.float()
+    z = widen(z)
+    constant = z.amax(0) == z.amin(0)
     z = z - z.mean(0)
-    return z * (z.square().mean(0) + 1e-12).rsqrt()
+    return z * (z.square().mean(0) + 1e-12).rsqrt().masked_fill(constant, 0.0)
 
 
 def _from_identity(c: Tensor) -> Tensor:

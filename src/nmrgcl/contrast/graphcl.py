@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from nmrgcl.contrast.cosine import pair_cosine, unit_rows
 from nmrgcl.contrast.fused import fits_fused_loss, fused_loss
-from nmrgcl.contrast.infonce import pair_cosine, unit_rows
 from nmrgcl.errors import SettingError
 
 
@@ -17,6 +17,5 @@ def graphcl_loss(
     if positive is None and fits_fused_loss(z1, z2):
         return fused_loss(z1, z2, delta=delta, tau=tau, counted=False)
     positive = (pair_cosine(z1, z2, delta) if positive is None else positive) / tau
-    z1, z2 = (unit_rows(z if z.dtype == torch.float64 else z.float()) for z in (z1, z2))
-    similarity = (z1 @ z2.T / tau).fill_diagonal_(-torch.inf)
+    similarity = (unit_rows(z1) @ unit_rows(z2).T / tau).fill_diagonal_(-torch.inf)
     return (similarity.logsumexp(1) - positive).mean()

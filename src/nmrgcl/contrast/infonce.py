@@ -8,30 +8,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import logsigmoid
 
+from nmrgcl.contrast.cosine import pair_cosine, unit_rows, widen
 from nmrgcl.contrast.fused import fits_fused_loss, fused_loss, kernel_precision
-from nmrgcl.contrast.removal import non_maximum
 from nmrgcl.contrast.streamed import pair_gradient, pair_logsumexp
 from nmrgcl.kernels import serve
 
 DENSE_ROWS = 4096
 """Above this many rows the similarity matrix is never held as a whole."""
-
-
-def cosine(a: Tensor, b: Tensor) -> Tensor:
-    """``[B]`` cosine of each pair of rows, in float32 or wider; that of a zero row is 0."""
-    a, b = _wide(a), _wide(b)
-    return (unit_rows(a) * unit_rows(b)).sum(1)
-
-
-def unit_rows(z: Tensor) -> Tensor:
-    """``z`` with rows of length 1; a row of zeros stays one."""
-    result: Tensor = _UnitRows.apply(z)
-    return result
-
-
-def pair_cosine(z1: Tensor, z2: Tensor, delta: float | None) -> Tensor:
-    """``[B]`` cosine of each pair, with ``delta`` without what is prominent in ``z1``."""
-    return cosine(z1, z2 if delta is None else z2 * non_maximum(z1, delta))
 
 
 def infonce(
@@ -45,10 +28,10 @@ def infonce(
     """
     if z1.shape[0] == 1:
         warnings.warn("a batch of one graph has no negatives: its loss is zero and teaches nothing", stacklevel=2)
-        return 0.0 * (z1.sum() + z2.sum())
+        return widen(z1[:0]).sum() + widen(z2[:0]).sum()  # 0 whatever the rows hold, and so is the gradient
     if positive is None and fits_fused_loss(z1, z2):
         return fused_loss(z1, z2, delta=delta, tau=tau, counted=True)
-    z = unit_rows(torch.cat([_wide(z1), _wide(z2)]))
+    z = unit_rows(torch.cat([widen(z1), widen(z2)]))
     positive = pair_cosine(z1, z2, delta) if positive is None else positive
     positive = torch.cat([positive, positive]) / tau
     if z.shape[0] <= DENSE_ROWS:
@@ -59,33 +42,11 @@ def infonce(
     return -logsigmoid(positive - negative).mean()
 
 
-def _wide(z: Tensor) -> Tensor:
-    return z if z.dtype == torch.float64 else z.float()
-
-
 def _mask_own_pair(similarity: Tensor) -> Tensor:
     """Both views of a row's own graph are no negatives; ``similarity``: ``[2B, 2B]``, changed in place."""
     rows, both = torch.arange(similarity.shape[0], device=similarity.device), similarity.shape[1]
     own = torch.stack([rows, (rows + both // 2) % both], 1)
     return similarity.scatter_(1, own, -torch.inf)
-
-
-class _UnitRows(torch.autograd.Function):
-    """PyTorch's own backward pass goes through the norm's, in four times as many operations."""
-
-    @staticmethod
-    def forward(ctx: Any, z: Tensor) -> Tensor:
-        length = torch.linalg.vector_norm(z, dim=1, keepdim=True).clamp_(min=1e-12)
-        unit = z / length
-        ctx.save_for_backward(unit, length)
-        return unit
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        unit, length = ctx.saved_tensors
-        along = (grads[0] * unit).sum(1, keepdim=True)
-        return torch.addcmul(grads[0], unit, along, value=-1.0).div_(length)
 
 
 class _DenseNegatives(torch.autograd.Function):

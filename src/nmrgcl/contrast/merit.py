@@ -2,9 +2,8 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
-from nmrgcl.contrast.infonce import cosine
+from nmrgcl.contrast.cosine import unit_rows
 from nmrgcl.contrast.streamed import row_logsumexp
 
 
@@ -22,10 +21,8 @@ def merit_loss(
         beta: weight of the cross-view terms.
         tau: temperature.
     """
-    ours, theirs = (
-        [normalize(v if v.dtype == torch.float64 else v.float(), eps=1e-12) for v in pair] for pair in (z, taught)
-    )
-    across, bound = cosine(*z) / tau, 1 / tau
+    ours, theirs = ([unit_rows(v) for v in pair] for pair in (z, taught))
+    across, bound = (ours[0] * ours[1]).sum(1) / tau, 1 / tau
     networks, views = [], []
     for one, other in ((0, 1), (1, 0)):
         target = theirs[other].detach()

@@ -8,6 +8,9 @@ from importlib.util import find_spec
 
 from torch import Tensor
 
+SHORTEST = 1e-12
+"""Rows no longer than this count as zero wherever rows are brought to unit length, in kernels and plain forms."""
+
 
 def serve(tensor: Tensor) -> bool:
     """Whether ``tensor`` lies on a GPU and Triton is there to run kernels on it."""

@@ -5,11 +5,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from nmrgcl.kernels import SHORTEST
+
 WIDEST = 4096
 """Units of a row that a program can hold."""
-
-EPS = 1e-12
-"""Least length that a row is divided by."""
 
 
 def unit_pairs(z1: Tensor, z2: Tensor, delta: float | None) -> tuple[Tensor, Tensor]:
@@ -20,7 +19,8 @@ def unit_pairs(z1: Tensor, z2: Tensor, delta: float | None) -> tuple[Tensor, Ten
     """
     unit, positive = torch.empty(2 * len(z1), z1.shape[1], device=z1.device), torch.empty(len(z1), device=z1.device)
     _unit_pairs[(len(z1),)](
-        unit, positive, z1, z2, len(z1), z1.shape[1], z1.stride(0), z2.stride(0), 0.0 if delta is None else delta, EPS,
+        unit, positive, z1, z2, len(z1), z1.shape[1], z1.stride(0), z2.stride(0), 0.0 if delta is None else delta,
+        SHORTEST,
         REMOVE=delta is not None, WIDTH=triton.next_power_of_2(z1.shape[1]), num_warps=_warps(z1.shape[1]),
     )  # fmt: skip
     return unit, positive
@@ -43,7 +43,7 @@ def unit_pairs_back(
     out = torch.empty_like(of_unit)
     _unit_pairs_back[(len(z1),)](
         out, of_unit, pull, z1, z2, len(z1), z1.shape[1], z1.stride(0), z2.stride(0), 0.0 if delta is None else delta,
-        EPS, 1 / tau,
+        SHORTEST, 1 / tau,
         REMOVE=delta is not None, WIDTH=triton.next_power_of_2(z1.shape[1]), num_warps=_warps(z1.shape[1]),
     )  # fmt: skip
     return out
@@ -66,14 +66,16 @@ def _kept_dimensions(first: tl.tensor, inside: tl.tensor, delta: tl.tensor) -> t
 
 
 @triton.jit
-def _length(values: tl.tensor, eps: tl.tensor) -> tl.tensor:
-    return tl.maximum(tl.sqrt(tl.sum(values * values, 0)), eps)
+def _length(values: tl.tensor, shortest: tl.tensor) -> tl.tensor:
+    """Of a row; infinite for a zero row, which divided by it stays 0, as does its gradient."""
+    length = tl.sqrt(tl.sum(values * values, 0))
+    return tl.where(length <= shortest, float("inf"), length)
 
 
 @triton.jit
 def _unit_pairs(
     unit: tl.tensor, positive: tl.tensor, z1: tl.tensor, z2: tl.tensor, graphs: tl.tensor, width: tl.tensor,
-    stride1: tl.tensor, stride2: tl.tensor, delta: tl.tensor, eps: tl.tensor,
+    stride1: tl.tensor, stride2: tl.tensor, delta: tl.tensor, shortest: tl.tensor,
     REMOVE: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one graph."""
@@ -81,12 +83,12 @@ def _unit_pairs(
     inside = column < width
     first = tl.load(z1 + graph * stride1 + column, mask=inside, other=0.0).to(tl.float32)
     second = tl.load(z2 + graph * stride2 + column, mask=inside, other=0.0).to(tl.float32)
-    first_unit = first / _length(first, eps)
+    first_unit = first / _length(first, shortest)
     tl.store(unit + graph * width + column, first_unit, mask=inside)
-    tl.store(unit + (graph + graphs) * width + column, second / _length(second, eps), mask=inside)
+    tl.store(unit + (graph + graphs) * width + column, second / _length(second, shortest), mask=inside)
     if REMOVE:
         second = second * _kept_dimensions(first, inside, delta)
-    tl.store(positive + graph, tl.sum(first_unit * second / _length(second, eps), 0))
+    tl.store(positive + graph, tl.sum(first_unit * second / _length(second, shortest), 0))
 
 
 @triton.jit
@@ -118,7 +120,7 @@ def _pair_loss(
 @triton.jit
 def _unit_pairs_back(
     out: tl.tensor, of_unit: tl.tensor, pull: tl.tensor, z1: tl.tensor, z2: tl.tensor, graphs: tl.tensor,
-    width: tl.tensor, stride1: tl.tensor, stride2: tl.tensor, delta: tl.tensor, eps: tl.tensor, scale: tl.tensor,
+    width: tl.tensor, stride1: tl.tensor, stride2: tl.tensor, delta: tl.tensor, shortest: tl.tensor, scale: tl.tensor,
     REMOVE: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one graph."""
@@ -128,7 +130,7 @@ def _unit_pairs_back(
     second = tl.load(z2 + graph * stride2 + column, mask=inside, other=0.0).to(tl.float32)
     g1 = tl.load(of_unit + graph * width + column, mask=inside, other=0.0)
     g2 = tl.load(of_unit + (graph + graphs) * width + column, mask=inside, other=0.0)
-    length1, length2 = _length(first, eps), _length(second, eps)
+    length1, length2 = _length(first, shortest), _length(second, shortest)
     unit1, unit2 = first / length1, second / length2
     g1 = (g1 - unit1 * tl.sum(unit1 * g1, 0)) / length1
     g2 = (g2 - unit2 * tl.sum(unit2 * g2, 0)) / length2
@@ -136,7 +138,7 @@ def _unit_pairs_back(
     if REMOVE:
         kept = _kept_dimensions(first, inside, delta)
         second = second * kept
-        length2 = _length(second, eps)
+        length2 = _length(second, shortest)
         unit2 = second / length2
     cosine = tl.sum(unit1 * unit2, 0)
     on_positive = -scale * (tl.load(pull + graph) + tl.load(pull + graphs + graph))
