@@ -48,6 +48,7 @@ def test_two_candidates_then_a_third_and_nothing_is_computed_twice(
     assert found["seen"]["mean"] == pytest.approx(outer.mean((1, 2)).max())
     assert found["winner"]["candidate"] == int(inner.mean((1, 2)).argmax())
     assert sum(c["chosen"] for c in found["candidates"]) == 6
+    assert found["device"] == "cpu"
     assert set(found["candidates"][1]["changed"]) <= {"loss.tau", "encoder.pool"}  # --set holds encoder.units
 
     third = tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")

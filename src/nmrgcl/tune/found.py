@@ -84,6 +84,7 @@ class Found:
             "seeds": search.seeds,
             "command": self.command,
             "date": self.date,
+            "device": " and ".join(self.scores.devices),
             "preset": self.outer(0),
             "nested": by_seed(self.choice.scores),
             "seen": self.outer(self.seen) | {"candidate": self.seen},

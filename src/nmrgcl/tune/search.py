@@ -59,11 +59,13 @@ class Scores:
         inner: ``[candidates, seeds, folds]`` accuracies inside the training rows of each fold.
         outer: likewise on the fold itself; both are minus infinity for a candidate that failed.
         failed: numbers of candidates without a score on some seed.
+        devices: that computed the others.
     """
 
     inner: np.ndarray
     outer: np.ndarray
     failed: tuple[int, ...]
+    devices: tuple[str, ...] = ()
 
 
 def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds: int, protocol: str, chance: int,
@@ -120,7 +122,8 @@ def gather(search: Search, folder: Path) -> Scores:
         for seed, result in enumerate(row):
             if result is not None and number not in failed:
                 outer[number, seed], inner[number, seed] = result.scores["folds"], _inner(result, results)
-    return Scores(inner, outer, failed)
+    devices = {str(result.hardware.get("device", "unknown")) for row in found for result in row if result}
+    return Scores(inner, outer, failed, tuple(sorted(devices)))
 
 
 def _inner(result: Result, results: Results) -> list[float]:
