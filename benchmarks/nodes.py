@@ -3,7 +3,7 @@
     python benchmarks/nodes.py [--json FILE]
 
 Features: ``x @ w`` with 512 units and its gradient. Judge: logistic regression on embeddings of an untrained encoder
-for every C, with the gradient at a millionth of its start; the peer is scikit-learn at two tolerances.
+for every C, to the optimum; the peer is scikit-learn at two tolerances.
 """
 
 import argparse
