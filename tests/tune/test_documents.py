@@ -39,7 +39,8 @@ def test_the_tuned_row_is_what_the_search_chose() -> None:
     assert len(same) >= 5
     for found in same:
         assert seen[found["dataset"]] == pytest.approx(found["winner"]["scores"], abs=1e-3)
-    for found in (one for one in searches() if one["protocol"] == scores.protocol):
+    assert {found["protocol"] for found in searches()} == {scores.protocol}
+    for found in searches():
         own = nested[found["dataset"]]
         assert own[np.isfinite(own)] == pytest.approx(found["nested"]["scores"], abs=1e-3)
 
