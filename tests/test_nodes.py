@@ -1,6 +1,7 @@
 """The nodes of one graph, from a file to scores: commands, cells and the estimator."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -47,6 +48,37 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("data") / "network.jsonl"
     path.write_text(json.dumps({"edges": [list(e) for e in graph.edges], "x": x.tolist(), "y": y}) + "\n")
     return str(path)
+
+
+@pytest.fixture
+def with_public_split(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network as if a split had come with it."""
+    public = np.tile([1, 2, 3], 40)
+    monkeypatch.setattr("nmrgcl.data.load", lambda name: replace(load(name), public_split=public))
+
+
+@pytest.mark.usefixtures("with_public_split")
+def test_one_model_on_a_split_without_seeds_has_one_score_and_no_spread(
+    network: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run(capsys, "pretrain", network, *FAST, "--out", str(tmp_path / "r"))
+    one, public = str(tmp_path / "r/seed-0"), ("--split", "public")
+    out, _ = run(capsys, "evaluate", one, network, *public)
+    assert "split public, once; honest selection" in out
+    assert "±" not in out
+    assert "seeds" not in out
+    found = json.loads(run(capsys, "evaluate", one, network, *public, "--seeds", "4", "--json")[0])
+    assert (len(found["scores"]), found["std"], found["untrained"]["std"], found["seeds"]) == (1, None, None, [0])
+    assert list(read_splits(tmp_path / "r/seed-0")) == [0]
+    both = json.loads(run(capsys, "evaluate", str(tmp_path / "r"), network, *public, "--json")[0])
+    assert len(both["scores"]) == 2
+    assert both["scores"][0] == found["scores"][0]
+    _, err = run(capsys, "compare", one, str(tmp_path / "r/seed-1"), "--data", network, *public, code=2)
+    assert "one model on one split has one score" in err
+    assert err.count("\n") == 1
+    out, _ = run(capsys, "evaluate", one, network, "--seeds", "3")
+    assert "split random-10-10-80 × 3 seeds of the split" in out
+    assert out.count("±") == 3
 
 
 def node_settings(*assignments: str, method: str = "nmrgcl", preset: str = "node") -> Settings:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -43,3 +45,26 @@ def test_equal_rows_are_measured_without_a_fault() -> None:
     facts = measure(torch.ones(5, 4), y=torch.tensor([0, 0, 1, 1, 1]), views=(torch.ones(5, 4),) * 2).to_dict()
     assert (facts["verdict"], facts["effective_rank"], facts["dead_dimensions"]) == ("complete", 0, 4)
     assert facts["classes"]["sliced_wasserstein"] == 0
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+def test_numbers_are_those_of_rows_of_ordinary_size_whatever_their_units(scale: float) -> None:
+    z = torch.randn(60, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = torch.arange(60) % 2
+    one, other = (measure(k * z, y=y, views=(k * z, k * z.flip(1)), layers=[k * z]).to_dict() for k in (1.0, scale))
+    values = [facts.pop("singular_values") for facts in (one, other)]
+    layers = [facts.pop("layers")[0] for facts in (one, other)]
+    spectra = [layer.pop("singular_values") for layer in layers]
+    assert other == approx(one)
+    assert layers[1] == approx(layers[0])
+    assert values[1] == pytest.approx([scale * value for value in values[0]])
+    assert spectra[1] == pytest.approx([scale * value for value in spectra[0]])
+
+
+def approx(facts: dict[str, Any]) -> dict[str, Any]:
+    """``pytest.approx`` for nested records."""
+    kept = (str, type(None))
+    return {
+        key: approx(value) if isinstance(value, dict) else value if isinstance(value, kept) else pytest.approx(value)
+        for key, value in facts.items()
+    }

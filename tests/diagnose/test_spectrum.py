@@ -50,3 +50,11 @@ def test_relative_spread_is_the_share_of_length_that_is_not_the_mean() -> None:
     assert relative_spread(torch.zeros(3, 2)) == 0
     assert relative_spread(torch.tensor([[1.0, 0.0], [-1.0, 0.0]])) == 1
     assert relative_spread(torch.tensor([[1.0], [3.0]])) == pytest.approx((1 / 5) ** 0.5)  # spread² 1, length² 5
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+def test_ranks_of_very_large_and_very_small_numbers_are_those_of_ordinary_ones(scale: float) -> None:
+    for rank in (spectrum.stable_rank, spectrum.participation_ratio, spectrum.entropy_rank, spectrum.numerical_rank):
+        assert rank(scale * SIGMA) == pytest.approx(rank(SIGMA))
+    assert spectrum.variance_share(scale * SIGMA, 1) == pytest.approx(4 / 6)
+    assert spectrum.directions_for(scale * SIGMA, 0.7) == 2

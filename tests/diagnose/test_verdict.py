@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 
@@ -35,14 +36,32 @@ def test_few_rows_are_judged_by_what_they_could_show() -> None:
     assert "20 rows cannot show all 100" in found.sentence
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-6, 1.0, 1e6, 1e200, 1e300])
 def test_the_verdict_does_not_depend_on_units(scale: float) -> None:
     for z, kind in (
         (noise(100, 10), "none"),
         (noise(100, 3) @ noise(3, 10), "dimensional"),
         (3 + 1e-5 * noise(100, 10), "complete"),
     ):
-        assert judge_collapse(scale * z).kind == kind
+        assert judge_collapse(scale * z.double()).kind == kind
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("missing", [1, 3])
+def test_a_proper_subspace_is_dimensional_collapse_and_the_verdict_names_its_rank(
+    missing: int, dtype: torch.dtype
+) -> None:
+    turn = torch.linalg.qr(noise(32, 32, seed=1).double()).Q
+    z = (noise(500, 32).double() * (torch.arange(32) < 32 - missing)) @ turn
+    found = judge_collapse(z.to(dtype))
+    assert (found.kind, found.rank, found.empty) == ("dimensional", 32 - missing, missing)
+    assert f"Definition 1: rank {32 - missing} of 32" in found.sentence
+    assert found.rank == np.linalg.matrix_rank((z - z.mean(0)).numpy(), rtol=1e-6)
+
+
+def test_few_rows_are_no_proper_subspace() -> None:
+    assert judge_collapse(noise(20, 32)).rank == 19
+    assert judge_collapse(noise(20, 32)).kind == "none"
 
 
 def test_two_rows_are_enough_to_say_something() -> None:

@@ -1,9 +1,8 @@
 """The nested choice is what the definition says, and no fold's labels have a part in its own."""
 
 import numpy as np
-import pytest
 
-from nmrgcl.tune.choice import best_overall, by_seed, choose_by_fold
+from nmrgcl.tune.choice import best_overall, choose_by_fold
 
 
 def planted(candidates: int = 4, seeds: int = 3, folds: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -54,9 +53,3 @@ def test_noise_alone_gains_nothing_from_the_nested_choice_but_from_looking_it_do
     assert abs(choose_by_fold(inner, outer).scores.mean() - 60) < 0.2
     assert outer[best_overall(outer)].mean() > 60.1
     assert outer.max(axis=0).mean() > 62
-
-
-def test_mean_and_deviation_are_over_seeds() -> None:
-    found = by_seed(np.array([[50.0, 60.0], [70.0, 80.0]]))
-    assert found == {"mean": 65.0, "std": pytest.approx(20 / 2**0.5), "scores": [55.0, 75.0]}
-    assert by_seed(np.array([[50.0]]))["std"] == 0.0

@@ -51,6 +51,11 @@ def compare(
     dataset = load(data)
     options: dict[str, Any] = {"overrides": assignments or (), "jobs": jobs, "split": split, "protocol": protocol}
     found = [evaluate_run(run, dataset, device=where, **options) for run in runs]
+    if found[0].trained.folds.size < 2:
+        raise SettingError(
+            f"{runs[0]}: one model on one split has one score, and nothing tells how far that is due to chance; "
+            "pre-train with --seeds 2 or more, or use a split that has seeds"
+        )
     ratio = found[0].test_to_train
     differences = [paired_difference(f.trained.folds, found[0].trained.folds, test_to_train=ratio) for f in found[1:]]
     adjusted = holm([d.p for d in differences])
@@ -62,8 +67,7 @@ def compare(
         print(json.dumps({"dataset": dataset.name, "reference": str(runs[0]), "runs": means, "differences": rows}))
         return
     for number, (run, judged) in enumerate(zip(runs, found, strict=True)):
-        facts = judged.trained.to_dict()
-        line = f"{run!s:<24} {facts['mean']:6.2f} ± {facts['std']:.2f}"
+        line = f"{run!s:<24}  {judged.trained}"
         if number:
             d, p = differences[number - 1], adjusted[number - 1]
             line += f"   {d.mean:+.2f} points (95 % CI {d.low:+.2f} … {d.high:+.2f}, p = {p:.3f})"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run or model folder, or an .npz.", show_default=False)],
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Dataset; not needed with an .npz.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Fold seeds, where the run is a single model.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of folds or splits, if the run is a single model.")] = 5,
     split: Annotated[
         str | None,
         typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
@@ -74,8 +74,9 @@ def evaluate(
 
 def _table(found: "Judgement") -> str:
     features = f" with {found.features} features" if found.features else ""
+    several = len(found.trained.folds) > 1
     lines = [
-        f"{found.dataset}{features}: accuracy in %, mean ± sample standard deviation",
+        f"{found.dataset}{features}: accuracy in %{', mean ± sample standard deviation' if several else ''}",
         found.sentence,
         f"  {found.method or 'embeddings':<10} {_row(found.trained)}",
     ]
@@ -85,5 +86,5 @@ def _table(found: "Judgement") -> str:
 
 
 def _row(scores: "Scores") -> str:
-    facts = scores.to_dict()
-    return f"{facts['mean']:6.2f} ± {facts['std']:.2f}   seeds " + " ".join(f"{s:.1f}" for s in facts["scores"])
+    each = scores.to_dict()["scores"]
+    return f" {scores}" + (f"   seeds {' '.join(f'{score:.1f}' for score in each)}" if len(each) > 1 else "")

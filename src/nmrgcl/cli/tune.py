@@ -190,6 +190,8 @@ def _list(searches: "list[Search]", as_json: bool) -> None:
 
 
 def _print(found: "Found", preset: Path) -> None:
+    from nmrgcl.evaluate.spread import with_spread
+
     facts, search = found.to_dict(), found.search
     width = len(search.candidates)
     print(f"{search.dataset}: accuracy in %, mean ± sample standard deviation, {search.seeds} seeds; {search.protocol}")
@@ -199,7 +201,7 @@ def _print(found: "Found", preset: Path) -> None:
         ("best on the judged folds", facts["seen"], f"seen, no result: candidate {found.seen}"),
     ]
     for name, scores, note in rows:
-        print(f"  {name:<26} {scores['mean']:.2f} ± {scores['std']:.2f}   {note}")
+        print(f"  {name:<26} {with_spread(scores['mean'], scores['std'])}   {note}")
     times = sorted(((count, n) for n, count in enumerate(found.choice.times(width)) if count), reverse=True)
     print(
         f"  chosen: {', '.join(f'candidate {n} on {count}' for count, n in times)} of {found.choice.chosen.size} folds"

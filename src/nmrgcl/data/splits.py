@@ -43,6 +43,11 @@ def stratified_folds(y: np.ndarray, folds: int = 10, *, seed: int = 0) -> list[t
     return [(labelled[train], labelled[test]) for train, test in splitter.split(np.zeros(len(labelled)), y[labelled])]
 
 
+def is_seeded(name: str) -> bool:
+    """Whether another seed makes another split of that name."""
+    return name != "public"
+
+
 def split_nodes(name: str, y: np.ndarray, *, seed: int = 0, public: np.ndarray | None = None) -> Split:
     """The split of that name; nodes without a label (-1) are in no part.
 

@@ -4,12 +4,13 @@ import torch
 from torch import Tensor
 
 from nmrgcl.diagnose.spectrum import entropy_rank
+from nmrgcl.diagnose.units import to_unit_range
 
 
 def singular_spectrum(z: Tensor) -> Tensor:
     """Singular values of the centred embeddings ``[B, D]``, largest first, in float64."""
-    z = z.double()
-    return torch.linalg.svdvals(z - z.mean(0))
+    z, unit = to_unit_range(z.double())
+    return torch.linalg.svdvals(z - z.mean(0)) * unit
 
 
 def effective_rank(z: Tensor) -> float:
@@ -25,6 +26,6 @@ def relative_spread(z: Tensor) -> float:
 
     Rows that are all zero are equal, too: 0.
     """
-    z = z.double()
+    z, _ = to_unit_range(z.double())
     length = z.square().sum()
     return float(((z - z.mean(0)).square().sum() / length).sqrt()) if length > 0 else 0.0

@@ -18,7 +18,8 @@ from nmrgcl.diagnose.spectrum import (
     stable_rank,
     variance_share,
 )
-from nmrgcl.diagnose.verdict import Verdict, judge_spectrum
+from nmrgcl.diagnose.units import to_unit_range
+from nmrgcl.diagnose.verdict import Verdict, judge_collapse, judge_spectrum
 
 TOP = (1, 2, 5, 10)
 """Numbers of directions whose share of the variance is told."""
@@ -66,6 +67,8 @@ class Measurement:
             "used": verdict.used,
             "filled": verdict.filled,
             "empty_directions": verdict.empty,
+            "long_rows": verdict.long_rows,
+            "clipped": None if verdict.clipped is None else verdict.clipped.to_dict(),
             **self.numbers,
             "classes": self.classes,
             "views": self.views,
@@ -103,14 +106,14 @@ def measure(
         layers: ``[B, ·]`` what each layer of the encoder gives.
         delta: from where on a dimension is prominent (Eq. 13).
     """
-    z = z.detach()
+    z, unit = to_unit_range(z.detach())
     values, correlations = singular_spectrum(z), correlation(z.double())
     spectra = [singular_spectrum(layer) for layer in layers]
     classes, by_dimension = _classes(z, y)
     return Measurement(
         rows=len(z),
-        verdict=judge_spectrum(values, relative_spread(z), rows=len(z), width=z.shape[1]),
-        singular_values=values,
+        verdict=judge_collapse(z, values),
+        singular_values=values * unit,
         correlation=correlations,
         numbers={
             "stable_rank": stable_rank(values),
@@ -138,6 +141,7 @@ def _views(first: Tensor, second: Tensor, delta: float) -> dict[str, float]:
     """Beside the overlap of a row's two views that of a row with its neighbour: where it is as large, all rows show
     the same dimensions most.
     """
+    first, second = (to_unit_range(view)[0] for view in (first, second))
     return {
         "alignment": alignment(first, second),
         "prominent_overlap": prominent_overlap(first, second, delta),

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nmrgcl.diagnose.units import to_unit_range
+
 ROUNDING = 1e-6
 """A singular value this small beside the largest is rounding: embeddings are computed in float32."""
 
@@ -21,41 +23,46 @@ def entropy_rank(values: Tensor) -> float:
 
 def stable_rank(values: Tensor) -> float:
     """``Σσ² / σ₁²``: how often the largest direction's variance is there in all."""
-    return _ratio(values.square().sum(), values[:1].square().sum())
+    variance = _variance(values)
+    return _ratio(variance.sum(), variance[:1].sum())
 
 
 def participation_ratio(values: Tensor) -> float:
     """``(Σσ²)² / Σσ⁴``: k equal directions give k."""
-    return _ratio(values.square().sum().square(), values.pow(4).sum())
+    variance = _variance(values)
+    return _ratio(variance.sum().square(), variance.square().sum())
 
 
 def numerical_rank(values: Tensor, tolerance: float = ROUNDING) -> int:
-    """How many singular values are more than ``tolerance`` times the largest."""
+    """``numpy.linalg.matrix_rank``: how many singular values are more than ``tolerance`` times the largest."""
     return int((values > tolerance * values[:1]).sum())
 
 
 def variance_share(values: Tensor, k: int) -> float:
     """Share of the variance in the ``k`` largest directions."""
-    variance = values.square()
+    variance = _variance(values)
     return _ratio(variance[:k].sum(), variance.sum())
 
 
 def directions_for(values: Tensor, share: float) -> int:
     """The fewest directions that hold this ``share`` of the variance."""
-    variance = values.square()
+    variance = _variance(values)
     if not variance.sum() > 0:
         return 0
     held = variance.cumsum(0) / variance.sum()
     return int((held < share - 1e-12).sum()) + 1
 
 
-def filled_share(values: Tensor, rows: int, width: int, empty: float) -> float:
-    """Directions with more than ``empty`` times the root mean square spread, over as many as noise would have."""
-    possible = min(rows - 1, width)
-    values = values[:possible]
-    filled = int((values > empty * values.square().mean().sqrt()).sum())
+def filled_directions(values: Tensor, possible: int, empty: float) -> int:
+    """How many of the ``possible`` directions have more than ``empty`` times the root mean square spread of all."""
+    values, _ = to_unit_range(values[:possible])
+    return int((values > empty * values.square().mean().sqrt()).sum())
+
+
+def filled_by_noise(rows: int, width: int, empty: float) -> float:
+    """As many as Gaussian numbers of that shape would fill."""
     square, weight = _noise_spectrum(rows, width)
-    return filled / (possible * float(weight[np.sqrt(square) > empty].sum()))
+    return min(rows - 1, width) * float(weight[np.sqrt(square) > empty].sum())
 
 
 @lru_cache
@@ -81,6 +88,10 @@ def _noise_spectrum(rows: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     square = (low + high) / 2 - (high - low) / 2 * np.cos(angle)
     weight = np.sqrt((high - square) * (square - low)) / square * np.sin(angle)
     return square, weight / weight.sum()
+
+
+def _variance(values: Tensor) -> Tensor:
+    return to_unit_range(values)[0].square()
 
 
 def _ratio(part: Tensor, whole: Tensor) -> float:

@@ -9,6 +9,7 @@ from nmrgcl.diagnose.alignment import uniformity
 from nmrgcl.diagnose.collapse import relative_spread, singular_spectrum
 from nmrgcl.diagnose.dimensions import correlation, dead_dimensions, duplicate_dimensions, mean_correlation
 from nmrgcl.diagnose.spectrum import numerical_rank, participation_ratio, stable_rank, variance_share
+from nmrgcl.diagnose.units import to_unit_range
 from nmrgcl.diagnose.verdict import judge_spectrum
 
 PAIRED_ROWS = 256
@@ -19,6 +20,7 @@ FALL = 0.5
 
 def track(z: Tensor) -> dict[str, Any]:
     """The numbers that say how an embedding ``[B, D]`` uses its dimensions, as plain data."""
+    z, _ = to_unit_range(z)
     values = singular_spectrum(z)
     verdict = judge_spectrum(values, relative_spread(z), rows=len(z), width=z.shape[1])
     correlations = correlation(z)

@@ -1,16 +1,25 @@
-"""Complete, dimensional or no collapse: three numbers, three thresholds, one sentence.
+"""Complete, dimensional or no collapse: four numbers, their thresholds, one sentence.
 
 The thresholds lie in the gaps between planted cases (``planted.py``); ``nmrgcl diagnose --calibrate`` shows how often
-the verdict is right on them. Units and rotations do not change it.
+the verdict is right on them. Units and rotations do not change it. Few long rows do: then the sentence says so.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from nmrgcl.diagnose.collapse import relative_spread, singular_spectrum
-from nmrgcl.diagnose.spectrum import entropy_rank, filled_share, noise_rank
+from nmrgcl.diagnose.spectrum import (
+    ROUNDING,
+    entropy_rank,
+    filled_by_noise,
+    filled_directions,
+    noise_rank,
+    numerical_rank,
+)
+from nmrgcl.diagnose.units import to_unit_range
 
 Kind = Literal["complete", "dimensional", "none"]
 
@@ -22,6 +31,8 @@ FILLED = 0.87
 """Where fewer directions are filled than this share of those that noise would fill: dimensional collapse, too."""
 EMPTY = 0.15
 """A direction whose spread is at most this share of the root mean square of all is empty."""
+LONG = 3.0
+"""A row is long if it is farther from the median of all than this many times the median distance."""
 
 ENOUGH = 20
 """With fewer rows Gaussian noise, too, may look collapsed."""
@@ -41,6 +52,9 @@ class Verdict:
         possible: directions that so many rows in so many dimensions can have.
         rows: embeddings that were judged.
         width: dimensions.
+        rank: directions that are there at all; fewer than ``possible`` span a proper subspace (Definition 1).
+        long_rows: rows that are long.
+        clipped: the verdict with long rows shortened; None if there are none.
     """
 
     kind: Kind
@@ -52,12 +66,19 @@ class Verdict:
     possible: int
     rows: int
     width: int
+    rank: int
+    long_rows: int = 0
+    clipped: "Verdict | None" = None
 
     @property
     def sentence(self) -> str:
         """The verdict in plain words."""
         doubt = "" if self.rows >= ENOUGH else f" Only {self.rows} rows: {ENOUGH} or more make this reliable."
-        return self._claim() + doubt
+        return self._claim() + self._caveat() + doubt
+
+    def to_dict(self) -> dict[str, Any]:
+        """Kind and effective rank as plain data."""
+        return {"verdict": self.kind, "effective_rank": self.effective_rank, "used": self.used}
 
     def _claim(self) -> str:
         if self.kind == "complete":
@@ -70,26 +91,62 @@ class Verdict:
             f"embeddings use about {self.effective_rank:.1f} of {self.possible} dimensions{few}, {self.used:.0%} of "
             "what embeddings without a preferred direction would"
         )
-        if self.kind == "dimensional":
-            return f"Dimensional collapse: {use}; {self.empty} directions are nearly empty."
-        return f"No collapse: {use}."
+        if self.kind == "none":
+            return f"No collapse: {use}."
+        rank = f"rank {self.rank} of {self.possible}"
+        if _is_spread_out(self.used, self.filled):
+            return (
+                f"Dimensional collapse by the paper's Definition 1: {rank} (singular values up to {ROUNDING:g} of the "
+                f"largest count as zero), a proper subspace. It is filled: {use}."
+            )
+        proper = f"; {rank}" if self.rank < self.possible else ""
+        return f"Dimensional collapse: {use}; {self.empty} directions are nearly empty{proper}."
+
+    def _caveat(self) -> str:
+        if self.clipped is None or self.clipped.kind == self.kind:
+            return ""
+        rows = "row carries" if self.long_rows == 1 else "rows carry"
+        return (
+            f" But {self.long_rows} long {rows} this verdict: with rows cut to {LONG:g} times the median distance from "
+            f"the median it is {self.clipped.kind} (about {self.clipped.effective_rank:.1f} of {self.possible})."
+        )
 
 
-def judge_collapse(z: Tensor) -> Verdict:
-    """The verdict on embeddings ``[B, D]`` with at least two rows."""
-    return judge_spectrum(singular_spectrum(z), relative_spread(z), rows=z.shape[0], width=z.shape[1])
+def judge_collapse(z: Tensor, values: Tensor | None = None) -> Verdict:
+    """The verdict on embeddings ``[B, D]`` with at least two rows; ``values``: their spectrum, if it is known."""
+    rows, width = z.shape
+    values = singular_spectrum(z) if values is None else values
+    found = judge_spectrum(values, relative_spread(z), rows=rows, width=width)
+    short, count = clip_long_rows(z)
+    if not count:
+        return found
+    clipped = judge_spectrum(singular_spectrum(short), relative_spread(short), rows=rows, width=width)
+    return replace(found, long_rows=count, clipped=clipped)
 
 
 def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> Verdict:
-    """The same from a spectrum that is known already."""
-    possible = min(rows - 1, width)
-    rank = entropy_rank(values)
-    used = rank / noise_rank(rows, width)
-    filled = filled_share(values, rows, width, EMPTY)
-    empty = possible - int((values > EMPTY * values[:possible].square().mean().sqrt()).sum())
+    """The same from a spectrum that is known already, whatever the length of rows."""
+    possible, effective, rank = min(rows - 1, width), entropy_rank(values), numerical_rank(values)
+    used, full = effective / noise_rank(rows, width), filled_directions(values, possible, EMPTY)
+    filled = full / filled_by_noise(rows, width, EMPTY)
     kind: Kind = "none"
     if spread < SPREAD:
         kind = "complete"
-    elif used < USED or filled < FILLED:
+    elif rank < possible or not _is_spread_out(used, filled):
         kind = "dimensional"
-    return Verdict(kind, spread, rank, used, filled, empty, possible, rows, width)
+    return Verdict(kind, spread, effective, used, filled, possible - full, possible, rows, width, rank)
+
+
+def clip_long_rows(z: Tensor) -> tuple[Tensor, int]:
+    """``z`` with long rows moved towards the median of all until they are no longer long, and how many those are."""
+    z, _ = to_unit_range(z.double())
+    middle = z.median(0).values
+    distance = torch.linalg.vector_norm(z - middle, dim=1)
+    limit = LONG * distance.median()
+    is_long = distance > limit
+    factor = torch.where(is_long & (limit > 0), limit / distance, 1.0)
+    return middle + (z - middle) * factor[:, None], int((factor < 1).sum())
+
+
+def _is_spread_out(used: float, filled: float) -> bool:
+    return used >= USED and filled >= FILLED

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from nmrgcl import atomic
 from nmrgcl.diagnose import verdict as thresholds
 from nmrgcl.diagnose.measure import Measurement
-from nmrgcl.diagnose.spectrum import noise_rank
+from nmrgcl.diagnose.spectrum import ROUNDING, noise_rank
 from nmrgcl.errors import SettingError
 from nmrgcl.report.figures import used_spectrum
 from nmrgcl.report.render import prepare, render
@@ -29,6 +29,7 @@ def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
         ("complete", f"distance from the mean below {thresholds.SPREAD:g} of the length"),
         ("dimensional", f"effective rank below {thresholds.USED:.0%} of that of noise of the same shape"),
         ("dimensional", f"fewer than {thresholds.FILLED:.0%} of the directions that noise would fill are filled"),
+        ("dimensional", f"fewer directions than possible above {ROUNDING:g} of the largest: a proper subspace"),
         ("empty", f"a direction with at most {thresholds.EMPTY:g} of the root mean square spread of all"),
     ]
     text = render(
@@ -63,6 +64,7 @@ def rows_of(found: Measurement) -> list[tuple[str, str]]:
         ("mean |correlation|", f"{numbers['mean_correlation']:.3f}"),
         ("distance from the mean / length", f"{verdict.spread:.3g}"),
         ("uniformity", f"{numbers['uniformity']:.3f}"),
+        (f"rows beyond {thresholds.LONG:g} median distances", str(verdict.long_rows)),
     ]
     if found.views:
         views = found.views

@@ -81,9 +81,8 @@ def _choice(found: Judgement) -> str:
 
 
 def _row(name: str, scores: Scores) -> dict[str, Any]:
-    values = scores.to_dict()
     return {
         "name": name,
-        "text": f"{values['mean']:.2f} ± {values['std']:.2f}",
-        "scores": [f"{score:.1f}" for score in values["scores"]],
+        "text": str(scores),
+        "scores": [f"{score:.1f}" for score in scores.to_dict()["scores"]],
     }

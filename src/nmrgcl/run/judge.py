@@ -11,10 +11,11 @@ import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
-from nmrgcl.data.splits import split_nodes
+from nmrgcl.data.splits import is_seeded, split_nodes
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.lssvm import lssvm_scores
+from nmrgcl.evaluate.spread import by_seed, with_spread
 from nmrgcl.evaluate.svm import svm_scores_many
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, load_model
@@ -35,10 +36,13 @@ class Scores:
     folds: np.ndarray
 
     def to_dict(self) -> dict[str, Any]:
-        """Mean and sample standard deviation over seeds, and the seeds themselves."""
-        seeds = self.folds.mean(1)
-        spread = float(seeds.std(ddof=1)) if len(seeds) > 1 else 0.0
-        return {"mean": float(seeds.mean()), "std": spread, "scores": seeds.tolist()}
+        """Mean and sample standard deviation over seeds (None for one), and the seeds themselves."""
+        return by_seed(self.folds)
+
+    def __str__(self) -> str:
+        """The mean, and the deviation where there are several seeds."""
+        facts = self.to_dict()
+        return with_spread(facts["mean"], facts["std"])
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ class Judgement:
             scaled = words[str(self.svm.standardise).lower()]
             name = "SVM" if self.machine == "svm" else "least-squares SVM"
             cut = f"RBF {name} on {scaled} embeddings, C: {self.svm.c}; {folds} folds"
-        return f"{cut} × {n} {self.spread_over}; honest selection"
+        often = f" × {n} {self.spread_over}" if n > 1 else ", once"
+        return f"{cut}{often}; honest selection"
 
     @property
     def spread_over(self) -> str:
@@ -115,18 +120,21 @@ def evaluate_run(
 ) -> Judgement:
     """Judge every model of a run beside the encoder it started from, each on its own seed's folds or split.
 
-    A run of one model is judged on the folds or splits of ``fold_seeds`` seeds instead. ``split`` names that of nodes,
-    ``protocol`` the judge, "svm" or "lssvm" of graphs and "linear" of nodes.
+    A run of one model is judged on the folds or splits of ``fold_seeds`` seeds instead, or once if the split is the
+    public one, which no seed changes. ``split`` names that of nodes, ``protocol`` the judge, "svm" or "lssvm" of graphs
+    and "linear" of nodes.
     """
     models = [load_model(folder) for folder in find_models(Path(run))]
     first = models[0]
     require_level(dataset, first.settings)
     chosen = _judge_settings(first.settings, overrides)
     y = class_labels(dataset, first.settings.level)
-    seeds = [model.settings.seed for model in models] if len(models) > 1 else list(range(fold_seeds))
     machine = _machine(protocol, first.settings.level)
     if first.settings.level == "node":
-        return _judge_nodes(models, seeds, dataset, chosen, split or CUTS["node"][0], device)
+        split = split or CUTS["node"][0]
+        seeds = _seeds(models, fold_seeds if is_seeded(split) else 1)
+        return _judge_nodes(models, seeds, dataset, chosen, split, device)
+    seeds = _seeds(models, fold_seeds)
     if split not in (None, "stratified"):
         raise SettingError(f"--split {split}: graphs are judged on stratified folds; leave it out")
     svm, labelled = chosen.svm, y >= 0
@@ -147,6 +155,11 @@ def evaluate_run(
         seeds=tuple(seeds),
         machine=machine,
     )
+
+
+def _seeds(models: list[Model], own: int) -> list[int]:
+    """Of the models, or as many as ``own`` for a single one."""
+    return [model.settings.seed for model in models] if len(models) > 1 else list(range(own))
 
 
 def _fold_scores(

@@ -4,18 +4,19 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.run.cell import Run
 from nmrgcl.run.result import Result
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Mean and sample standard deviation, in percent, over ``n`` seeds, of cells that are judged alike."""
+    """Mean and sample standard deviation (None for one seed), in percent, over ``n`` seeds of cells judged alike."""
 
     method: str
     dataset: str
     mean: float
-    std: float
+    std: float | None
     n: int
     judge: str = ""
 
@@ -27,7 +28,9 @@ def tabulate(results: Iterable[Result]) -> list[Entry]:
         run = result.run
         groups.setdefault((_row(run), run.dataset, run.judge), []).append(result.mean)
     return [
-        Entry(row, name, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else 0.0, len(means), judge)
+        Entry(
+            row, name, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else None, len(means), judge
+        )
         for (row, name, judge), means in groups.items()
     ]
 
@@ -45,6 +48,6 @@ def as_text(entries: Iterable[Entry]) -> str:
     rows = [["", *datasets]]
     for method in methods:
         cells = [found.get((method, dataset)) for dataset in datasets]
-        rows.append([method, *(f"{c.mean:.2f} ± {c.std:.2f} ({c.n})" if c else "–" for c in cells)])
+        rows.append([method, *(f"{with_spread(c.mean, c.std)} ({c.n})" if c else "–" for c in cells)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -40,10 +40,3 @@ def choose_by_fold(inner: np.ndarray, outer: np.ndarray) -> Choice:
 def best_overall(scores: np.ndarray) -> int:
     """The candidate with the highest mean over seeds and folds, the first of equals."""
     return int(np.round(scores.mean(axis=(1, 2)), 9).argmax())
-
-
-def by_seed(scores: np.ndarray) -> dict[str, float | list[float]]:
-    """Mean and sample standard deviation over seeds of ``[seeds, folds]``, and the seeds themselves."""
-    seeds = scores.mean(axis=1)
-    spread = float(seeds.std(ddof=1)) if len(seeds) > 1 else 0.0
-    return {"mean": float(seeds.mean()), "std": spread, "scores": seeds.tolist()}

@@ -9,6 +9,7 @@ from typing import Any
 
 from nmrgcl import atomic
 from nmrgcl.errors import SettingError
+from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.settings import Settings, load_preset
 from nmrgcl.settings.check import flatten
 from nmrgcl.tune.found import Found
@@ -79,7 +80,7 @@ def _one_candidate_a_line(values: dict[str, Any]) -> str:
 
 
 def _pm(scores: Mapping[str, Any]) -> str:
-    return f"{scores['mean']:.2f} ± {scores['std']:.2f}"
+    return with_spread(scores["mean"], scores["std"])
 
 
 def _write(path: Path, text: str) -> None:

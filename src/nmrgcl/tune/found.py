@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from nmrgcl.evaluate.spread import by_seed
 from nmrgcl.settings.check import flatten
-from nmrgcl.tune.choice import Choice, best_overall, by_seed, choose_by_fold
+from nmrgcl.tune.choice import Choice, best_overall, choose_by_fold
 from nmrgcl.tune.search import Candidate, Scores, Search
 
 FORMAT, VERSION = "nmrgcl-tuned", 1

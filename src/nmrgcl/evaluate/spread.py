@@ -1,0 +1,20 @@
+"""Scores in numbers and words: one score has no spread, and is never printed with a ±."""
+
+from typing import Any
+
+import numpy as np
+
+
+def by_seed(scores: np.ndarray) -> dict[str, Any]:
+    """Mean and sample standard deviation over seeds of ``[seeds, folds]``, and the seeds' own means.
+
+    The deviation of one seed is None.
+    """
+    seeds = scores.mean(axis=1)
+    spread = float(seeds.std(ddof=1)) if len(seeds) > 1 else None
+    return {"mean": float(seeds.mean()), "std": spread, "scores": seeds.tolist()}
+
+
+def with_spread(mean: float, std: float | None) -> str:
+    """``mean ± std`` with two digits each; the mean alone if there is no deviation."""
+    return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
