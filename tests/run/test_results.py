@@ -54,9 +54,10 @@ def test_a_failed_cell_is_kept_until_it_is_finished(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_process_left_goes_with_the_next_writing(tmp_path: Path) -> None:
-    (tmp_path / f".{RUN.key}.json.abc").write_text("{")
+    (tmp_path / f".{RUN.key}.json.{RUN.key[:16]}.01234567").write_text("{")
+    (tmp_path / f".{RUN.key}.json.orig").write_text("mine")
     Results(tmp_path).put(DONE)
-    assert [p.name for p in tmp_path.iterdir()] == [f"{RUN.key}.json"]
+    assert {p.name for p in tmp_path.iterdir()} == {f"{RUN.key}.json", f".{RUN.key}.json.orig"}
 
 
 def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:

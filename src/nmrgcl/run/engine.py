@@ -1,6 +1,5 @@
 """Many cells → their results, each computed once, on one machine or on many."""
 
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -77,7 +76,7 @@ def run_cells(
     wanted = {cell.key: cell for cell in cells}
     skipped = [key for key in wanted if results.finished(key)]
     for key in skipped:
-        shutil.rmtree(results.work(key), ignore_errors=True)  # left by a process that was killed at its very end
+        results.remove_work(key)  # left by a process that was killed at its very end
     todo = {key: cell for key, cell in wanted.items() if key not in set(skipped)}
     shared = SharedTrainings(results, todo.values(), keep=keep_trained)
     for key in skipped:
