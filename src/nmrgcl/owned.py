@@ -93,6 +93,14 @@ def require_no_link(path: Path) -> None:
         )
 
 
+def require_named(path: Path, *kinds: Kind) -> None:
+    """Refuse to replace a file unless its folder is one of these kinds, whose marker stands for that name."""
+    found = ((kind, read_marker(path.parent, kind)) for kind in kinds)
+    ours = any(values is not None and path.name in kind.names(values) for kind, values in found)
+    if os.path.lexists(path) and not (ours and is_plain(path)):
+        raise _foreign(path)
+
+
 def require_format(path: Path, format_: str) -> None:
     """Refuse to replace a JSON file that is not of this format."""
     if os.path.lexists(path) and (not is_plain(path) or (_values(path) or {}).get("format") != format_):

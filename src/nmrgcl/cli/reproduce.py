@@ -91,6 +91,7 @@ def reproduce(
         _all(way, options, quick=quick, seeds=seeds, source=source, out=out, dry_run=dry_run, as_json=as_json)
         return
     from nmrgcl.reproduce import find_item
+    from nmrgcl.reproduce.page import require_place, write_item
 
     found = find_item(item)
     if source is not None:
@@ -104,9 +105,8 @@ def reproduce(
             cost = cost_of(found, plan, way)
             print(json.dumps(cost) if as_json else f"{plan.label}: {cost['cost']}")
             return
+        require_place(plan, out)
         rows = rows_of(found, plan, way)
-    from nmrgcl.reproduce.page import write_item
-
     made = write_item(found, plan, rows, out)
     tell(found, plan, made, as_json)
     if made.scores.missing and not render_only:
