@@ -56,7 +56,7 @@ def new_folder(path: Path, kind: Kind, token: str = "") -> Iterator[Path]:
 
     It takes the place of a folder of the same kind that holds nothing foreign; any other is refused.
     """
-    path = Path(os.path.realpath(path))
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
     require_replaceable(path, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
     filling = _hidden(path, token)

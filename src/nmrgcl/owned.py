@@ -52,22 +52,35 @@ def is_plain(path: Path) -> bool:
 
 def require_replaceable(folder: Path, kind: Kind) -> None:
     """Refuse to put a new folder in place of this one, unless it is absent, empty, or ours with nothing foreign."""
-    if not os.path.lexists(folder):
-        return
+    while True:
+        seen = _version(folder)
+        problem = _problem(folder, kind) if seen else None
+        if problem is None:
+            return
+        if _version(folder) == seen:  # otherwise another process has just replaced it
+            raise SettingError(f"{folder}: {problem} choose another place")
+
+
+def _problem(folder: Path, kind: Kind) -> str | None:
     if not folder.is_dir() or folder.is_symlink():
-        raise SettingError(f"{folder}: exists and is not a folder; choose another place")
-    found = sorted(os.listdir(folder))
-    if not found:
-        return
+        return "exists and is not a folder;"
+    try:
+        found = sorted(os.listdir(folder))
+    except OSError as error:
+        return f"cannot be read ({error.strerror});"
     values = read_marker(folder, kind)
     if values is None:
-        raise SettingError(f"{folder}: is not empty and holds no {kind.what}; choose another place")
+        return f"is not empty and holds no {kind.what};" if found else None
     names = kind.names(values)
-    for name in found:
-        if name not in names or not is_plain(folder / name):
-            raise SettingError(
-                f"{folder}: {name!r} is not part of the {kind.what}; move it away or choose another place"
-            )
+    strange = (name for name in found if name not in names or not is_plain(folder / name))
+    return next((f"{name!r} is not part of the {kind.what}; move it away or" for name in strange), None)
+
+
+def _version(folder: Path) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        found = folder.lstat()
+        return found.st_dev, found.st_ino, found.st_ctime_ns
+    return None
 
 
 def remove(folder: Path, kind: Kind) -> None:
