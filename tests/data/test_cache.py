@@ -110,17 +110,21 @@ def test_a_damaged_entry_is_replaced(home: Path, source: Path, spoil: Callable[[
 
 
 def test_eight_first_loads_at_once_leave_one_entry(home: Path, source: Path) -> None:
-    for number in range(5):
+    for number in range(6):
         os.utime(source, (number, number))  # another archive, which nobody has read
-        children = []
+        children, (gate, open_gate) = [], os.pipe()
         for _ in range(8):
             if not (child := os.fork()):
                 try:
+                    os.close(open_gate)
+                    os.read(gate, 1)  # until all of them are there
                     assert_same(Reader(source).dataset, cached("T", source, Reader(source)))
                     os._exit(0)
                 finally:
                     os._exit(1)
             children.append(child)
+        os.close(gate)
+        os.close(open_gate)
         assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 8
         assert len(list((home / "stores").iterdir())) == number + 1
 

@@ -109,6 +109,8 @@ def test_a_folder_under_the_name_of_a_new_seed_is_refused(tmp_path: Path) -> Non
     (tmp_path / "seed-1").mkdir()
     with pytest.raises(SettingError, match="seed-1: is no model of nmrgcl"):
         train(tmp_path, seeds=[0, 1], resume="auto")
+    with pytest.raises(SettingError, match="seed-1: is no model of nmrgcl"):
+        train(tmp_path, overwrite=True)
     assert list((tmp_path / "seed-1").iterdir()) == []
 
 
@@ -212,7 +214,7 @@ def test_a_model_that_goes_while_another_is_trained_is_missed(tmp_path: Path) ->
 
 
 def test_the_command_ends_with_2_if_its_folder_goes(tmp_path: Path) -> None:
-    command = "pretrain motifs --seeds 40 --set epochs=20 --set layers=1 --set encoder.units=4 --quiet --out run"
+    command = "pretrain motifs --seeds 400 --set epochs=2 --set layers=1 --set encoder.units=4 --quiet --out run"
     with subprocess.Popen(
         [sys.executable, "-m", "nmrgcl", *command.split()], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as running:

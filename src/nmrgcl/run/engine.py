@@ -73,6 +73,7 @@ def run_cells(
     if backend not in BACKENDS:
         raise SettingError(f"unknown backend {backend!r}; {nearest(backend, BACKENDS)}")
     results = Results(Path(results_folder).absolute())
+    results.require_no_links()
     wanted = {cell.key: cell for cell in cells}
     skipped = [key for key in wanted if results.finished(key)]
     for key in skipped:

@@ -58,6 +58,11 @@ class Results:
         """Remove the weights that cells have shared."""
         _remove(self.trained(training), training)
 
+    def require_no_links(self) -> None:
+        """Refuse to compute cells where work in progress would be written through a link."""
+        for name in (".work", ".locks", ".trained"):
+            self._hidden(name)
+
     def _hidden(self, name: str) -> Path:
         require_no_link(self.folder / name)
         return self.folder / name
