@@ -75,6 +75,11 @@ def new_folder(path: Path, kind: Kind, token: str = "") -> Iterator[Path]:
         raise
 
 
+def remove_folder(path: Path, kind: Kind, token: str = "") -> None:
+    """Remove a folder of ours that holds nothing foreign; it loses its name before it loses any file."""
+    remove(_set_aside(path, kind, token), kind)
+
+
 def remove_strays(folder: Path, token: str) -> None:
     """Remove what a process that was killed left unfinished; ``token`` is the one that it wrote with."""
     if not TOKEN.fullmatch(token):
@@ -86,23 +91,37 @@ def remove_strays(folder: Path, token: str) -> None:
 
 
 def _put(filling: Path, path: Path, kind: Kind, token: str) -> None:
-    """Give a complete folder its name; what had it is moved aside first, and put back if that fails."""
-    while not _renamed(filling, path):
-        aside = _hidden(path, f"old.{token}" if token else "old")
+    """Give a complete folder its name; what had it is set aside first, and put back if that fails."""
+    done = _renamed(filling, path)
+    while not done:
         try:
-            os.rename(path, aside)
-        except FileNotFoundError:
-            continue  # another process has moved it aside
+            aside = _set_aside(path, kind, token)
+        except FileNotFoundError:  # another process has just set it aside
+            done = _renamed(filling, path)
+            continue
         try:
-            require_replaceable(aside, kind)  # again, now that nobody finds it any more
             done = _renamed(filling, path)
         except BaseException:
-            if not _renamed(aside, path):
-                remove(aside, kind)  # another process has put a newer one in its place
+            _put_back(aside, path, kind)
             raise
         remove(aside, kind)
-        if done:
-            return
+
+
+def _set_aside(path: Path, kind: Kind, token: str) -> Path:
+    """Rename a folder to a hidden name, unless it turns out to hold something foreign."""
+    aside = _hidden(path, f"old.{token}" if token else "old")
+    os.rename(path, aside)
+    try:
+        require_replaceable(aside, kind)  # now that nobody finds it any more
+    except BaseException:
+        _put_back(aside, path, kind)
+        raise
+    return aside
+
+
+def _put_back(aside: Path, path: Path, kind: Kind) -> None:
+    if not _renamed(aside, path):
+        remove(aside, kind)  # another process has put a newer one in its place
 
 
 def _renamed(folder: Path, path: Path) -> bool:

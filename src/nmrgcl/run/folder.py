@@ -12,7 +12,7 @@ from nmrgcl import atomic
 from nmrgcl.checkpoint import remove_checkpoints
 from nmrgcl.errors import SettingError
 from nmrgcl.model_folder import MODEL
-from nmrgcl.owned import read_marker, remove, require_format, require_no_link, require_replaceable
+from nmrgcl.owned import read_marker, require_format, require_no_link, require_replaceable
 from nmrgcl.run.kept import EVALUATION, FORMATS, SPLITS
 from nmrgcl.run.record import NAME, RUN, RunRecord, read_record, token_of, write_record
 from nmrgcl.settings import Settings
@@ -135,7 +135,7 @@ def _require_model(path: Path) -> None:
 
 def _remove_part(part: Path, token: str) -> None:
     if _MODEL.fullmatch(part.name):
-        remove(part, MODEL)
+        atomic.remove_folder(part, MODEL, token)
     elif _CHECKPOINTS.fullmatch(part.name):
         remove_checkpoints(part, token)
     else:
