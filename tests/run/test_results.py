@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -252,6 +253,16 @@ def test_cells_are_not_computed_through_links(tmp_path: Path, name: str) -> None
     with pytest.raises(SettingError, match=rf"{name}: is a link, and nothing is written through links"):
         run_cells([RUN], tmp_path / "results", jobs=1, device="cpu")
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_cells_whose_folder_goes_do_not_end_well(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+
+    def remove(cell: object, outcome: object) -> None:
+        shutil.rmtree(folder)
+
+    with pytest.raises(SettingError, match=r"results: was deleted during the run, and results with it"):
+        run_cells([RUN, quick(seed=1)], folder, jobs=1, device="cpu", on_done=remove)
 
 
 def test_foreign_files_among_work_in_progress_stay(tmp_path: Path) -> None:

@@ -84,13 +84,12 @@ def run_cells(
         shared.done(wanted[key])
     ended: dict[str, list[str]] = {"done": [], "failed": [], "busy": [], "lost": []}
     if todo:
-        results.folder.mkdir(parents=True, exist_ok=True)
         stop, count = Stop(results.folder), worker_count(jobs, device)
         chosen = BACKENDS["inline" if backend == "processes" and count == 1 else backend]
         place = Place(results.folder, device, stop, cluster, slurm or {})
         first, then = in_turn(todo.values())
-        shared.begin([*first, *then] if keep_trained else then)
-        with stop.listening():
+        with results.staying(), stop.listening():
+            shared.begin([*first, *then] if keep_trained else then)
             for outcome in _rounds(first, then, results, lambda some: chosen(some, place, count), stop):
                 ended[outcome.status].append(outcome.key)
                 if outcome.status == "done":

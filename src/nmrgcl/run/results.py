@@ -1,7 +1,10 @@
 """A folder of results: one small file a cell, named by the cell's key, whole or not there."""
 
+import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nmrgcl import atomic
@@ -57,6 +60,20 @@ class Results:
     def remove_trained(self, training: str) -> None:
         """Remove the weights that cells have shared."""
         _remove(self.trained(training), training)
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """SettingError at the end of the block if the folder was deleted or replaced meanwhile."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)  # which keeps its inode from being used again
+        try:
+            yield
+            if not self.folder.is_dir() or not os.path.samestat(os.fstat(descriptor), self.folder.stat()):
+                raise SettingError(
+                    f"{self.folder}: was deleted during the run, and results with it; the same command goes on"
+                )
+        finally:
+            os.close(descriptor)
 
     def require_no_links(self) -> None:
         """Refuse to compute cells where work in progress would be written through a link."""
