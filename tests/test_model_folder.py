@@ -12,7 +12,7 @@ from nmrgcl import atomic
 from nmrgcl.checksums import write_checksums
 from nmrgcl.data import load
 from nmrgcl.errors import ModelError, SettingError
-from nmrgcl.model_folder import load_model
+from nmrgcl.model_folder import MODEL, load_model
 from nmrgcl.run import evaluate_run, find_models, pretrain_seeds
 from nmrgcl.settings import Settings, resolve
 
@@ -156,7 +156,7 @@ def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_text() == "one"
 
     def fail() -> None:
-        with atomic.new_folder(tmp_path / "folder") as folder:
+        with atomic.new_folder(tmp_path / "folder", MODEL) as folder:
             (folder / "half").write_text("half")
             raise KeyError
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import open_store, write_store
 from nmrgcl.store.manifest import checksum
@@ -150,8 +150,13 @@ def test_a_store_is_replaced_but_another_folder_is_not(tmp_path: Path) -> None:
     write_store(tmp_path / "store", one_way())
     assert_equal(open_store(tmp_path / "store").graphs(), one_way())
     (tmp_path / "mine").mkdir()
-    with pytest.raises(DataError, match="mine: exists and is not a store; choose another place"):
+    (tmp_path / "mine" / "manifest.json").write_text('{"name": "My web app"}')
+    with pytest.raises(SettingError, match="mine: is not empty and holds no store; choose another place"):
         write_store(tmp_path / "mine", full())
+    (tmp_path / "store" / "notes.txt").write_text("mine")
+    with pytest.raises(SettingError, match="'notes.txt' is not part of the store; move it away"):
+        write_store(tmp_path / "store", full())
+    assert (tmp_path / "store" / "notes.txt").read_text() == "mine"
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be written"):
         write_store(tmp_path / "file" / "store", full())

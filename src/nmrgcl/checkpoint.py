@@ -17,6 +17,7 @@ from torch import Tensor
 
 from nmrgcl import atomic
 from nmrgcl.errors import ModelError
+from nmrgcl.owned import is_plain, remove_empty
 
 FORMAT, VERSION = "nmrgcl-checkpoint", 1
 KEPT = 2
@@ -37,16 +38,27 @@ class Checkpoint:
     values: dict[str, Any]
 
 
-def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> Path:
+def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint, token: str = "") -> Path:
     """Add ``folder/step-….ckpt`` and remove all but the last ``KEPT``; both survive a crash at any instant."""
     folder.mkdir(parents=True, exist_ok=True)
     content = packed(checkpoint.tensors, {"values": json.dumps(checkpoint.values)})
     head = f"{FORMAT} {VERSION} {hashlib.sha256(content).hexdigest()}\n".encode()
     path = folder / f"step-{step:010d}.ckpt"
-    atomic.write_bytes(path, head + content)
+    atomic.write_bytes(path, head + content, token)
     for old in sorted(_numbered(folder))[:-KEPT]:
         _numbered(folder)[old].unlink(missing_ok=True)
     return path
+
+
+def remove_checkpoints(folder: Path, token: str) -> None:
+    """Remove the checkpoints in ``folder``, those that were not finished, and the folder unless more is in it."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for path in _numbered(folder).values():
+        if is_plain(path):
+            path.unlink(missing_ok=True)
+    atomic.remove_strays(folder, token)
+    remove_empty(folder)
 
 
 def packed(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:

@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from nmrgcl import atomic
 from nmrgcl.data.accept import as_dataset
 from nmrgcl.data.features import apply_features, choose_features
-from nmrgcl.errors import SettingError
 from nmrgcl.methods import build_method, find_method
-from nmrgcl.model_folder import Model, load_model, save_model
+from nmrgcl.model_folder import MODEL, Model, load_model, save_model
 from nmrgcl.run import choose_device, default_preset, embed_dataset, require_level
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.settings import Settings, resolve
@@ -94,12 +93,9 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return np.array([f"z{i}" for i in range(self.model_.method.encoder.units)], dtype=object)
 
     def save(self, folder: Path | str) -> None:
-        """Write a model folder, as ``nmrgcl pretrain`` does; an earlier model there is replaced."""
+        """Write a model folder, as ``nmrgcl pretrain`` does; it replaces an earlier model, but no other folder."""
         check_is_fitted(self, "model_")
-        folder = Path(folder)
-        if folder.exists() and any(folder.iterdir()) and not (folder / "config.json").is_file():
-            raise SettingError(f"{folder}: is not empty and holds no model; choose another folder")
-        with atomic.new_folder(folder) as fresh:
+        with atomic.new_folder(Path(folder), MODEL) as fresh:
             save_model(fresh, self.model_)
 
     @classmethod

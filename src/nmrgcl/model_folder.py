@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,22 @@ from nmrgcl.data.features import FeatureSpec
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.methods import Method, build_method
 from nmrgcl.model_card import model_card
+from nmrgcl.owned import Kind
 from nmrgcl.settings import Settings
 
 FORMAT = 1
+FILES = ("config.json", "README.md", "model.safetensors", "SHA256SUMS")
+BESIDE = ("metrics.jsonl", "timings.jsonl", "evaluation.json", "splits.json", "report.html")
+"""What a run and its evaluation add to a model."""
+
+
+def _is_config(values: Mapping[str, Any]) -> bool:
+    """Every library has a config.json; ours names the version of this one, and settings and features as it does."""
+    parts = [values.get(name) for name in ("settings", "features")]
+    return isinstance(values.get("nmrgcl"), str) and all(isinstance(part, dict) for part in parts)
+
+
+MODEL = Kind("model", "config.json", _is_config, lambda _: (*FILES, *BESIDE))
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,26 @@ def test_a_damaged_entry_is_replaced(home: Path, source: Path, spoil: Callable[[
     assert reader.count == 2
 
 
+def test_eight_first_loads_at_once_leave_one_entry(home: Path, source: Path) -> None:
+    for number in range(6):
+        os.utime(source, (number, number))  # another archive, which nobody has read
+        children, (gate, open_gate) = [], os.pipe()
+        for _ in range(8):
+            if not (child := os.fork()):
+                try:
+                    os.close(open_gate)
+                    os.read(gate, 1)  # until all of them are there
+                    assert_same(Reader(source).dataset, cached("T", source, Reader(source)))
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            children.append(child)
+        os.close(gate)
+        os.close(open_gate)
+        assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 8
+        assert len(list((home / "stores").iterdir())) == number + 1
+
+
 def test_graphs_that_turn_out_damaged_are_read_anew(home: Path, source: Path) -> None:
     reader = Reader(source)
     cached("T", source, reader)

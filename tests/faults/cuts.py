@@ -15,7 +15,17 @@ from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results
 from nmrgcl.store import open_store, write_store
 from tests.faults import child
-from tests.faults.small import DATA, assert_same, assert_whole, files, scratch, small_result, train, uninterrupted
+from tests.faults.small import (
+    DATA,
+    SETTINGS,
+    assert_same,
+    assert_whole,
+    files,
+    scratch,
+    small_result,
+    train,
+    uninterrupted,
+)
 from tests.faults.steps import Steps
 from tests.faults.tally import Tally
 
@@ -88,6 +98,13 @@ def _writers(steps_between: int, result: Result) -> list[Writer]:
             "run",
             lambda folder: train(folder / "run", steps=steps_between),
             lambda folder: assert_whole(folder / "run"),
+            tidy=True,
+        ),
+        Writer(
+            "run-replaced",
+            lambda folder: train(folder / "run", seeds=1, steps=0, overwrite=True),
+            lambda folder: assert_whole(folder / "run"),
+            before=lambda folder: train(folder / "run", settings=SETTINGS.updated({"lr": 0.5})),
             tidy=True,
         ),
         Writer("store", _write_store, _whole_store),

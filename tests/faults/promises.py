@@ -8,6 +8,7 @@ from tests.faults.cuts import cuts
 from tests.faults.disk import disk
 from tests.faults.flat import flat
 from tests.faults.flips import flips
+from tests.faults.foreign import foreign
 from tests.faults.kills import kills
 from tests.faults.malice import malice
 from tests.faults.poison import poison
@@ -29,6 +30,7 @@ PROMISES = {
     "cuts": Promise(lambda: cuts(1), lambda: cuts(3)),
     "flips": Promise(lambda: flips(10_000), lambda: flips(600)),
     "malice": Promise(malice, malice),
+    "foreign": Promise(lambda: foreign(1_050), lambda: foreign(84)),
     "crowds": Promise(lambda: crowds(800), lambda: crowds(56)),
     "disk": Promise(lambda: disk(40), lambda: disk(8)),
     "shortage": Promise(lambda: shortage(64), lambda: shortage(12)),

@@ -17,7 +17,7 @@ from tests.faults.steps import Steps
 from tests.faults.tally import Tally
 
 ROOT = Path(__file__).parents[2]
-AT_LEAST = {"kills": 40, "cuts": 200, "flips": 500, "malice": 40, "crowds": 50, "sweeps": 5}
+AT_LEAST = {"kills": 40, "cuts": 200, "flips": 500, "malice": 40, "foreign": 80, "crowds": 50, "sweeps": 5}
 
 
 @pytest.mark.parametrize("name", PROMISES)

@@ -20,9 +20,9 @@ from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.cell import Run
 from nmrgcl.run.embed import embed_dataset
-from nmrgcl.run.execute import BusyError, execute
+from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.lock import locked
+from nmrgcl.run.lock import BusyError, locked
 from nmrgcl.run.memory import Cadence
 from nmrgcl.run.results import Results
 from nmrgcl.run.selection import is_judged

@@ -4,15 +4,18 @@ import gzip
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nmrgcl.checkpoint import Checkpoint, write_checkpoint
 from nmrgcl.errors import DataError, SettingError
+from nmrgcl.run.engine import run_cells
 from nmrgcl.run.pack import merge, read_pack, write_pack
 from nmrgcl.run.result import DamagedError, Result, parse_result
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import Results, token_of
 from nmrgcl.run.table import as_text, tabulate
 from tests.run.cells import quick, result_of
 
@@ -54,9 +57,10 @@ def test_a_failed_cell_is_kept_until_it_is_finished(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_process_left_goes_with_the_next_writing(tmp_path: Path) -> None:
-    (tmp_path / f".{RUN.key}.json.abc").write_text("{")
+    (tmp_path / f".{RUN.key}.json.{RUN.key[:16]}.01234567").write_text("{")
+    (tmp_path / f".{RUN.key}.json.orig").write_text("mine")
     Results(tmp_path).put(DONE)
-    assert [p.name for p in tmp_path.iterdir()] == [f"{RUN.key}.json"]
+    assert {p.name for p in tmp_path.iterdir()} == {f"{RUN.key}.json", f".{RUN.key}.json.orig"}
 
 
 def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
@@ -239,3 +243,36 @@ def test_a_table_has_means_over_seeds() -> None:
         "nmrgcl   70.00 ± 10.00 (3)  90.00 (1)",
         "graphcl  10.00 (1)          –",
     ]
+
+
+@pytest.mark.parametrize("name", [".work", ".locks", ".trained"])
+def test_cells_are_not_computed_through_links(tmp_path: Path, name: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SettingError, match=rf"{name}: is a link, and nothing is written through links"):
+        run_cells([RUN], tmp_path / "results", jobs=1, device="cpu")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_cells_whose_folder_goes_do_not_end_well(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+
+    def remove(cell: object, outcome: object) -> None:
+        shutil.rmtree(folder)
+
+    with pytest.raises(SettingError, match=r"results: was deleted during the run, and results with it"):
+        run_cells([RUN, quick(seed=1)], folder, jobs=1, device="cpu", on_done=remove)
+
+
+def test_foreign_files_among_work_in_progress_stay(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    work = results.work(RUN.key) / "0123456789abcdef"
+    write_checkpoint(work, 1, Checkpoint({}, {}), token_of(RUN.key))
+    (work / f".step-0000000002.ckpt.{token_of(RUN.key)}.01234567").write_text("half")
+    (work / "notes.txt").write_text("mine")
+    results.remove_work(RUN.key)
+    assert [p.name for p in work.iterdir()] == ["notes.txt"]
+    (work / "notes.txt").unlink()
+    results.remove_work(RUN.key)
+    assert not results.work(RUN.key).exists()

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,7 +92,7 @@ def test_auto_starts_continues_and_leaves_what_is_complete(tmp_path: Path, whole
         train(tmp_path / "run", resume="auto")
         assert files(tmp_path / "run") == whole
     before = (tmp_path / "run" / "seed-1" / "config.json").stat()
-    (tmp_path / "run" / "seed-0" / "config.json").unlink()
+    shutil.rmtree(tmp_path / "run" / "seed-0")
     train(tmp_path / "run", resume="auto")
     assert files(tmp_path / "run") == whole
     assert (tmp_path / "run" / "seed-1" / "config.json").stat().st_mtime_ns == before.st_mtime_ns
@@ -116,7 +117,7 @@ def test_only_the_same_run_goes_on(tmp_path: Path) -> None:
 def test_overwriting_starts_anew(tmp_path: Path, whole: dict[str, bytes]) -> None:
     out = tmp_path / "run"
     train(out, SETTINGS.updated({"lr": 0.5}))
-    (out / "evaluation.json").write_text("of the earlier run")
+    (out / "evaluation.json").write_text('{"format": "nmrgcl-evaluation"}')
     train(out, overwrite=True)
     assert files(out) == whole
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter
 
 from nmrgcl.bench.scale import Point
 from nmrgcl.errors import SettingError
-from nmrgcl.report.svg import PALETTE, STYLE, new_figure
+from nmrgcl.report.svg import PALETTE, STYLE, new_figure, write_figure
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
@@ -46,4 +46,4 @@ def plot_scale(points: Sequence[Point], path: Path) -> None:
             axis.set_major_formatter("{x:,.9g}")  # no mathematics, which the page's style leaves as it is written
             axis.set_minor_formatter(NullFormatter())
         axes.legend(fontsize=7)
-    figure.savefig(path, dpi=150, facecolor="white")
+    write_figure(figure, path, dpi=150, facecolor="white")

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 def reproduce_all(way: Way, *, quick: bool, seeds: int, source: Path | None, out: Path, as_json: bool) -> None:
     """Make every item in turn, from files in ``source`` where it has them, and write ``index.html`` into ``out``."""
     from nmrgcl.reproduce import NAMES, find_item
-    from nmrgcl.reproduce.index import write_index
+    from nmrgcl.reproduce.index import require_place, write_index
 
     if source is not None and not source.is_dir():
         raise SettingError(f"--from {source}: for all items name the folder that holds their .json files")
+    require_place(out)
     made = [_make(find_item(name), way, quick=quick, seeds=seeds, source=source, out=out) for name in NAMES]
     index = write_index(made, out)
     if as_json:
@@ -51,9 +52,10 @@ def cost_of_all(way: Way, *, quick: bool, seeds: int, as_json: bool) -> None:
 def _make(item: "Item", way: Way, *, quick: bool, seeds: int, source: Path | None, out: Path) -> "Made":
     from nmrgcl.reproduce.compact import read_compact
     from nmrgcl.reproduce.index import Made
-    from nmrgcl.reproduce.page import write_item
+    from nmrgcl.reproduce.page import require_place, write_item
 
     plan = item.plan(quick=quick, seeds=seeds)
+    require_place(plan, out)
     file = source / f"{plan.label}.json" if source else None
     if file is not None and file.exists():
         plan, rows = read_compact(file, item)

@@ -56,6 +56,7 @@ def evaluate(
         keep_judgement,
         read_embeddings,
     )
+    from nmrgcl.run.kept import require_place
 
     options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
     options |= {"split": split, "protocol": protocol}
@@ -66,6 +67,7 @@ def evaluate(
         find_models(run)
         if data is None:
             raise SettingError(f"{run}: name the dataset, too: nmrgcl evaluate {run} DATA")
+        require_place(run)
         dataset = load(data)
         found = evaluate_run(run, dataset, device=where, **options)
         keep_judgement(run, found, dataset)

@@ -34,13 +34,14 @@ def report(
 
       nmrgcl report runs/mutag MUTAG --out mutag.html --figures figures
     """
-    from nmrgcl.report import write_report
+    from nmrgcl.report import own_page, write_report
     from nmrgcl.run import choose_device, find_models
 
     where = choose_device(device)
     find_models(run)
+    page = out or own_page(run)
     dataset = _load(run, data)
-    written = write_report(run, dataset, out or run / "report.html", device=where, figures=figures, jobs=jobs)
+    written = write_report(run, dataset, page, device=where, figures=figures, jobs=jobs)
     print(json.dumps({"dataset": dataset.name, "report": str(written)}) if as_json else written)
 
 

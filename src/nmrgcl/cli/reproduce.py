@@ -96,6 +96,7 @@ def reproduce(
              searches=searches)  # fmt: skip
         return
     from nmrgcl.reproduce import find_item
+    from nmrgcl.reproduce.page import require_place, write_item
 
     found = find_item(item)
     if source is not None:
@@ -109,9 +110,8 @@ def reproduce(
             cost = cost_of(found, plan, way)
             print(json.dumps(cost) if as_json else f"{plan.label}: {cost['cost']}")
             return
+        require_place(plan, out)
         rows = rows_of(found, plan, way)
-    from nmrgcl.reproduce.page import write_item
-
     if searches is not None:
         rows = with_searches(found, plan, rows, searches)
     made = write_item(found, plan, rows, out)

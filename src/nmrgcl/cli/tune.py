@@ -66,6 +66,7 @@ def tune(
       nmrgcl pretrain MUTAG --config runs/tuned/MUTAG.toml
     """
     from nmrgcl.run.device import choose_device
+    from nmrgcl.tune.files import place_of
 
     where = choose_device(device).type
     searches = [_plan(name, method, preset, assignments or [], space, budget, seeds, protocol, chance, every_scaling)
@@ -73,6 +74,8 @@ def tune(
     if dry_run:
         _list(searches, as_json)
         return
+    for search in searches:
+        place_of(search.dataset, out)
     complete = _compute(searches, results, jobs, where)
     if not complete:
         print("nmrgcl: cells are missing; the same command goes on", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import secrets
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,9 @@ from pathlib import Path
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.stored import open_dataset, write_dataset
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, UserError
+from nmrgcl.owned import read_marker
+from nmrgcl.store import STORE
 
 READER = 2
 """To be raised when the same files come to be read differently."""
@@ -34,9 +37,10 @@ def cached(name: str, source: Path, read: Callable[[], Dataset]) -> Dataset:
     def read_and_keep() -> Dataset:
         dataset = read()
         try:
-            shutil.rmtree(folder, ignore_errors=True)  # a damaged entry
+            if folder.exists() and read_marker(folder, STORE) is None:
+                _discard(folder)
             write_dataset(folder, dataset)
-        except (DataError, OSError):
+        except (UserError, OSError):
             return dataset
         return dataset
 
@@ -44,3 +48,10 @@ def cached(name: str, source: Path, read: Callable[[], Dataset]) -> Dataset:
         return replace(open_dataset(folder, read_and_keep), source=str(source))
     except (DataError, OSError):
         return read_and_keep()
+
+
+def _discard(folder: Path) -> None:
+    """Remove a damaged entry. Its name ends with our digest, so that it is ours even without a manifest."""
+    aside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    os.rename(folder, aside)  # at once, since other processes may be about to replace it, too
+    shutil.rmtree(aside)

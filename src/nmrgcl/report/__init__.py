@@ -1,5 +1,5 @@
 """A run as one HTML page that needs nothing else: no network, no script."""
 
-from nmrgcl.report.page import write_report
+from nmrgcl.report.page import own_page, write_report
 
-__all__ = ["write_report"]
+__all__ = ["own_page", "write_report"]

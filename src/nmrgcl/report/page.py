@@ -9,11 +9,14 @@ import torch
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import SettingError
+from nmrgcl.model_folder import MODEL
+from nmrgcl.owned import require_named
 from nmrgcl.report.collect import Facts, collect
 from nmrgcl.report.pictures import examples, plots
 from nmrgcl.report.render import prepare, render
 from nmrgcl.report.repeat import commands
 from nmrgcl.run import Judgement, Scores, find_models, hardware, versions
+from nmrgcl.run.record import RUN
 from nmrgcl.settings.check import flatten
 
 
@@ -29,12 +32,22 @@ def write_report(
     page = _render(facts, out, **shown)
     try:
         if figures is not None:
-            for picture in (*shown["plots"], *shown["examples"]):
+            drawn = (*shown["plots"], *shown["examples"])
+            for picture in drawn:
+                picture.require_place(figures)
+            for picture in drawn:
                 picture.save(figures)
         atomic.write_text(out, page)
     except OSError as error:
         raise SettingError(f"{error.filename or out}: cannot be written ({error.strerror})") from None
     return out
+
+
+def own_page(run: Path) -> Path:
+    """``RUN/report.html``, if it is ours to write."""
+    page = run / "report.html"
+    require_named(page, RUN, MODEL)
+    return page
 
 
 def _render(facts: Facts, out: Path, **pictures: Any) -> str:

@@ -12,8 +12,14 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from nmrgcl import atomic
+from nmrgcl.owned import require_signed
+
 INK = "#1b1f24"
 """Stands for the colour of the text around a figure, light or dark."""
+
+SIGNATURE = "written by nmrgcl"
+"""In every picture that is saved under a name of ours, so that no other is ever replaced."""
 
 PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe & Ito's colours, told apart by the colour-blind, without the two that vanish on white or black."""
@@ -75,11 +81,23 @@ class Picture:
             self.figure.savefig(buffer, format="svg", metadata={"Date": None})
         return buffer.getvalue()
 
+    def require_place(self, folder: Path) -> None:
+        """Refuse to replace files of these names that ``save`` did not write."""
+        for suffix in ("svg", "pdf"):
+            require_signed(folder / f"{self.key}.{suffix}", SIGNATURE.encode())
+
     def save(self, folder: Path) -> None:
         """As SVG and PDF files on their own."""
-        (folder / f"{self.key}.svg").write_text(self._text, encoding="utf-8")
-        with rc_context(STYLE):
-            self.figure.savefig(folder / f"{self.key}.pdf", metadata={"CreationDate": None})
+        start = self._text.index("<svg")
+        text = f"{self._text[:start]}<!-- {SIGNATURE} -->\n{self._text[start:]}"
+        atomic.write_text(folder / f"{self.key}.svg", text)
+        write_figure(self.figure, folder / f"{self.key}.pdf", metadata={"Creator": SIGNATURE, "CreationDate": None})
+
+
+def write_figure(figure: Figure, path: Path, **options: Any) -> None:
+    """Write a figure in the format of the ending; the file appears complete or not at all."""
+    with rc_context(STYLE), atomic.new_file(path) as file:
+        figure.savefig(file, format=path.suffix[1:], **options)
 
 
 def new_figure(width: float = 4.0, height: float = 2.7, columns: int = 1) -> tuple[Figure, list[Axes]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nmrgcl import atomic
 from nmrgcl.errors import SettingError
+from nmrgcl.owned import require_signed
 from nmrgcl.report.render import prepare, render
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.page import Written, repeat_command
@@ -37,10 +38,19 @@ class Made:
         return repeat_command(self.item, self.plan)
 
 
+TITLE = b"<title>nmrGCL (arXiv 2203.12821), computed again"
+
+
+def require_place(out: Path) -> None:
+    """Refuse to replace an ``index.html`` that is not ours."""
+    require_signed(out / "index.html", TITLE)
+
+
 def write_index(made: Sequence[Made], out: Path) -> Path:
     """Write ``index.html`` into ``out``, beside the items' own pages."""
     page = out / "index.html"
     prepare(page, None)
+    require_place(out)
     text = render("index.html.j2", made=made, quick=any(one.plan.quick for one in made), versions=versions())
     try:
         atomic.write_text(page, text)

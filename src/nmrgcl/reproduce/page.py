@@ -1,15 +1,17 @@
 """An item as one page, its pictures as SVG, its tables as text and its rows as one small file."""
 
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from nmrgcl import atomic
 from nmrgcl.errors import SettingError
+from nmrgcl.owned import require_group
 from nmrgcl.report.grid import Grid
 from nmrgcl.report.render import prepare, render
 from nmrgcl.report.svg import Picture
-from nmrgcl.reproduce.compact import write_compact
+from nmrgcl.reproduce.compact import FORMAT, write_compact
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
@@ -30,10 +32,18 @@ class Written:
     texts: tuple[Path, ...] = ()
 
 
+def require_place(plan: Plan, out: Path) -> None:
+    """Refuse to replace files of the item's names that are not ours; the item's .json says that they are."""
+    name = re.compile(rf"{re.escape(plan.label)}(\.(html|svg|md|tex|csv)|-(?!quick\b)[\w-]+\.svg)")
+    found = [path for path in out.iterdir() if name.fullmatch(path.name)] if out.is_dir() else []
+    require_group(out / f"{plan.label}.json", FORMAT, found)
+
+
 def write_item(item: Item, plan: Plan, rows: list[Row], out: Path) -> Written:
     """Judge, draw and write into the folder ``out``; names begin with the item's, and a quick one's say so."""
     page, compact = out / f"{plan.label}.html", out / f"{plan.label}.json"
     prepare(page, None)
+    require_place(plan, out)
     scores = item.scores(plan, rows)
     verdicts, pictures = item.judge(scores), item.draw(scores)
     grids = item.grids(plan, scores) if item.grids else []
@@ -42,12 +52,12 @@ def write_item(item: Item, plan: Plan, rows: list[Row], out: Path) -> Written:
     written = {page: _page(item, plan, scores, verdicts, pictures, grids)}
     written |= {file: picture.file for file, picture in zip(files, pictures, strict=True)}
     written |= {out / f"{plan.label}.{suffix}": text for suffix, text in texts.items()}
+    write_compact(compact, plan, rows, verdicts)
     try:
         for file, text in written.items():
             atomic.write_text(file, text)
     except OSError as error:
         raise SettingError(f"{error.filename or out}: cannot be written ({error.strerror})") from None
-    write_compact(compact, plan, rows, verdicts)
     named = tuple(out / f"{plan.label}.{suffix}" for suffix in texts)
     return Written(page, files, compact, scores, verdicts, named)
 

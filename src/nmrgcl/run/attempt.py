@@ -9,8 +9,9 @@ from typing import Literal
 
 from nmrgcl.run.cell import Run
 from nmrgcl.run.device import choose_device, give_back_memory, spoilt
-from nmrgcl.run.execute import BusyError, execute
+from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
+from nmrgcl.run.lock import BusyError
 from nmrgcl.run.machine import versions
 from nmrgcl.run.out_of_memory import OutOfMemoryError
 from nmrgcl.run.result import Result

@@ -1,6 +1,5 @@
 """Many cells → their results, each computed once, on one machine or on many."""
 
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -74,23 +73,23 @@ def run_cells(
     if backend not in BACKENDS:
         raise SettingError(f"unknown backend {backend!r}; {nearest(backend, BACKENDS)}")
     results = Results(Path(results_folder).absolute())
+    results.require_no_links()
     wanted = {cell.key: cell for cell in cells}
     skipped = [key for key in wanted if results.finished(key)]
     for key in skipped:
-        shutil.rmtree(results.work(key), ignore_errors=True)  # left by a process that was killed at its very end
+        results.remove_work(key)  # left by a process that was killed at its very end
     todo = {key: cell for key, cell in wanted.items() if key not in set(skipped)}
     shared = SharedTrainings(results, todo.values(), keep=keep_trained)
     for key in skipped:
         shared.done(wanted[key])
     ended: dict[str, list[str]] = {"done": [], "failed": [], "busy": [], "lost": []}
     if todo:
-        results.folder.mkdir(parents=True, exist_ok=True)
         stop, count = Stop(results.folder), worker_count(jobs, device)
         chosen = BACKENDS["inline" if backend == "processes" and count == 1 else backend]
         place = Place(results.folder, device, stop, cluster, slurm or {})
         first, then = in_turn(todo.values())
-        shared.begin([*first, *then] if keep_trained else then)
-        with stop.listening():
+        with results.staying(), stop.listening():
+            shared.begin([*first, *then] if keep_trained else then)
             for outcome in _rounds(first, then, results, lambda some: chosen(some, place, count), stop):
                 ended[outcome.status].append(outcome.key)
                 if outcome.status == "done":

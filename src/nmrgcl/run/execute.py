@@ -1,10 +1,9 @@
 """One cell → its result, computed once: what is finished is read, what was begun goes on."""
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,16 +25,12 @@ from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.out_of_memory import explained
 from nmrgcl.run.protocols import judge
 from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import Results, token_of
 from nmrgcl.run.selection import every_penalty, is_judged
 from nmrgcl.run.shared import keep_training, take_training
 from nmrgcl.run.stop import end_at_once, handled
 from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
-
-
-class BusyError(SettingError):
-    """Another process is computing the cell."""
 
 
 def execute(run: Run, results: Results, *, device: torch.device, cadence: Cadence | None = None) -> Result:
@@ -51,17 +46,13 @@ def execute(run: Run, results: Results, *, device: torch.device, cadence: Cadenc
             if result is None:
                 result = _compute(run, results, device, cadence or Cadence())
                 results.put(result)
-            shutil.rmtree(results.work(run.key), ignore_errors=True)
+            results.remove_work(run.key)
     return result
 
 
 @contextmanager
 def _owned(results: Results, key: str) -> Iterator[None]:
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(results.folder / ".locks", f"{key}.lock"))
-        except SettingError as error:
-            raise BusyError(str(error)) from None
+    with locked(results.locks, f"{key}.lock"):
         results.remove_strays(key)
         yield
 
@@ -77,7 +68,7 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
     with explained(run.settings, "or compute fewer cells at a time (--jobs)"), _one_thread():
         method = build_method(run.settings, graphs.num_features).to(device)
         with noted_signals() as signals:
-            memory = _Memory(folder, cadence, signals, run.settings.train.epochs)
+            memory = _Memory(folder, cadence, signals, token_of(run.key), run.settings.train.epochs)
             taken = take_training(shared, run, method)
             if taken is None:
                 _train(run, method, graphs, truth.y, memory)
@@ -120,8 +111,8 @@ def _require_meaning(run: Run) -> None:
 class _Memory(RunMemory):
     """Also keeps the end of the training: judging may take longer than the training did."""
 
-    def __init__(self, folder: Path, cadence: Cadence, signals: Signals, total: int) -> None:
-        super().__init__(folder, cadence, signals)
+    def __init__(self, folder: Path, cadence: Cadence, signals: Signals, token: str, total: int) -> None:
+        super().__init__(folder, cadence, signals, token)
         self.total = total
 
     def due(self, *, epoch_ended: bool) -> bool:

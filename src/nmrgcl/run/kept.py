@@ -10,12 +10,20 @@ from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.splits import split_nodes, stratified_folds
 from nmrgcl.errors import DataError
+from nmrgcl.owned import require_format
 from nmrgcl.run.judge import Judgement
 
 EVALUATION = "evaluation.json"
 SPLITS = "splits.json"
 FORMAT: dict[str, Any] = {"format": "nmrgcl-evaluation", "version": 1}
 """How EVALUATION begins."""
+FORMATS = {EVALUATION: FORMAT["format"], SPLITS: "nmrgcl-splits"}
+
+
+def require_place(run: Path) -> None:
+    """Refuse to replace files of these names that are not ours."""
+    for name, format_ in FORMATS.items():
+        require_format(run / name, format_)
 
 
 def keep_judgement(run: Path, found: Judgement, dataset: Dataset) -> bool:
@@ -29,6 +37,7 @@ def keep_judgement(run: Path, found: Judgement, dataset: Dataset) -> bool:
     else:
         parts = {seed: part_of(dataset, found.split, seed) for seed in found.seeds}
         splits["part"] = {str(seed): part.tolist() for seed, part in parts.items()}
+    require_place(run)
     try:
         atomic.write_text(run / SPLITS, json.dumps(splits) + "\n")
         atomic.write_text(run / EVALUATION, json.dumps(FORMAT | found.to_dict()) + "\n")

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nmrgcl import atomic
 from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.errors import ModelError
 from nmrgcl.run.interrupt import Signals
@@ -23,10 +24,11 @@ class RunMemory:
     """Checkpoints of one training in ``folder``; a signal makes one due at once and then ends the training.
 
     The lines of ``metrics`` and ``timings`` travel inside the checkpoint, so that they cannot disagree with it.
+    Unfinished files carry the ``token``, so that the next process can remove them.
     """
 
-    def __init__(self, folder: Path, cadence: Cadence, signals: Signals) -> None:
-        self.folder, self.cadence, self.signals = folder, cadence, signals
+    def __init__(self, folder: Path, cadence: Cadence, signals: Signals, token: str) -> None:
+        self.folder, self.cadence, self.signals, self.token = folder, cadence, signals, token
         self.metrics: list[str] = []
         self.timings: list[str] = []
         self.epochs = self.steps = 0
@@ -34,8 +36,7 @@ class RunMemory:
 
     def recall(self) -> Checkpoint | None:
         """The newest checkpoint that is whole; those that are not are named on standard error."""
-        for stray in self.folder.glob(".*"):  # what a process that was killed had not finished writing
-            stray.unlink()
+        atomic.remove_strays(self.folder, self.token)
         found, problems = newest_checkpoint(self.folder)
         for problem in problems:
             print(f"nmrgcl: {problem}; the one before is used", file=sys.stderr)
@@ -61,7 +62,7 @@ class RunMemory:
     def keep(self, step: int, checkpoint: Checkpoint) -> None:
         """Write it; after a signal the training ends here."""
         values = checkpoint.values | {"metrics": self.metrics, "timings": self.timings}
-        write_checkpoint(self.folder, step, replace(checkpoint, values=values))
+        write_checkpoint(self.folder, step, replace(checkpoint, values=values), self.token)
         self.epochs = self.steps = 0
         self.last = time.monotonic()
         self.signals.obey()

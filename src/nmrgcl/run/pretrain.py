@@ -1,36 +1,34 @@
 """A dataset → one model a seed, in a folder; what was begun there can be continued."""
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
 from nmrgcl import atomic
+from nmrgcl.checkpoint import Checkpoint, remove_checkpoints
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.track import track, warn_of_collapse
 from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.feed import Source
 from nmrgcl.methods import build_method
-from nmrgcl.model_folder import Model, save_model, weights_digest
+from nmrgcl.model_folder import MODEL, Model, save_model, weights_digest
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.embed import embed_some
+from nmrgcl.run.folder import Resume, RunFolder
 from nmrgcl.run.interrupt import Signals, noted_signals
 from nmrgcl.run.level import require_level
-from nmrgcl.run.lock import NAME as LOCK
 from nmrgcl.run.lock import locked
 from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.out_of_memory import explained
-from nmrgcl.run.record import RunRecord, digest_of, read_record, settings_of_run, write_record
+from nmrgcl.run.record import RunRecord, digest_of, settings_of_run
 from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, pretrain
-
-Resume = Literal["no", "yes", "auto"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,6 @@ def pretrain_seeds(
             makes it keep one.
         start: gives every seed the encoder of an earlier model, with the features that it knows.
     """
-    out = Path(out)
     require_level(dataset, settings)
     with explained(settings):
         options = settings.data
@@ -105,77 +102,33 @@ def pretrain_seeds(
         build_method(settings, features.width)  # what is impossible is told before anything is written
     digest = weights_digest(start.method.encoder) if start else None
     record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every)
-    check_folder(out, overwrite=overwrite, resume=resume)
-    with locked(out), suitable_threads(settings), noted_signals() as signals, explained(settings):
-        _enter(out, record, settings, overwrite=overwrite, resume=resume)
+    folder = RunFolder(Path(out), record)
+    folder.check(seeds, overwrite=overwrite, resume=resume)
+    with locked(folder.path), suitable_threads(settings), noted_signals() as signals, explained(settings):
+        folder.enter(settings, seeds, overwrite=overwrite, resume=resume)
         for seed in seeds:
-            target = out / f"seed-{seed}"
-            if not (target / "config.json").is_file():
+            if not folder.is_complete(seed):
                 method = build_method(replace(settings, seed=seed), features.width).to(device)
                 if start:
                     method.encoder.load_state_dict(start.method.encoder.state_dict())
                 model = Model(method, replace(settings, seed=seed), features, dataset.name)
-                yield from _pretrain_one(model, graphs, device, target, track_every, cadence or Cadence(), signals)
-            shutil.rmtree(_partial(target), ignore_errors=True)
+                yield from _pretrain_one(model, graphs, device, folder, track_every, cadence or Cadence(), signals)
+            remove_checkpoints(folder.checkpoints(seed), folder.token)
             signals.obey()
-
-
-def check_folder(out: Path, *, overwrite: bool, resume: Resume) -> None:
-    """Refuse a folder that would lose something, or that there is nothing to go on from in."""
-    if out.exists() and not out.is_dir():
-        raise SettingError(f"{out}: is a file; choose another --out")
-    contents = [p for p in out.iterdir() if not p.name.startswith(".")] if out.exists() else []
-    if resume == "yes" and not contents:
-        raise SettingError(f"{out}: there is no run to resume; start one without --resume, or use --resume auto")
-    if contents and not _is_run(out):
-        raise SettingError(f"{out}: is not empty and holds no run; choose another --out")
-    if contents and not overwrite and resume == "no":
-        raise SettingError(f"{out}: already holds a run; use --resume, --overwrite or another --out")
-
-
-def _enter(out: Path, record: RunRecord, settings: Settings, *, overwrite: bool, resume: Resume) -> None:
-    """Make ``out`` the folder of this run, or see that it is."""
-    for stray in out.glob(".*"):  # what a process that was killed had not finished writing
-        if stray.name != LOCK and not stray.name.endswith(".checkpoints"):
-            shutil.rmtree(stray) if stray.is_dir() else stray.unlink()
-    earlier = read_record(out) if resume != "no" and not overwrite else None
-    if earlier is not None:
-        _require_same(out, earlier, record)
-        return
-    if resume == "yes" and not overwrite:
-        raise SettingError(f"{out}: its run left no run.json to resume from; use --overwrite")
-    # The record goes first and comes last, so that a folder with one is never a mixture of two runs.
-    (out / "run.json").unlink(missing_ok=True)
-    for old in [*out.glob("seed-*"), *out.glob(".seed-*"), out / "evaluation.json", out / "splits.json"]:
-        shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
-    atomic.write_text(out / "settings.json", json.dumps(settings.to_dict(), indent=2) + "\n")
-    write_record(out, record)
-
-
-def _require_same(out: Path, earlier: RunRecord, record: RunRecord) -> None:
-    one, two = asdict(earlier), asdict(record)
-    for name, what in {
-        "dataset": "another dataset",
-        "data_sha256": "other data or features",
-        "start_sha256": "another start (--from)",
-        "track_every": "another --track-every",
-        "settings": "other settings",
-    }.items():
-        if one[name] != two[name]:
-            raise SettingError(f"{out}: its run has {what}; resume with the same, or choose another --out")
+        folder.require_there(seeds)
 
 
 def _pretrain_one(
     model: Model,
     graphs: Source,
     device: torch.device,
-    target: Path,
+    folder: RunFolder,
     track_every: int,
     cadence: Cadence,
     signals: Signals,
 ) -> Iterator[Progress]:
     options, seed = model.settings.train, model.settings.seed
-    memory = RunMemory(_partial(target), cadence, signals)
+    memory = _Memory(folder, seed, cadence, signals)
     try:
         for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory):
             due = epoch.number in (1, options.epochs) or epoch.number % track_every == 0
@@ -186,14 +139,16 @@ def _pretrain_one(
             memory.timings.append(json.dumps(step.timing()))
             yield step
     except NonFiniteError as error:
-        dump = target.parent / f"non-finite-{target.name}.json"
-        atomic.write_text(dump, json.dumps({**error.where, "seed": seed, "settings": model.settings.to_dict()}) + "\n")
+        dump = folder.path / f"non-finite-seed-{seed}.json"
+        values = {**error.where, "seed": seed, "settings": model.settings.to_dict()}
+        atomic.write_text(dump, json.dumps(values) + "\n", folder.token)
         raise NonFiniteError(f"{error}; the batch is named in {dump}", **error.where) from None
-    with atomic.new_folder(target) as folder:
-        (folder / "metrics.jsonl").write_text("".join(f"{line}\n" for line in memory.metrics), encoding="utf-8")
-        save_model(folder, model, training=json.loads(memory.metrics[-1]) if memory.metrics else None)
+    folder.require_there()
+    with atomic.new_folder(folder.model(seed), MODEL, folder.token) as filling:
+        (filling / "metrics.jsonl").write_text("".join(f"{line}\n" for line in memory.metrics), encoding="utf-8")
+        save_model(filling, model, training=json.loads(memory.metrics[-1]) if memory.metrics else None)
         # After the checksums: times differ between two runs that are otherwise the same to the byte.
-        (folder / "timings.jsonl").write_text("".join(f"{line}\n" for line in memory.timings), encoding="utf-8")
+        (filling / "timings.jsonl").write_text("".join(f"{line}\n" for line in memory.timings), encoding="utf-8")
 
 
 def _tracked(memory: RunMemory) -> list[dict[str, Any]]:
@@ -201,9 +156,13 @@ def _tracked(memory: RunMemory) -> list[dict[str, Any]]:
     return [found for line in memory.metrics if "effective_rank" in (found := json.loads(line))]
 
 
-def _partial(target: Path) -> Path:
-    return target.with_name(f".{target.name}.checkpoints")
+class _Memory(RunMemory):
+    """Keeps nothing in a folder that is no longer the run's."""
 
+    def __init__(self, folder: RunFolder, seed: int, cadence: Cadence, signals: Signals) -> None:
+        super().__init__(folder.checkpoints(seed), cadence, signals, folder.token)
+        self.run = folder
 
-def _is_run(folder: Path) -> bool:
-    return (folder / "settings.json").is_file() or any(folder.glob("seed-*/config.json"))
+    def keep(self, step: int, checkpoint: Checkpoint) -> None:
+        self.run.require_there()
+        super().keep(step, checkpoint)

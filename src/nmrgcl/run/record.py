@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,13 @@ from nmrgcl import atomic
 from nmrgcl.errors import ModelError
 from nmrgcl.feed import Source
 from nmrgcl.graphs import Graphs
+from nmrgcl.owned import Kind
 from nmrgcl.settings import Settings
 from nmrgcl.sparse_rows import is_sparse
 
 NAME, FORMAT, VERSION = "run.json", "nmrgcl-run", 1
+FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html")
+RUN = Kind("run", NAME, lambda values: values.get("format") == FORMAT, lambda _: FILES)
 AT_A_TIME = 65_536
 
 
@@ -31,11 +34,21 @@ class RunRecord:
     start_sha256: str | None
     track_every: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """The values of ``run.json``."""
+        values = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return values | {"checksum": _checksum(values)}
+
 
 def write_record(folder: Path, record: RunRecord) -> None:
-    """Write ``folder/run.json``."""
-    values = {"format": FORMAT, "version": VERSION, **asdict(record)}
-    atomic.write_text(folder / NAME, json.dumps(values | {"checksum": _checksum(values)}, indent=1) + "\n")
+    """Write ``folder/run.json``, which makes the folder ours: nothing else is written there before it."""
+    values = record.to_dict()
+    atomic.write_text(folder / NAME, json.dumps(values, indent=1) + "\n", token_of(values))
+
+
+def token_of(values: Mapping[str, Any]) -> str:
+    """What the names of unfinished files contain in the folder with this ``run.json``."""
+    return str(values.get("checksum"))[:16]
 
 
 def read_record(folder: Path) -> RunRecord | None:
@@ -53,7 +66,7 @@ def read_record(folder: Path) -> RunRecord | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ModelError(f"{path}: damaged; start the run again with --overwrite") from None
+        raise ModelError(f"{path}: damaged; choose another --out, or remove the folder to start again") from None
 
 
 def settings_of_run(settings: Settings) -> dict[str, Any]:

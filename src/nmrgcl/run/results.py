@@ -1,16 +1,26 @@
 """A folder of results: one small file a cell, named by the cell's key, whole or not there."""
 
+import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nmrgcl import atomic
+from nmrgcl.checkpoint import remove_checkpoints
 from nmrgcl.errors import DataError, SettingError
+from nmrgcl.owned import remove_empty, require_no_link
 from nmrgcl.run.cell import KEY
 from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
 
 _DONE = re.compile(rf"({KEY.pattern})\.json")
 _FAILED = re.compile(rf"({KEY.pattern})\.failed\.json")
+
+
+def token_of(key: str) -> str:
+    """What the names of unfinished files of a cell or of a training contain."""
+    return key[:16]
 
 
 class Results:
@@ -32,11 +42,47 @@ class Results:
 
     def work(self, key: str) -> Path:
         """The folder of a cell under way."""
-        return self.folder / ".work" / self.path(key).stem
+        return self._hidden(".work") / self.path(key).stem
 
     def trained(self, training: str) -> Path:
         """The folder of a training that cells share while they are computed."""
-        return self.folder / ".trained" / training
+        return self._hidden(".trained") / training
+
+    @property
+    def locks(self) -> Path:
+        """The folder of the locks of cells under way."""
+        return self._hidden(".locks")
+
+    def remove_work(self, key: str) -> None:
+        """Remove the checkpoints of a cell."""
+        _remove(self.work(key), key)
+
+    def remove_trained(self, training: str) -> None:
+        """Remove the weights that cells have shared."""
+        _remove(self.trained(training), training)
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """SettingError at the end of the block if the folder was deleted or replaced meanwhile."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)  # which keeps its inode from being used again
+        try:
+            yield
+            if not self.folder.is_dir() or not os.path.samestat(os.fstat(descriptor), self.folder.stat()):
+                raise SettingError(
+                    f"{self.folder}: was deleted during the run, and results with it; the same command goes on"
+                )
+        finally:
+            os.close(descriptor)
+
+    def require_no_links(self) -> None:
+        """Refuse to compute cells where work in progress would be written through a link."""
+        for name in (".work", ".locks", ".trained"):
+            self._hidden(name)
+
+    def _hidden(self, name: str) -> Path:
+        require_no_link(self.folder / name)
+        return self.folder / name
 
     def get(self, key: str) -> Result | None:
         """The finished cell; None where there is none, DamagedError where its file is not what was written."""
@@ -54,14 +100,13 @@ class Results:
         """Write a finished or failed cell; a finished one takes the place of a failed one."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.remove_strays(result.key)
-        atomic.write_text(self.path(result.key, result.status), result.to_json() + "\n")
+        atomic.write_text(self.path(result.key, result.status), result.to_json() + "\n", token_of(result.key))
         if result.status == "done":
             self.path(result.key, "failed").unlink(missing_ok=True)
 
     def remove_strays(self, key: str) -> None:
         """Remove what a process that was killed had not finished writing; for the owner of the cell's lock."""
-        for stray in self.folder.glob(f".{key}.*"):
-            stray.unlink(missing_ok=True)
+        atomic.remove_strays(self.folder, token_of(key))
 
     def keys(self) -> list[str]:
         """Of the finished cells."""
@@ -119,3 +164,10 @@ class Results:
             else:
                 found += [result] if result else []
         return found, problems
+
+
+def _remove(folder: Path, key: str) -> None:
+    """Remove the checkpoints in the folders of ``folder``, one for each version of the data, and what is empty then."""
+    for part in folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ():
+        remove_checkpoints(part, token_of(key))
+    remove_empty(folder)

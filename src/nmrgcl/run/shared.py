@@ -6,7 +6,6 @@ none, or damaged ones, a cell trains for itself: sharing saves time and changes 
 """
 
 import json
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from nmrgcl.checkpoint import CHECKPOINTS, Checkpoint, newest_checkpoint, write_
 from nmrgcl.errors import ModelError
 from nmrgcl.methods import Method
 from nmrgcl.run.cell import Run
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import Results, token_of
 
 
 @dataclass(frozen=True)
@@ -77,13 +76,14 @@ class SharedTrainings:
         """That one has its result."""
         self.waiting.get(cell.training, set()).discard(cell.key)
         if not self.waiting.get(cell.training) and not self.keep:
-            shutil.rmtree(self.results.trained(cell.training), ignore_errors=True)
+            self.results.remove_trained(cell.training)
 
 
 def keep_training(folder: Path, run: Run, method: Method, metrics: list[str]) -> None:
     """Leave the weights in ``folder`` if the engine made the folder above it."""
     if folder.parent.is_dir():
-        write_checkpoint(folder, len(metrics), Checkpoint(method.state_dict(), {"by": run.key, "metrics": metrics}))
+        kept = Checkpoint(method.state_dict(), {"by": run.key, "metrics": metrics})
+        write_checkpoint(folder, len(metrics), kept, token_of(run.training))
 
 
 def take_training(folder: Path, run: Run, method: Method) -> Trained | None:

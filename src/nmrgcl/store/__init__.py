@@ -4,8 +4,8 @@ Ends of edges and pairs are counted from the start of their graph, so a molecule
 row pointers and the graph of each node follow from the degrees. Opening reads the manifest only, whatever the size.
 """
 
-from nmrgcl.store.manifest import MANIFEST
+from nmrgcl.store.manifest import MANIFEST, STORE
 from nmrgcl.store.read import Store, open_store
 from nmrgcl.store.write import write_store
 
-__all__ = ["MANIFEST", "Store", "open_store", "write_store"]
+__all__ = ["MANIFEST", "STORE", "Store", "open_store", "write_store"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl.errors import DataError
+from nmrgcl.owned import Kind
 
 FORMAT, VERSION = "nmrgcl-store", 1
 MANIFEST = "manifest.json"
@@ -16,6 +17,14 @@ STRUCTURE = ("node_ptr", "edge_ptr", "degree", "source", "pair")
 OPTIONAL = ("y", "edge_attr", "edge_weight")
 EXTRA = "extra."
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+def _names(manifest: Mapping[str, Any]) -> set[str]:
+    arrays = manifest.get("arrays")
+    return {MANIFEST, *(f"{name}.bin" for name in (arrays if isinstance(arrays, dict) else ()))}
+
+
+STORE = Kind("store", MANIFEST, lambda manifest: manifest.get("format") == FORMAT, _names)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store.check import positive
 from nmrgcl.store.growing import GrowingArray
-from nmrgcl.store.manifest import EXTRA, FORMAT, MANIFEST, NAME, OPTIONAL, VERSION, array_file, checksum
+from nmrgcl.store.manifest import EXTRA, FORMAT, MANIFEST, NAME, OPTIONAL, STORE, VERSION, array_file, checksum
 
 
 def write_store(
@@ -26,16 +26,14 @@ def write_store(
     """Write the graphs (a view: what it leaves) to ``folder``, which appears when complete or not at all.
 
     They may come in parts, of which no more than one is held at a time. A store that is there already is replaced,
-    any other folder is refused. ``meta`` is kept as JSON.
+    any other folder, or one that also holds something else, is refused. ``meta`` is kept as JSON.
     """
-    if folder.exists() and not (folder / MANIFEST).is_file():
-        raise DataError(f"{folder}: exists and is not a store; choose another place")
     for name in extra or {}:
         if not NAME.fullmatch(name):
             raise DataError(f"{folder}: an array cannot be called {name!r}; use letters, digits, _ and -")
     notes = json.loads(json.dumps(dict(meta or {})))  # as it will be read; fails before anything is written
     try:
-        with new_folder(folder) as filling:
+        with new_folder(folder, STORE) as filling:
             files, facts = _write_parts(filling, [graphs] if isinstance(graphs, Graphs) else graphs, str(folder))
             for name, values in (extra or {}).items():
                 files[EXTRA + name] = GrowingArray(array_file(filling, EXTRA + name), np.asarray(values))

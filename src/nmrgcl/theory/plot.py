@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from nmrgcl.errors import SettingError
-from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure
+from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure, write_figure
 from nmrgcl.theory.findings import Findings
 
 MARKERS = "os^D"
@@ -30,8 +30,7 @@ def plot_findings(found: Findings) -> Figure:
 def save_figure(figure: Figure, out: Path) -> None:
     """By the ending, on white."""
     try:
-        with rc_context(STYLE):
-            figure.savefig(out, dpi=150, facecolor="white")
+        write_figure(figure, out, dpi=150, facecolor="white")
     except OSError as error:
         raise SettingError(f"--plot {out}: cannot be written ({error.strerror})") from None
 

@@ -10,18 +10,26 @@ from typing import Any
 from nmrgcl import atomic
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.spread import with_spread
+from nmrgcl.owned import require_group
 from nmrgcl.settings import Settings, load_preset
 from nmrgcl.settings.check import flatten
-from nmrgcl.tune.found import Found
+from nmrgcl.tune.found import FORMAT, Found
 
 OTHERS = "strong"
 """What the preset ``tuned`` is for datasets that nobody has searched."""
 
 
+def place_of(dataset: str, folder: Path) -> tuple[Path, Path]:
+    """``folder/NAME.json`` and ``folder/NAME.toml``; SettingError where files of these names are not ours."""
+    name = re.sub(r"[^\w.-]", "_", Path(dataset).name)
+    record, preset = folder / f"{name}.json", folder / f"{name}.toml"
+    require_group(record, FORMAT, [preset])
+    return record, preset
+
+
 def write_found(found: Found, folder: Path) -> tuple[Path, Path]:
     """``folder/NAME.json`` and ``folder/NAME.toml``; the latter is input for ``--config``."""
-    name = re.sub(r"[^\w.-]", "_", Path(found.search.dataset).name)
-    record, preset = folder / f"{name}.json", folder / f"{name}.toml"
+    record, preset = place_of(found.search.dataset, folder)
     _write(record, _one_candidate_a_line(found.to_dict()))
     _write(preset, as_toml(found))
     return record, preset

@@ -1,0 +1,149 @@
+"""The rule for files that are not ours: they are never changed.
+
+A folder is ours only if it holds our marker, a JSON file that says that this package wrote it. In such a folder the
+names that the marker stands for are ours, and temporary names that contain its token. We remove and replace nothing
+else; where something foreign is in the way, the command refuses. Links are never ours: we make none.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmrgcl.errors import SettingError
+
+MAX_BYTES = 1 << 26
+"""No marker is larger."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of folder that is ours.
+
+    Attributes:
+        what: in a word, for messages.
+        marker: the name of the file that makes a folder ours.
+        recognise: whether the values in a file of that name were written by us.
+        names: every name that we may have written in the folder, given the values of its marker.
+    """
+
+    what: str
+    marker: str
+    recognise: Callable[[Mapping[str, Any]], bool]
+    names: Callable[[Mapping[str, Any]], Collection[str]]
+
+
+def read_marker(folder: Path, kind: Kind) -> dict[str, Any] | None:
+    """The values of the marker; None if the folder is not ours."""
+    values = _values(folder / kind.marker)
+    return values if values is not None and kind.recognise(values) else None
+
+
+def is_plain(path: Path) -> bool:
+    """True for a regular file; False for a link, even to a regular file."""
+    with suppress(OSError):
+        return stat.S_ISREG(path.lstat().st_mode)
+    return False
+
+
+def require_replaceable(folder: Path, kind: Kind) -> None:
+    """Refuse to put a new folder in place of this one, unless it is absent, empty, or ours with nothing foreign."""
+    while True:
+        seen = _version(folder)
+        problem = _problem(folder, kind) if seen else None
+        if problem is None:
+            return
+        if _version(folder) == seen:  # otherwise another process has just replaced it
+            raise SettingError(f"{folder}: {problem} choose another place")
+
+
+def _problem(folder: Path, kind: Kind) -> str | None:
+    if not folder.is_dir() or folder.is_symlink():
+        return "exists and is not a folder;"
+    try:
+        found = sorted(os.listdir(folder))
+    except OSError as error:
+        return f"cannot be read ({error.strerror});"
+    values = read_marker(folder, kind)
+    if values is None:
+        return f"is not empty and holds no {kind.what};" if found else None
+    names = kind.names(values)
+    strange = (name for name in found if name not in names or not is_plain(folder / name))
+    return next((f"{name!r} is not part of the {kind.what}; move it away or" for name in strange), None)
+
+
+def _version(folder: Path) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        found = folder.lstat()
+        return found.st_dev, found.st_ino, found.st_ctime_ns
+    return None
+
+
+def remove(folder: Path, kind: Kind) -> None:
+    """Remove what is ours in a folder of ours, its marker last, and then the folder if nothing else is in it."""
+    names = kind.names(read_marker(folder, kind) or {})
+    for name in sorted(names, key=lambda name: name == kind.marker):
+        if is_plain(folder / name):
+            (folder / name).unlink(missing_ok=True)
+    remove_empty(folder)
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove a folder unless something is left in it."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def require_no_link(path: Path) -> None:
+    """Refuse to write through a link out of a folder of ours."""
+    if path.is_symlink():
+        raise SettingError(
+            f"{path}: is a link, and nothing is written through links; remove it or choose another place"
+        )
+
+
+def require_named(path: Path, *kinds: Kind) -> None:
+    """Refuse to replace a file unless its folder is one of these kinds, whose marker stands for that name."""
+    found = ((kind, read_marker(path.parent, kind)) for kind in kinds)
+    ours = any(values is not None and path.name in kind.names(values) for kind, values in found)
+    if os.path.lexists(path) and not (ours and is_plain(path)):
+        raise _foreign(path)
+
+
+def require_format(path: Path, format_: str) -> None:
+    """Refuse to replace a JSON file that is not of this format."""
+    if os.path.lexists(path) and (not is_plain(path) or (_values(path) or {}).get("format") != format_):
+        raise _foreign(path)
+
+
+def require_signed(path: Path, signature: bytes) -> None:
+    """Refuse to replace a file that does not contain ``signature``."""
+    if os.path.lexists(path) and not (is_plain(path) and signature in path.read_bytes()):
+        raise _foreign(path)
+
+
+def require_group(marker: Path, format_: str, others: Collection[Path]) -> None:
+    """Refuse to replace a JSON file of another format or, where there is none, any of the files that belong to it."""
+    require_format(marker, format_)
+    for path in others:
+        if os.path.lexists(path) and not (marker.exists() and is_plain(path)):
+            raise _foreign(path)
+
+
+def _foreign(path: Path) -> SettingError:
+    return SettingError(f"{path}: was not written by nmrgcl; move it away or choose another place")
+
+
+def _values(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a regular file."""
+    try:
+        if not is_plain(path) or path.stat().st_size > MAX_BYTES:
+            return None
+        values = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None

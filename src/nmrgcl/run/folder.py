@@ -1,0 +1,142 @@
+"""The folder of a run: who may write there, what in it belongs to the run, and what is removed with it."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from nmrgcl import atomic
+from nmrgcl.checkpoint import remove_checkpoints
+from nmrgcl.errors import SettingError
+from nmrgcl.model_folder import MODEL
+from nmrgcl.owned import read_marker, require_format, require_no_link, require_replaceable
+from nmrgcl.run.kept import EVALUATION, FORMATS, SPLITS
+from nmrgcl.run.record import NAME, RUN, RunRecord, read_record, token_of, write_record
+from nmrgcl.settings import Settings
+
+Resume = Literal["no", "yes", "auto"]
+_MODEL = re.compile(r"seed-\d+")
+_CHECKPOINTS = re.compile(r"\.seed-\d+\.checkpoints")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """``path`` as the folder of the run that ``record`` describes."""
+
+    path: Path
+    record: RunRecord
+
+    @property
+    def token(self) -> str:
+        """What the names of unfinished files contain."""
+        return token_of(self.record.to_dict())
+
+    def model(self, seed: int) -> Path:
+        """Where the model of that seed is, once it is complete."""
+        return self.path / f"seed-{seed}"
+
+    def checkpoints(self, seed: int) -> Path:
+        """Where the checkpoints of that seed are, until it is complete."""
+        return self.path / f".seed-{seed}.checkpoints"
+
+    def is_complete(self, seed: int) -> bool:
+        """Whether the model of that seed is there."""
+        return read_marker(self.model(seed), MODEL) is not None
+
+    def check(self, seeds: Sequence[int], *, overwrite: bool, resume: Resume) -> None:
+        """Refuse a folder that holds something else, or no run to resume; nothing is written."""
+        out = self.path
+        if out.exists() and not out.is_dir():
+            raise SettingError(f"{out}: is a file; choose another --out")
+        if read_marker(out, RUN) is None:
+            self._check_empty(resume)
+            return
+        if not overwrite and resume == "no":
+            raise SettingError(f"{out}: already holds a run; use --resume, --overwrite or another --out")
+        for seed in seeds:
+            require_no_link(self.checkpoints(seed))
+            if os.path.lexists(self.model(seed)):
+                _require_model(self.model(seed))
+        if overwrite:
+            list(_parts(out))
+
+    def _check_empty(self, resume: Resume) -> None:
+        """Hidden files of others, such as .git, may stay where they are, but not under a name that is needed."""
+        out = self.path
+        found = sorted(os.listdir(out)) if out.exists() else []
+        if NAME in found:
+            read_record(out)  # says what is wrong with it
+        for name in found:
+            if not name.startswith(".") or _CHECKPOINTS.fullmatch(name):
+                raise SettingError(f"{out}: is not empty ({name!r}) and holds no run; choose another --out")
+        if resume == "yes":
+            raise SettingError(f"{out}: there is no run to resume; start one without --resume, or use --resume auto")
+
+    def enter(self, settings: Settings, seeds: Sequence[int], *, overwrite: bool, resume: Resume) -> None:
+        """Make the folder that of this run, or see that it is; for the owner of its lock."""
+        self.check(seeds, overwrite=overwrite, resume=resume)
+        earlier = read_marker(self.path, RUN)
+        if earlier is not None and not overwrite:
+            self._require_same()
+        elif earlier is not None:  # which stays until all of its run is gone
+            for part in list(_parts(self.path)):
+                _remove_part(part, token_of(earlier))
+            atomic.remove_strays(self.path, token_of(earlier))
+        atomic.remove_strays(self.path, self.token)
+        if earlier is None or overwrite:
+            write_record(self.path, self.record)
+        if overwrite or not (self.path / "settings.json").exists():
+            text = json.dumps(settings.to_dict(), indent=2) + "\n"
+            atomic.write_text(self.path / "settings.json", text, self.token)
+
+    def require_there(self, seeds: Sequence[int] = ()) -> None:
+        """Refuse to go on, or to end well, if the folder or one of these models was deleted or replaced meanwhile."""
+        values = read_marker(self.path, RUN)
+        if values is None or token_of(values) != self.token or not all(map(self.is_complete, seeds)):
+            raise SettingError(f"{self.path}: was deleted or changed during the run; start the run again")
+
+    def _require_same(self) -> None:
+        earlier = read_record(self.path)
+        one, two = asdict(earlier) if earlier else {}, asdict(self.record)
+        for name, what in {
+            "dataset": "another dataset",
+            "data_sha256": "other data or features",
+            "start_sha256": "another start (--from)",
+            "track_every": "another --track-every",
+            "settings": "other settings",
+        }.items():
+            if one.get(name) != two[name]:
+                raise SettingError(f"{self.path}: its run has {what}; resume with the same, or choose another --out")
+
+
+def _parts(out: Path) -> Iterator[Path]:
+    """What is removed with a run, its evaluation first; SettingError where something foreign has such a name."""
+    for name in (EVALUATION, SPLITS):
+        require_format(out / name, FORMATS[name])
+        yield out / name
+    for name in sorted(os.listdir(out)):
+        if _MODEL.fullmatch(name):
+            _require_model(out / name)
+            require_replaceable(out / name, MODEL)
+        elif _CHECKPOINTS.fullmatch(name):
+            require_no_link(out / name)
+        else:
+            continue
+        yield out / name
+
+
+def _require_model(path: Path) -> None:
+    if read_marker(path, MODEL) is None:
+        raise SettingError(f"{path}: is no model of nmrgcl; move it away or choose another --out")
+
+
+def _remove_part(part: Path, token: str) -> None:
+    if _MODEL.fullmatch(part.name):
+        atomic.remove_folder(part, MODEL, token)
+    elif _CHECKPOINTS.fullmatch(part.name):
+        remove_checkpoints(part, token)
+    else:
+        part.unlink(missing_ok=True)
