@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from nmrgcl import atomic
+from nmrgcl import atomic, reading
 from nmrgcl.errors import ModelError
 
 FORMAT, VERSION = "nmrgcl-checkpoint", 1
@@ -60,7 +60,7 @@ def packed(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -
 def read_checkpoint(path: Path) -> Checkpoint:
     """The checkpoint in that file; ModelError where it is damaged or of a newer version."""
     try:
-        head, _, content = path.read_bytes().partition(b"\n")
+        head, _, content = reading.read_bytes(path, limit=None).partition(b"\n")
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
     match = _HEAD.fullmatch(head[:_MAX_HEAD])

@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load
 
-from nmrgcl import __version__
+from nmrgcl import __version__, reading
 from nmrgcl.checkpoint import packed
+from nmrgcl.checksums import NAME as CHECKSUMS
 from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
 from nmrgcl.errors import ModelError, UserError
@@ -20,6 +21,8 @@ from nmrgcl.model_card import model_card
 from nmrgcl.settings import Settings
 
 FORMAT = 1
+MAX_CONFIG = 1 << 28
+"""Bytes of ``config.json``, which lists every node label that the model knows."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,19 @@ def weights_digest(module: torch.nn.Module) -> str:
     return digest.hexdigest()
 
 
+def folder_digest(folder: Path) -> str:
+    """SHA-256 of the checksums of a model folder, which stand for its weights and settings."""
+    try:
+        return hashlib.sha256(reading.read_bytes(folder / CHECKSUMS)).hexdigest()
+    except OSError as error:
+        raise ModelError(f"{folder / CHECKSUMS}: cannot be read ({error.strerror})") from None
+
+
 def load_model(folder: Path) -> Model:
     """The model in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error."""
     verify_checksums(folder, required=("config.json", "model.safetensors"))
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = json.loads(reading.read_text(folder / "config.json", MAX_CONFIG))
         if config["format"] != FORMAT:
             raise ModelError(
                 f"{folder}: model format {config['format']!r}, this version reads {FORMAT}; upgrade nmrgcl"
@@ -71,7 +82,7 @@ def load_model(folder: Path) -> Model:
         settings = Settings.from_dict(config["settings"], source=str(folder / "config.json"))
         features = FeatureSpec.from_dict(config["features"])
         method = build_method(settings, features.width)
-        method.load_state_dict(load_file(folder / "model.safetensors"))
+        method.load_state_dict(load(reading.read_bytes(folder / "model.safetensors", limit=None)))
         dataset = str(config["dataset"])
     except UserError:
         raise

@@ -23,6 +23,7 @@ from nmrgcl.run.embed import embed_all
 from nmrgcl.run.export import Embeddings
 from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.selection import lssvm_options
+from nmrgcl.run.subject import Subject, subject_of
 from nmrgcl.settings import LinearSettings, Settings, SVMSettings, parse_assignments
 
 Machine = Literal["svm", "lssvm"]
@@ -57,6 +58,7 @@ class Judgement:
     split: str = "stratified"
     test_to_train: float | None = None
     machine: Machine = "svm"
+    subject: Subject | None = None
 
     @property
     def protocol(self) -> str:
@@ -99,6 +101,7 @@ class Judgement:
             "untrained": self.untrained.to_dict() if self.untrained else None,
             "varied": self.varied,
             "seeds": list(self.seeds),
+            **(self.subject.to_dict() if self.subject else {}),
         }
 
 
@@ -118,15 +121,18 @@ def evaluate_run(
     A run of one model is judged on the folds or splits of ``fold_seeds`` seeds instead. ``split`` names that of nodes,
     ``protocol`` the judge, "svm" or "lssvm" of graphs and "linear" of nodes.
     """
-    models = [load_model(folder) for folder in find_models(Path(run))]
+    folders = find_models(Path(run))
+    models = [load_model(folder) for folder in folders]
     first = models[0]
     require_level(dataset, first.settings)
     chosen = _judge_settings(first.settings, overrides)
     y = class_labels(dataset, first.settings.level)
     seeds = [model.settings.seed for model in models] if len(models) > 1 else list(range(fold_seeds))
     machine = _machine(protocol, first.settings.level)
+    subject = subject_of(folders, dataset, first.features)
     if first.settings.level == "node":
-        return _judge_nodes(models, seeds, dataset, chosen, split or CUTS["node"][0], device)
+        found = _judge_nodes(models, seeds, dataset, chosen, split or CUTS["node"][0], device)
+        return replace(found, subject=subject)
     if split not in (None, "stratified"):
         raise SettingError(f"--split {split}: graphs are judged on stratified folds; leave it out")
     svm, labelled = chosen.svm, y >= 0
@@ -146,6 +152,7 @@ def evaluate_run(
         svm=svm,
         seeds=tuple(seeds),
         machine=machine,
+        subject=subject,
     )
 
 

@@ -1,10 +1,11 @@
 """A folder of results: one small file a cell, named by the cell's key, whole or not there."""
 
+import errno
 import re
 import sys
 from pathlib import Path
 
-from nmrgcl import atomic
+from nmrgcl import atomic, reading
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.run.cell import KEY
 from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
@@ -96,14 +97,13 @@ class Results:
     def _read(self, key: str, status: str) -> Result | None:
         path = self.path(key, status)
         try:
-            with path.open("rb") as file:
-                content = file.read(MAX_BYTES + 1)
+            content = reading.read_bytes(path, MAX_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:
+            if error.errno == errno.EFBIG:
+                raise DamagedError(f"{path}: damaged (larger than any result)") from None
             raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-        if len(content) > MAX_BYTES:
-            raise DamagedError(f"{path}: damaged (larger than any result)")
         result = parse_result(content, str(path))
         if (result.key, result.status) != (key, status):
             raise DamagedError(f"{path}: damaged (it holds another cell than its name says)")

@@ -128,7 +128,7 @@ def test_places_without_a_file_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nosuch\.gml: cannot be read"):
         read_gml(tmp_path / "nosuch.gml")
     (tmp_path / "a.gml").mkdir()
-    with pytest.raises(DataError, match=r"a\.gml: is not a file"):
+    with pytest.raises(DataError, match=r"a\.gml: cannot be read \(Is a directory\)"):
         read_gml(tmp_path)
 
 

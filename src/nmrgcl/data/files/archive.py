@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Protocol, cast
 
+from nmrgcl import reading
 from nmrgcl.data.files.tar_header import TarHeader
 from nmrgcl.errors import DataError
 
@@ -109,10 +110,7 @@ def _folder(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Re
 
 def _open(path: Path) -> IO[bytes]:
     try:
-        # Opening a pipe would wait for somebody to write to it.
-        if path.exists() and not path.is_file():
-            raise _refused(path, "is not a file")
-        return path.open("rb")
+        return reading.open_file(path)
     except (OSError, ValueError) as error:
         raise _refused(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
 

@@ -1,10 +1,12 @@
 """Files of graphs on disk: one, or all of a kind in a folder, as people count them."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nmrgcl import reading
 from nmrgcl.data.files.archive import MAX_BYTES
 from nmrgcl.errors import DataError
 
@@ -44,12 +46,12 @@ def _found(path: Path, suffix: str) -> list[Path]:
 
 def _content(path: Path, limit: int) -> bytes:
     try:
-        if path.exists() and not path.is_file():
-            raise DataError(f"{_printable(path)}: is not a file")
-        if path.stat().st_size > limit:
-            raise DataError(f"{_printable(path)}: is beyond the {MAX_BYTES >> 30} GiB that are read; split the dataset")
-        return path.read_bytes()
+        return reading.read_bytes(path, limit)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise DataError(
+                f"{_printable(path)}: is beyond the {MAX_BYTES >> 30} GiB that are read; split the dataset"
+            ) from None
         raise DataError(f"{_printable(path)}: cannot be read ({error.strerror})") from None
 
 
