@@ -71,7 +71,7 @@ def pretrain(
         cost = estimate_cost(dataset, settings, seeds=seeds, device=where).to_dict()
         print(json.dumps({"dataset": dataset.name, "settings": settings.to_dict(), "estimate": cost}, indent=2))
         return
-    folder = out or Path("runs") / f"{dataset.name}-{settings.method}"
+    folder = out or Path("runs") / f"{Path(dataset.name).name}-{settings.method}"
     steps = pretrain_seeds(
         dataset,
         settings,

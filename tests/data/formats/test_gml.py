@@ -134,7 +134,7 @@ def test_places_without_a_file_are_named(tmp_path: Path) -> None:
 
 def test_odd_file_names_stay_on_one_line(tmp_path: Path) -> None:
     (tmp_path / "a\nb.GML").write_text("?")
-    with pytest.raises(DataError, match=r"^'a\\nb\.GML', line 1: '\?' is not a key"):
+    with pytest.raises(DataError, match=r"^a\\nb\.GML, line 1: '\?' is not a key"):
         read_gml(tmp_path)
 
 

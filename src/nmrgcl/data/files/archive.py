@@ -18,7 +18,7 @@ from typing import IO, Protocol, cast
 
 from nmrgcl import reading
 from nmrgcl.data.files.tar_header import TarHeader
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, printable
 
 MAX_BYTES = 4 << 30
 """Uncompressed, all members together."""
@@ -63,11 +63,6 @@ def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Re
                 yield from _tar(stream, path, wanted)
         else:
             raise _refused(path, "neither a folder nor a .zip, .tar.xz or .tar.gz archive; the file may be damaged")
-
-
-def printable(text: str) -> str:
-    """The text with escapes in the place of line breaks, control characters and broken Unicode."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class _Bounded:

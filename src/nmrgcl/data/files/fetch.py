@@ -10,10 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nmrgcl import reading
-from nmrgcl.data.files.archive import printable
 from nmrgcl.data.files.part import Part, part_of
 from nmrgcl.data.files.request import Broken, Refused, ask, ends_itself, read, rest, whole
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, printable
 
 MAX_BYTES = 1 << 30
 WAITS = (0.5, 1.0, 2.0)
