@@ -81,8 +81,11 @@ def load_model(folder: Path) -> Model:
             )
         settings = Settings.from_dict(config["settings"], source=str(folder / "config.json"))
         features = FeatureSpec.from_dict(config["features"])
+        weights = reading.read_bytes(folder / "model.safetensors", limit=None)
+        if _least_bytes(settings, features.width) > len(weights):
+            raise ModelError(f"{folder}: its settings need more weights than there are; copy the model folder again")
         method = build_method(settings, features.width)
-        method.load_state_dict(load(reading.read_bytes(folder / "model.safetensors", limit=None)))
+        method.load_state_dict(load(weights))
         dataset = str(config["dataset"])
     except UserError:
         raise
@@ -91,3 +94,9 @@ def load_model(folder: Path) -> Model:
         raise ModelError(f"{folder}: not a usable model folder ({reason})") from None
     method.eval()
     return Model(method, settings, features, dataset)
+
+
+def _least_bytes(settings: Settings, width: int) -> int:
+    """What the matrices of any encoder need: a model that claims millions of layers is refused before it is built."""
+    units, layers = settings.encoder.units, settings.encoder.layers
+    return 4 * units * (width + (layers - 1) * units)

@@ -66,6 +66,7 @@ def pretrain(
     dataset = load(data)
     base = preset if preset or config else default_preset(name, dataset.level)
     settings = resolve(base, config, assignments or (), method=method, fixed=fixed, dataset=canonical(data))
+    settings.updated({"seed": settings.seed + seeds - 1}, source=f"--seeds {seeds}")
     require_level(dataset, settings)
     if dry_run:
         cost = estimate_cost(dataset, settings, seeds=seeds, device=where).to_dict()

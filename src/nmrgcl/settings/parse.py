@@ -21,7 +21,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         values = tomllib.loads(text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    _require_shallow(values)
+    _require_plain(values)
     return values
 
 
@@ -31,7 +31,7 @@ def parse_json(text: str) -> Any:
         values = json.loads(text, object_pairs_hook=_without_repeats)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    _require_shallow(values)
+    _require_plain(values)
     return values
 
 
@@ -44,10 +44,13 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _require_shallow(values: Any) -> None:
+def _require_plain(values: Any) -> None:
+    """Tables, lists, texts, numbers, true and false, and not too deep; TOML also knows dates."""
     level = [values]
     for _ in range(MAX_DEPTH):
+        if odd := [value for value in level if not isinstance(value, dict | list | str | int | float | None)]:
+            raise ValueError(f"{odd[0]} is a date or time, which no setting is")
         containers = [value for value in level if isinstance(value, dict | list)]
         level = [part for value in containers for part in (value.values() if isinstance(value, dict) else value)]
-    if any(isinstance(value, dict | list) for value in level):
+    if level:
         raise ValueError(_TOO_DEEP)
