@@ -1,10 +1,12 @@
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from nmrgcl.data.catalog import find
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import SettingError, UserError
+from nmrgcl.methods import build_method
 from nmrgcl.settings import Settings, datasets_of_preset, preset_names, read_config, resolve, setting_keys
 
 
@@ -113,3 +115,50 @@ def test_a_missing_config_file_is_named(tmp_path: Path) -> None:
 
 def test_defaults_are_complete() -> None:
     assert Settings.from_dict({}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("s.json", '{"train": {"epochs": 1, "epochs": 2}}', "'epochs' is there twice"),
+        ("s.json", '{"seed": 1, "seed": 1}', "'seed' is there twice"),
+        ("s.json", '{"a": ' * 900 + "1" + "}" * 900, "nested more than 32 levels"),
+        ("s.toml", "a." * 2_000 + "a = 1", "nested more than 32 levels"),
+        ("s.toml", "a." * 50_000 + "a = 1", "nested more than 32 levels"),
+        ("s.toml", "[" + "a . " * 50_000 + "a]", "nested more than 32 levels"),
+        ("s.toml", "[" + "'a'.\"b\"." * 25_000 + "a]", "nested more than 32 levels"),
+        ("s.toml", "a = {" * 500 + "b = 1" + "}" * 500, "nested more than 32 levels"),
+        ("s.toml", "train.epochs = 2020-01-01", "is a date or time"),
+    ],
+    ids=str,
+)
+def test_settings_that_repeat_a_key_or_nest_too_deeply_are_refused_at_once(
+    name: str, text: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    began = time.process_time()
+    with pytest.raises(SettingError, match=words):
+        resolve(config=tmp_path / name)
+    assert time.process_time() - began < 2  # tomllib takes a minute for 50,000 levels
+
+
+def test_a_dotted_key_of_ordinary_depth_is_read(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text("train . epochs = 3\n# " + "word " * 10_000 + '\n[encoder]\n"units" = 8\n')
+    assert resolve(config=tmp_path / "s.toml") == Settings().updated({"epochs": 3, "encoder.units": 8})
+
+
+@pytest.mark.parametrize(
+    ("assignment", "words"),
+    [
+        ("seed=18446744073709551616", "seed = 18446744073709551616 must be at most 4294967295"),
+        ("layers=10000000", "encoder.layers = 10000000 must be at most 1000"),
+        ("batch_size=100000000000000000000", "must be at most 2147483647"),
+        ("epochs=" + "[" * 5_000, "must be a whole number"),
+        ("epochs=" + "9" * 5_000, "must be a whole number"),
+        ('views.first=[{name="DropNodes", p=2020-01-01}]', "unknown view"),
+    ],
+    ids=lambda text: text[:30],
+)
+def test_absurd_values_are_refused_in_one_line(assignment: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        build_method(resolve(assignments=[assignment]), 4)

@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import open_store, write_store
-from nmrgcl.store.manifest import checksum
 from tests.examples import random_graphs, undirected
 
 SIZES = [5, 0, 1, 7, 3, 0, 300, 2]
@@ -198,7 +198,7 @@ def rewrite(folder: Path, change: dict[str, Any]) -> None:
         for part in path:
             place = place[part]
         place[last] = value
-    manifest["checksum"] = checksum(manifest)
+    manifest["checksum"] = checksum_of(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 

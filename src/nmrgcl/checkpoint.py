@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from nmrgcl import atomic
+from nmrgcl import atomic, reading
 from nmrgcl.errors import ModelError
 from nmrgcl.owned import is_plain, remove_empty
 
@@ -72,10 +72,11 @@ def packed(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -
 def read_checkpoint(path: Path) -> Checkpoint:
     """The checkpoint in that file; ModelError where it is damaged or of a newer version."""
     try:
-        head, _, content = path.read_bytes().partition(b"\n")
+        with reading.open_file(path) as file:
+            match = _HEAD.fullmatch(file.readline(_MAX_HEAD).removesuffix(b"\n"))
+            content = file.read() if match else b""
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
-    match = _HEAD.fullmatch(head[:_MAX_HEAD])
     if match is None:
         raise ModelError(f"{path}: not a checkpoint, or damaged at its start")
     if int(match[1]) > VERSION:
@@ -87,6 +88,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
     try:
         length = int.from_bytes(content[:8], "little")
         values = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["values"])
+        if not isinstance(values, dict):
+            raise TypeError
         return Checkpoint(load(content), values)
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"{path}: not a usable checkpoint ({type(error).__name__})") from None

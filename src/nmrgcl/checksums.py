@@ -1,8 +1,12 @@
-"""``SHA256SUMS``: written beside files that travel, checked before they are believed."""
+"""Checksums, written with files that travel and checked before they are believed: ``SHA256SUMS``, and in JSON."""
 
 import hashlib
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from nmrgcl import reading
 from nmrgcl.errors import ModelError
 
 NAME = "SHA256SUMS"
@@ -17,8 +21,8 @@ def write_checksums(folder: Path) -> None:
 def verify_checksums(folder: Path, required: tuple[str, ...]) -> None:
     """Raise unless every listed file is there unchanged and the ``required`` ones are listed."""
     try:
-        lines = (folder / NAME).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = reading.read_text(folder / NAME).splitlines()
+    except (OSError, ValueError):
         raise ModelError(f"{folder}: no readable {NAME}; this is not a complete model folder") from None
     listed: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
@@ -30,12 +34,24 @@ def verify_checksums(folder: Path, required: tuple[str, ...]) -> None:
         if name not in listed:
             raise ModelError(f"{folder / NAME}: {name} is not listed; copy the model folder again")
     for name, digest in listed.items():
-        if not (folder / name).is_file():
-            raise ModelError(f"{folder / name}: missing; copy the model folder again")
-        if _digest(folder / name) != digest:
+        try:
+            same = _digest(folder / name) == digest
+        except FileNotFoundError:
+            raise ModelError(f"{folder / name}: missing; copy the model folder again") from None
+        except OSError as error:
+            raise ModelError(
+                f"{folder / name}: cannot be read ({error.strerror}); copy the model folder again"
+            ) from None
+        if not same:
             raise ModelError(f"{folder / name}: checksum does not match {NAME}; the file is damaged, copy it again")
 
 
+def checksum_of(values: Mapping[str, Any]) -> str:
+    """SHA-256 of everything that ``values``, ready for JSON, say but for the checksum itself."""
+    rest = {key: value for key, value in values.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with reading.open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -33,6 +33,16 @@ class ModelError(UserError):
     """A model or run folder that is missing, damaged, or does not fit the data."""
 
 
+def printable(text: str, keep: str = "") -> str:
+    """The text with escapes in place of line breaks, control characters and broken Unicode, but for those in ``keep``.
+
+    File names and labels come from anywhere: a message that quotes them stays one line that no terminal obeys.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in text)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """End of a sentence about an unknown ``name``: the closest of ``known``, else all of them."""
     names = sorted(known)

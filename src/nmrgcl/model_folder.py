@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load
 
-from nmrgcl import __version__
+from nmrgcl import __version__, reading
 from nmrgcl.checkpoint import packed
+from nmrgcl.checksums import NAME as CHECKSUMS
 from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
 from nmrgcl.errors import ModelError, UserError
@@ -22,6 +23,8 @@ from nmrgcl.owned import Kind
 from nmrgcl.settings import Settings
 
 FORMAT = 1
+MAX_CONFIG = 1 << 28
+"""Bytes of ``config.json``, which lists every node label that the model knows."""
 FILES = ("config.json", "README.md", "model.safetensors", "SHA256SUMS")
 BESIDE = ("metrics.jsonl", "timings.jsonl", "evaluation.json", "splits.json", "report.html")
 """What a run and its evaluation add to a model."""
@@ -73,19 +76,30 @@ def weights_digest(module: torch.nn.Module) -> str:
     return digest.hexdigest()
 
 
+def folder_digest(folder: Path) -> str:
+    """SHA-256 of the checksums of a model folder, which stand for its weights and settings."""
+    try:
+        return hashlib.sha256(reading.read_bytes(folder / CHECKSUMS)).hexdigest()
+    except OSError as error:
+        raise ModelError(f"{folder / CHECKSUMS}: cannot be read ({error.strerror})") from None
+
+
 def load_model(folder: Path) -> Model:
     """The model in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error."""
     verify_checksums(folder, required=("config.json", "model.safetensors"))
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = json.loads(reading.read_text(folder / "config.json", MAX_CONFIG))
         if config["format"] != FORMAT:
             raise ModelError(
                 f"{folder}: model format {config['format']!r}, this version reads {FORMAT}; upgrade nmrgcl"
             )
         settings = Settings.from_dict(config["settings"], source=str(folder / "config.json"))
         features = FeatureSpec.from_dict(config["features"])
+        weights = reading.read_bytes(folder / "model.safetensors", limit=None)
+        if _least_bytes(settings, features.width) > len(weights):
+            raise ModelError(f"{folder}: its settings need more weights than there are; copy the model folder again")
         method = build_method(settings, features.width)
-        method.load_state_dict(load_file(folder / "model.safetensors"))
+        method.load_state_dict(load(weights))
         dataset = str(config["dataset"])
     except UserError:
         raise
@@ -94,3 +108,9 @@ def load_model(folder: Path) -> Model:
         raise ModelError(f"{folder}: not a usable model folder ({reason})") from None
     method.eval()
     return Model(method, settings, features, dataset)
+
+
+def _least_bytes(settings: Settings, width: int) -> int:
+    """What the matrices of any encoder need: a model that claims millions of layers is refused before it is built."""
+    units, layers = settings.encoder.units, settings.encoder.layers
+    return 4 * units * (width + (layers - 1) * units)

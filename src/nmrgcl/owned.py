@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nmrgcl import reading
 from nmrgcl.errors import SettingError
 
-MAX_BYTES = 1 << 26
+MAX_BYTES = 1 << 28
 """No marker is larger."""
 
 
@@ -122,7 +123,7 @@ def require_format(path: Path, format_: str) -> None:
 
 def require_signed(path: Path, signature: bytes) -> None:
     """Refuse to replace a file that does not contain ``signature``."""
-    if os.path.lexists(path) and not (is_plain(path) and signature in path.read_bytes()):
+    if os.path.lexists(path) and not (is_plain(path) and signature in reading.read_bytes(path, limit=None)):
         raise _foreign(path)
 
 
@@ -141,9 +142,7 @@ def _foreign(path: Path) -> SettingError:
 def _values(path: Path) -> dict[str, Any] | None:
     """The JSON object in a regular file."""
     try:
-        if not is_plain(path) or path.stat().st_size > MAX_BYTES:
-            return None
-        values = json.loads(path.read_bytes())
+        values = json.loads(reading.read_bytes(path, MAX_BYTES)) if is_plain(path) else None
     except (OSError, ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) else None

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from nmrgcl.capture import CapturedStep, Recording, captured_by_size, recorded_if_possible
 from nmrgcl.checkpoint import Checkpoint
+from nmrgcl.errors import ModelError
 from nmrgcl.feed import Feed, Source, open_feed
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
@@ -86,7 +87,10 @@ def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, me
         began = time.perf_counter()
         step.method.train()
         with own_chance(seed, state.epoch + 1, feed.device), _numerics(options, feed.device):
-            feed.begin(feed.cut(), state.position)
+            parts = feed.cut()
+            if state.position > len(parts):
+                raise ModelError(f"the checkpoint is at batch {state.position} of {len(parts)}; start the run again")
+            feed.begin(parts, state.position)
             compute = compute or _computing(step, feed, options)
             state.recall_chance(feed.device)
             loss = _run_epoch(step, compute, feed, options, memory)

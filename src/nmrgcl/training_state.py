@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -78,7 +78,13 @@ class TrainingState:
     def recall_chance(self, device: torch.device) -> None:
         """In the middle of an epoch that was interrupted, chance goes on from where it stood."""
         if self.position and self.random:
-            set_random_states(self.random, device)
+            try:
+                set_random_states(self.random, device)
+            except (KeyError, TypeError, ValueError, RuntimeError, OverflowError):
+                raise ModelError(
+                    f"the checkpoint holds no usable random state for {device.type}; go on with the device it was made "
+                    "on, or start again"
+                ) from None
         self.random = {}
 
     def end_epoch(self, loss: float, least_gain: float = 0.0) -> None:
@@ -102,7 +108,7 @@ def snapshot(state: TrainingState, method: Stateful, optimiser: Stateful, device
     return Checkpoint(tensors, values)
 
 
-def restore(kept: Checkpoint, method: Stateful, optimiser: Stateful) -> TrainingState:
+def restore(kept: Checkpoint, method: Stateful, optimiser: torch.optim.Optimizer) -> TrainingState:
     """Put ``method`` and ``optimiser`` where ``snapshot`` saw them; ModelError where they do not fit."""
     groups: dict[str, dict[str, Tensor]] = {"method": {}, "optimiser": {}, "random": {}, "sum": {}}
     try:
@@ -110,20 +116,44 @@ def restore(kept: Checkpoint, method: Stateful, optimiser: Stateful) -> Training
             group, _, rest = name.partition(".")
             groups[group][rest] = tensor
         method.load_state_dict(groups["method"])
-        entries: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in groups["optimiser"].items():
-            index, _, rest = name.partition(".")
-            entries.setdefault(int(index), {})[rest] = tensor
+        entries = _moments(groups["optimiser"], [p for group in optimiser.param_groups for p in group["params"]])
         optimiser.load_state_dict({"state": entries, "param_groups": optimiser.state_dict()["param_groups"]})
-        values = {"chunk": 0} | dict(kept.values)  # earlier versions knew no chunks
-        values["best"] = math.inf if values["best"] is None else float(values["best"])
-        counts: dict[str, Any] = {name: int(values[name]) for name in _COUNTS}
-        return TrainingState(**counts | groups["sum"], best=values["best"], random=groups["random"])
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        sums: dict[str, Any] = groups["sum"]
+        if set(sums) != {"total", "losses"} or any(value.shape or not value.isfinite() for value in sums.values()):
+            raise ValueError("the sum of losses is not a number")
+        return TrainingState(**_progress(kept.values) | sums, random=groups["random"])
+    except (KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(
             f"the checkpoint does not fit this model ({reason}); use the settings it was made with"
         ) from None
+
+
+def _progress(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts and the best loss, if they are possible ones."""
+    found = {"chunk": 0} | {name: values[name] for name in (*_COUNTS, "best") if name in values}
+    for name in _COUNTS:
+        if type(found[name]) is not int or not 0 <= found[name] < 2**63:
+            raise ValueError(f"{name} is not a count")
+    if found["best_epoch"] > found["epoch"]:
+        raise ValueError("the best epoch is yet to come")
+    best = math.inf if found["best"] is None else found["best"]
+    if type(best) is not float or math.isnan(best):
+        raise ValueError("the best loss is not a number")
+    return found | {"best": best}
+
+
+def _moments(tensors: Mapping[str, Tensor], parameters: Sequence[Tensor]) -> dict[int, dict[str, Tensor]]:
+    """What Adam keeps for each parameter that has had a gradient; a missing tensor would fail only at the next step."""
+    entries: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        index, _, rest = name.partition(".")
+        entries.setdefault(int(index), {})[rest] = tensor
+    for number, entry in entries.items():
+        shape = parameters[number].shape
+        if number < 0 or {n: t.shape for n, t in entry.items()} != {"step": (), "exp_avg": shape, "exp_avg_sq": shape}:
+            raise ValueError(f"the optimiser's tensors for parameter {number} are incomplete or of another shape")
+    return entries
 
 
 @contextmanager
@@ -171,6 +201,8 @@ def set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
     """The inverse of ``random_states``."""
     torch.set_rng_state(states["torch"])
     words = states["numpy"].tolist()
+    if len(words) != _NUMPY_WORDS + 2 or not 0 <= words[_NUMPY_WORDS] <= _NUMPY_WORDS:
+        raise ValueError("NumPy would read beyond its state")
     np.random.set_state(  # noqa: NPY002
         ("MT19937", np.array(words[:_NUMPY_WORDS], np.uint32), *words[_NUMPY_WORDS:], float(states["numpy_gauss"]))
     )

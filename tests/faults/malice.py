@@ -50,13 +50,14 @@ def _suffer(root: Path, attack: Attack, *, harmless: bool) -> None:
     marker = root / "marker"
     read = attack(inside, marker)
     before = sorted(root.rglob("*"))
-    child.run(lambda: _read_limited(read)).expect(child.REFUSED, *([child.DONE] if harmless else []))
+    child.run(lambda: read_limited(read)).expect(child.REFUSED, *([child.DONE] if harmless else []))
     after = sorted(root.rglob("*"))
     assert not marker.exists(), "the payload was run"
     assert after == before, f"files appeared: {set(after) - set(before)}"
 
 
-def _read_limited(read: Callable[[], object]) -> None:
+def read_limited(read: Callable[[], object]) -> None:
+    """Read with little memory to fill."""
     with open("/proc/self/statm", encoding="ascii") as file:
         now = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, resource.RLIM_INFINITY))

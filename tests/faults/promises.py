@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from tests.faults.crowds import crowds
 from tests.faults.cuts import cuts
+from tests.faults.devices import devices
 from tests.faults.disk import disk
 from tests.faults.flat import flat
 from tests.faults.flips import flips
 from tests.faults.foreign import foreign
+from tests.faults.forged import forged
 from tests.faults.kills import kills
 from tests.faults.malice import malice
 from tests.faults.poison import poison
@@ -31,6 +33,8 @@ PROMISES = {
     "flips": Promise(lambda: flips(10_000), lambda: flips(600)),
     "malice": Promise(malice, malice),
     "foreign": Promise(lambda: foreign(1_050), lambda: foreign(84)),
+    "devices": Promise(devices, devices),
+    "forged": Promise(lambda: forged(3), lambda: forged(29)),
     "crowds": Promise(lambda: crowds(800), lambda: crowds(56)),
     "disk": Promise(lambda: disk(40), lambda: disk(8)),
     "shortage": Promise(lambda: shortage(64), lambda: shortage(12)),

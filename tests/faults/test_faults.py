@@ -17,7 +17,17 @@ from tests.faults.steps import Steps
 from tests.faults.tally import Tally
 
 ROOT = Path(__file__).parents[2]
-AT_LEAST = {"kills": 40, "cuts": 200, "flips": 500, "malice": 40, "foreign": 80, "crowds": 50, "sweeps": 5}
+AT_LEAST = {
+    "kills": 40,
+    "cuts": 200,
+    "flips": 500,
+    "malice": 40,
+    "foreign": 80,
+    "devices": 150,
+    "forged": 150,
+    "crowds": 50,
+    "sweeps": 5,
+}
 
 
 @pytest.mark.parametrize("name", PROMISES)

@@ -1,7 +1,6 @@
 """What goes into the page, by hand."""
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,19 @@ import numpy as np
 import pytest
 import torch
 
+from nmrgcl.checksums import checksum_of
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import choose_features
 from nmrgcl.data.motifs import motifs
+from nmrgcl.errors import ModelError
 from nmrgcl.graphs import Graphs
 from nmrgcl.model_folder import load_model
 from nmrgcl.report.accuracy import read_judgement
 from nmrgcl.report.collect import read_curve
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
 from nmrgcl.report.figures import plot_spectrum, project, used_spectrum
-from nmrgcl.run import EVALUATION, evaluate_run, find_models, keep_judgement
-from nmrgcl.run.kept import FORMAT
+from nmrgcl.run import EVALUATION, Judgement, evaluate_run, find_models, keep_judgement
+from nmrgcl.run.subject import subject_of
 from tests.examples import undirected
 from tests.report.test_page import pretrained
 
@@ -103,36 +105,94 @@ def test_damaged_lines_of_a_record_are_passed_over(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Dataset, dict[str, Any]]:
     run, data = pretrained(tmp_path_factory.mktemp("judged") / "run"), motifs(60)
-    return run, data, evaluate_run(run, data, device=CPU, jobs=1).to_dict()
+    found = evaluate_run(run, data, device=CPU, jobs=1)
+    assert keep_judgement(run, found, data)
+    return run, data, found.to_dict()
 
 
-CHANGES: dict[str, dict[str, Any]] = {
-    "another dataset": {"dataset": "MUTAG"},
-    "another judge": {"svm": {"c": "grid", "inner": "shuffled", "standardise": True, "folds": 3}},
-    "fewer models": {"folds": [[50.0, 50.0, 50.0]]},
-    "not numbers": {"folds": "none"},
-    "not finite": {"folds": [[float("nan")] * 3] * 2},
-    "no untrained": {"untrained": None},
-    "of a newer version": {"version": 2},
-}
+def kept_with(run: Path, values: dict[str, Any], **changes: Any) -> None:
+    """Write ``values`` with ``changes`` as the run's evaluation, with a checksum that is right."""
+    sealed = {"format": "nmrgcl-evaluation", "version": 2, **values, **changes}
+    (run / EVALUATION).write_text(json.dumps(sealed | {"checksum": checksum_of(sealed)}))
+
+
+def reading(run: Path, data: Dataset) -> Judgement | None:
+    return read_judgement(run, data, [load_model(folder) for folder in find_models(run)])
 
 
 def test_a_stored_evaluation_of_this_run_is_used(judged: tuple[Path, Dataset, dict[str, Any]]) -> None:
     run, data, values = judged
-    models = [load_model(folder) for folder in find_models(run)]
-    assert read_judgement(run, data, models) is None
-    assert keep_judgement(run, evaluate_run(run, data, device=CPU, jobs=1), data)
-    found = read_judgement(run, data, models)
+    kept_with(run, values)
+    found = reading(run, data)
     assert found is not None
     assert found.to_dict() == values
-    os.utime(run / EVALUATION, (0, 0))
-    assert read_judgement(run, data, models) is None  # the models are newer
+    (run / EVALUATION).unlink()
+    assert reading(run, data) is None
 
 
-@pytest.mark.parametrize("case", CHANGES)
-def test_a_stored_evaluation_of_anything_else_is_not(case: str, judged: tuple[Path, Dataset, dict[str, Any]]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{"dataset": "MUTAG"}, {"svm": {"c": "grid", "inner": "shuffled", "standardise": True, "folds": 3}}, {"svm": None}],
+    ids=["another dataset", "another judge", "no judge"],
+)
+def test_a_stored_evaluation_of_another_kind_is_passed_over(
+    changes: dict[str, Any], judged: tuple[Path, Dataset, dict[str, Any]]
+) -> None:
     run, data, values = judged
-    models = [load_model(folder) for folder in find_models(run)]
-    (run / EVALUATION).write_text(json.dumps({**FORMAT, **values, **CHANGES[case]}))
-    assert read_judgement(run, data, models) is None
-    assert read_judgement(run, replace(data, name="other"), models) is None
+    kept_with(run, values, **changes)
+    assert reading(run, data) is None
+    kept_with(run, values)
+    assert reading(run, replace(data, name="other")) is None
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "fewer models": ({"folds": [[50.0, 50.0, 50.0]]}, "not one per fold"),
+    "not numbers": ({"folds": "none"}, "not one per fold"),
+    "not finite": ({"folds": [[1e999] * 3] * 2}, "not one per fold"),
+    "no untrained": ({"untrained": None}, "not one per fold"),
+    "other weights": ({"models_sha256": ["0" * 64, "1" * 64]}, "those of other models"),
+    "one model more": ({"models_sha256": []}, "those of other models"),
+    "other data": ({"data_sha256": "0" * 64}, "those of other data"),
+    "a newer version": ({"version": 3}, "newer version"),
+    "an earlier version": ({"version": 1}, "earlier version"),
+    "no version": ({"version": None}, "not what nmrgcl evaluate writes"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_stored_evaluation_of_anything_else_is_refused(
+    case: str, judged: tuple[Path, Dataset, dict[str, Any]]
+) -> None:
+    run, data, values = judged
+    changes, told = REFUSED[case]
+    kept_with(run, values, **changes)
+    with pytest.raises(ModelError, match=told) as refused:
+        reading(run, data)
+    assert str(refused.value).isprintable()
+    assert "nmrgcl evaluate" in str(refused.value) or "upgrade" in str(refused.value)
+
+
+def test_an_edited_score_is_noticed(judged: tuple[Path, Dataset, dict[str, Any]]) -> None:
+    run, data, values = judged
+    kept_with(run, values)
+    text = json.loads((run / EVALUATION).read_text())
+    text["folds"][0][0] = 99.0
+    (run / EVALUATION).write_text(json.dumps(text))
+    with pytest.raises(ModelError, match=r"was changed after it was written .* run nmrgcl evaluate .* again"):
+        reading(run, data)
+
+
+def test_labels_features_and_edges_are_part_of_the_data_an_evaluation_is_bound_to() -> None:
+    data = motifs(6)
+    assert data.graphs.y is not None
+    flipped = data.graphs.y.clone()
+    flipped[0] = 1 - flipped[0].clamp(max=1)
+    others = [
+        replace(data, held=replace(data.graphs, y=flipped)),
+        replace(data, held=data.graphs.take(torch.arange(5))),
+    ]
+    spec = choose_features(data, "degree", 4)
+    digests = [subject_of([], each, spec).data for each in (data, *others)]
+    digests.append(subject_of([], data, choose_features(data, "degree", 5)).data)
+    assert len(set(digests)) == 4
+    assert subject_of([], motifs(6), spec).data == digests[0]

@@ -3,16 +3,27 @@
 import csv
 import json
 import pickle
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from nmrgcl.data import load
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl.data.motifs import motifs
+from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import Embeddings, embed_dataset, pretrain_seeds, read_embeddings, write_embeddings
+from nmrgcl.run import (
+    Embeddings,
+    embed_dataset,
+    evaluate_embeddings,
+    pretrain_seeds,
+    read_embeddings,
+    write_embeddings,
+)
 from nmrgcl.settings import resolve
 from tests.test_cli import run, write_tu
 
@@ -54,6 +65,44 @@ def test_npz_and_csv_hold_the_same(tmp_path: Path) -> None:
     assert table["y"] == [4, -1]
     assert table["z0"] == [0.5, 3.0]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["z.csv", "z.npz", "z.parquet"]
+
+
+LABELS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
+
+
+@settings(deadline=None, max_examples=60)
+@given(labels=st.lists(LABELS, min_size=1, max_size=5))
+@example(labels=["a,b", 'c"d', "e\nf", "g\rh", "", " ", "\r"])
+def test_csv_columns_and_rows_stay_apart_whatever_the_labels_are(labels: list[str]) -> None:
+    made = Embeddings(np.arange(2.0 * len(labels)).reshape(-1, 2), np.array(labels, object), np.arange(len(labels)))
+    with tempfile.TemporaryDirectory() as folder:
+        write_embeddings(made, Path(folder) / "z.csv")
+        with open(f"{folder}/z.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+    assert rows == [
+        ["id", "y", "z0", "z1"],
+        *([str(i), y, f"{2.0 * i}", f"{2.0 * i + 1}"] for i, y in enumerate(labels)),
+    ]
+
+
+def test_a_csv_of_numbers_is_what_it_always_was(tmp_path: Path) -> None:
+    write_embeddings(Embeddings(np.array([[0.5, 1e-9]]), np.array([np.nan]), np.arange(1)), tmp_path / "z.csv")
+    assert (tmp_path / "z.csv").read_bytes() == b"id,y,z0,z1\n0,nan,0.5,1e-09\n"
+
+
+@pytest.mark.parametrize("split", [None, "random-10-10-80"])
+@pytest.mark.parametrize("value", [1e200, -1e308, np.inf, np.nan])
+def test_numbers_whose_squares_overflow_are_refused_in_one_line(value: float, split: str | None) -> None:
+    z = np.random.default_rng(0).normal(size=(60, 3))
+    z[7, 1] = value
+    with pytest.raises(DataError, match=r"1 of 60 embeddings hold NaN, infinity or numbers beyond 1e150"):
+        evaluate_embeddings(Embeddings(z, np.arange(60) % 2, np.arange(60)), "z", fold_seeds=1, jobs=1, split=split)
+
+
+def test_embeddings_of_a_training_that_diverged_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    diverging = resolve("strong", assignments=["epochs=5", "lr=1e10"])
+    with pytest.raises(ModelError, match=r"training has diverged; train again with a lower train\.lr"):
+        list(pretrain_seeds(motifs(), diverging, seeds=[0], out=tmp_path / "r", device=torch.device("cpu")))
 
 
 def test_an_unknown_ending_and_an_unwritable_place_are_refused(tmp_path: Path) -> None:

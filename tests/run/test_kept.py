@@ -10,7 +10,7 @@ import torch
 from sklearn.model_selection import StratifiedKFold
 
 from nmrgcl.data.motifs import motifs
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, ModelError
 from nmrgcl.run import EVALUATION, evaluate_run, keep_judgement, pretrain_seeds, read_splits
 from nmrgcl.settings import Settings
 
@@ -57,10 +57,19 @@ def test_graphs_without_a_label_are_not_judged(run: Path) -> None:
         evaluate_run(run, none, device=CPU)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "nmrgcl-splits", "version": 1}', "[" * 10000, "\x00"])
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "nmrgcl-splits"}', "[" * 10000, "\x00"])
 def test_a_damaged_record_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "splits.json").write_text(text)
-    with pytest.raises(DataError, match="not a record of splits"):
+    with pytest.raises(ModelError, match="not what nmrgcl evaluate writes; run nmrgcl evaluate"):
         read_splits(tmp_path)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(ModelError, match="is not there; run nmrgcl evaluate"):
         read_splits(tmp_path / "gone")
+
+
+def test_a_graph_moved_to_another_fold_is_noticed(run: Path) -> None:
+    keep_judgement(run, evaluate_run(run, DATA, device=CPU, jobs=1), DATA)
+    values = json.loads((run / "splits.json").read_text())
+    values["tested_in"]["0"][0] = (values["tested_in"]["0"][0] + 1) % 3
+    (run / "splits.json").write_text(json.dumps(values))
+    with pytest.raises(ModelError, match="was changed after it was written"):
+        read_splits(run)

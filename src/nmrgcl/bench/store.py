@@ -4,7 +4,6 @@ The graphs are drawn from a sample of different ones. The peer: PyG's DataLoader
 memory.
 """
 
-import json
 import multiprocessing
 import os
 import statistics
@@ -22,7 +21,8 @@ from nmrgcl.bench.molecules import SAMPLE, drawn, molecules
 from nmrgcl.bench.table import Row
 from nmrgcl.bench.timing import row
 from nmrgcl.errors import DataError
-from nmrgcl.store import open_store, write_store
+from nmrgcl.store import MANIFEST, open_store, write_store
+from nmrgcl.store.manifest import read_manifest
 
 BATCH = 1024
 
@@ -66,7 +66,7 @@ def measure(folder: Path, *, rounds: int = 6, steps: int = 100) -> dict[str, Any
     parts = torch.randint(0, len(store), (rounds + 1, steps, BATCH), generator=generator)
     first, *costs = (cost(store.take(index) for index in part) for part in parts)
     after_batches = resident()
-    counts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    counts = read_manifest(folder / MANIFEST)
     return {
         "graphs": len(store),
         "nodes a graph": counts["nodes"] / len(store),

@@ -18,6 +18,7 @@ from nmrgcl.cli.report import report
 from nmrgcl.cli.reproduce import reproduce
 from nmrgcl.cli.results import app as results
 from nmrgcl.cli.sweep import sweep
+from nmrgcl.cli.terminal import require_plain, safe_streams, silence, tell
 from nmrgcl.cli.theory import theory
 from nmrgcl.cli.tune import tune
 from nmrgcl.errors import UserError
@@ -63,23 +64,33 @@ def _common(
 
 def main() -> None:
     """Entry point; what the user can mend is told in one line, with exit code 2."""
+    with safe_streams():
+        try:
+            _run(sys.argv[1:])
+        except UserError as error:
+            tell(f"nmrgcl: {error}")
+            sys.exit(2)
+        except BrokenPipeError:
+            silence(sys.stdout)
+            sys.exit(141)
+        except OSError as error:  # a full disk, a folder without permission: nothing half-written is left
+            silence(sys.stdout)
+            place = f"{error.filename}: " if error.filename else ""
+            tell(f"nmrgcl: {place}{error.strerror or error}; make room or choose another place")
+            sys.exit(2)
+        except KeyboardInterrupt:
+            tell("nmrgcl: interrupted")
+            sys.exit(130)
+        except BaseException as error:
+            if type(error).__name__ != "Interrupted":  # its module is not imported here: --help would wait for torch
+                raise
+            tell(f"nmrgcl: {error}; go on with --resume")
+            sys.exit(128 + error.signum)  # type: ignore[attr-defined]
+
+
+def _run(arguments: list[str]) -> None:
+    require_plain(arguments)
     try:
-        app(args=with_resume_value(sys.argv[1:]))
-    except UserError as error:
-        print(f"nmrgcl: {error}", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
-    except OSError as error:  # a full disk, a folder without permission: nothing half-written is left
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"nmrgcl: {place}{error.strerror or error}; make room or choose another place", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("nmrgcl: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BaseException as error:
-        if type(error).__name__ != "Interrupted":  # its module is not imported here: --help would wait for torch
-            raise
-        print(f"nmrgcl: {error}; go on with --resume", file=sys.stderr)
-        sys.exit(128 + error.signum)  # type: ignore[attr-defined]
+        app(args=with_resume_value(arguments))
+    finally:
+        sys.stdout.flush()  # Python's own flush, when it exits, would tell of a full disk in two lines

@@ -66,12 +66,13 @@ def pretrain(
     dataset = load(data)
     base = preset if preset or config else default_preset(name, dataset.level)
     settings = resolve(base, config, assignments or (), method=method, fixed=fixed, dataset=canonical(data))
+    settings.updated({"seed": settings.seed + seeds - 1}, source=f"--seeds {seeds}")
     require_level(dataset, settings)
     if dry_run:
         cost = estimate_cost(dataset, settings, seeds=seeds, device=where).to_dict()
         print(json.dumps({"dataset": dataset.name, "settings": settings.to_dict(), "estimate": cost}, indent=2))
         return
-    folder = out or Path("runs") / f"{dataset.name}-{settings.method}"
+    folder = out or Path("runs") / f"{Path(dataset.name).name}-{settings.method}"
     steps = pretrain_seeds(
         dataset,
         settings,

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
+from nmrgcl.errors import printable
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import is_sparse
 from nmrgcl.store import Store
@@ -65,6 +66,9 @@ class Dataset:
     level: Level = "graph"
     sizes: tuple[int, int, int] | None = None
     store: Store | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", printable(self.name))  # it is shown, and written into model folders
 
     @cached_property
     def graphs(self) -> Graphs:

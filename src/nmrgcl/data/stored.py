@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from nmrgcl.data.dataset import Dataset, dataset_of
+from nmrgcl.data.dataset import Dataset, Label, dataset_of
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import Store, open_store, write_store
 
 _ARRAYS = ("node_labels", "node_attributes", "edge_labels", "edge_attributes", "public_split")
 _NOTES = ("name", "self_loops", "duplicate_edges", "one_way_edges", "level")
+_COUNTS = ("self_loops", "duplicate_edges", "one_way_edges")
 _SPARSE = "node_attributes"
 _PARTS = ("data", "indices", "indptr")
 
@@ -54,7 +55,9 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         arrays: dict[str, Any] = _arrays(store)
         if notes["level"] not in ("graph", "node") or not isinstance(notes["name"], str):
             raise ValueError("its level or name is impossible")
-        classes = tuple(store.meta["classes"])
+        if any(type(notes[name]) is not int or notes[name] < 0 for name in _COUNTS):
+            raise ValueError("a count is not a whole number")
+        classes = _classes(store)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{folder}: its notes are not those of a dataset ({error}); write it again") from None
     return Dataset(held=graphs, classes=classes, **notes, **arrays, source=str(folder), sizes=store.counts, store=store)
@@ -72,6 +75,27 @@ def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
         arrays[_SPARSE] = matrix
     _, nodes, edges = store.counts
     for name, values in arrays.items():
-        if found or values.ndim > 2 or values.shape[0] != (edges if name.startswith("edge") else nodes):
+        dimensions, kind = (1, "iu") if name == "public_split" else (2, "iu" if name.endswith("labels") else "f")
+        rows = edges if name.startswith("edge") else nodes
+        if found or values.ndim != dimensions or values.shape[0] != rows or values.dtype.kind not in kind:
             raise ValueError("an array does not fit the graphs")
     return arrays
+
+
+def _classes(store: Store) -> tuple[Label, ...]:
+    """The original labels, if ``y`` counts into them."""
+    classes, y = store.meta["classes"], store.arrays.get("y")
+    alike = len({type(label) for label in classes}) <= 1
+    if not isinstance(classes, list) or not alike or not all(_is_label(label) for label in classes):
+        raise ValueError("its classes are not labels")
+    if (
+        y is not None
+        and y.size
+        and (y.ndim != 1 or y.dtype.kind not in "iu" or not -1 <= y.min() <= y.max() < len(classes))
+    ):
+        raise ValueError("a label is not among its classes")
+    return tuple(classes)
+
+
+def _is_label(label: Any) -> bool:
+    return label.isprintable() if isinstance(label, str) else type(label) is int and -(2**63) <= label < 2**63

@@ -11,6 +11,9 @@ from nmrgcl.errors import DataError, SettingError
 GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # GraphCL's
 FINE = tuple(10.0 ** (third / 3) for third in range(-9, 10))
 INNER_FOLDS = 5
+LARGEST = 1e150
+"""Of numbers in embeddings: squares of larger ones overflow."""
+NOT_USABLE = "NaN, infinity or numbers beyond 1e150: train again with a lower learning rate, or scale them"
 
 Penalty = Literal["grid", "fine", "default"] | float
 
@@ -46,9 +49,8 @@ def require_cases(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -> N
         raise DataError(f"embeddings have shape {list(z.shape)}: pass one row of at least one number a graph")
     if y.shape != (len(z),):
         raise DataError(f"{len(z)} embeddings but labels of shape {list(y.shape)}: pass one label a row")
-    bad = int(np.count_nonzero(~np.isfinite(z).all(axis=1)))
-    if bad:
-        raise DataError(f"{bad} of {len(z)} embeddings hold NaN or infinity: train again with a lower learning rate")
+    if bad := int(np.count_nonzero(~(np.abs(z) <= np.float64(LARGEST)).all(axis=1))):
+        raise DataError(f"{bad} of {len(z)} embeddings hold {NOT_USABLE}")
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
         raise DataError(f"all {len(y)} labels are the same class: an SVM needs at least two")

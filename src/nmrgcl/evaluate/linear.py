@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from nmrgcl.errors import DataError, SettingError
+from nmrgcl.evaluate.cases import LARGEST, NOT_USABLE
 from nmrgcl.evaluate.logistic import fit_logistic, predict
 from nmrgcl.evaluate.parts import Parts
 
@@ -71,8 +72,7 @@ def scaled(z: Tensor, train: Tensor, scaling: str) -> Tensor:
 def _check(z: Tensor, y: Tensor, train: Tensor) -> None:
     if z.dim() != 2 or y.shape != z.shape[:1]:
         raise DataError(f"{list(z.shape)} embeddings and {list(y.shape)} labels: pass one row and one label a node")
-    bad = int((~torch.isfinite(z)).any(1).sum())
-    if bad:
-        raise DataError(f"{bad} of {len(z)} embeddings hold NaN or infinity: train again with a lower learning rate")
+    if bad := int((~(z.double().abs() <= LARGEST)).any(1).sum()):
+        raise DataError(f"{bad} of {len(z)} embeddings hold {NOT_USABLE}")
     if len(torch.unique(y[train])) < 2:
         raise DataError("all training nodes are of one class: choose another split or seed")

@@ -1,6 +1,5 @@
 """A run's accuracy: as ``RUN/evaluation.json`` has it, if that fits, or else judged now."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,9 @@ import numpy as np
 import torch
 
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.errors import ModelError
 from nmrgcl.model_folder import Model
-from nmrgcl.run import EVALUATION, Judgement, Scores, evaluate_run, find_models
-from nmrgcl.run.kept import FORMAT
+from nmrgcl.run import EVALUATION, Judgement, Scores, evaluate_run, find_models, read_evaluation, subject_of
 
 
 def judge(run: Path, dataset: Dataset, models: list[Model], *, device: torch.device, jobs: int) -> Judgement:
@@ -21,46 +20,31 @@ def judge(run: Path, dataset: Dataset, models: list[Model], *, device: torch.dev
 
 
 def read_judgement(run: Path, dataset: Dataset, models: list[Model]) -> Judgement | None:
-    """What ``evaluate`` wrote into ``RUN/evaluation.json``; None unless it is about just this and not older.
+    """What ``evaluate`` wrote into ``RUN/evaluation.json``; None if that is another dataset, or judged another way.
 
-    The file holds no folds of the untrained encoder, so that its scores are ``[seeds, 1]``.
+    The file holds no folds of the untrained encoder, so that its scores are ``[seeds, 1]``. ModelError where the file
+    was changed, or where its scores are those of other models or data.
     """
+    subject = subject_of(find_models(run), dataset, models[0].features)
+    values = read_evaluation(run, subject, dataset.name)
+    first, varied = models[0], "model" if len(models) > 1 else "folds"
+    facts: dict[str, Any] = {"varied": varied, "method": first.settings.method, "features": first.features.kind}
+    expected = facts | {"protocol": "svm", "selection": "honest", "svm": asdict(first.settings.svm)}
+    if values is None or any(values.get(key) != value for key, value in expected.items()):
+        return None
     try:
-        written = (run / EVALUATION).stat().st_mtime
-        if any((folder / "config.json").stat().st_mtime > written for folder in find_models(run)):
-            return None
-        values = json.loads((run / EVALUATION).read_text(encoding="utf-8"))
-        return _judgement(values, dataset, models)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
-def _judgement(values: Any, dataset: Dataset, models: list[Model]) -> Judgement | None:
-    first, several = models[0], len(models) > 1
-    varied = "model" if several else "folds"
-    expected = FORMAT | {
-        "dataset": dataset.name,
-        "method": first.settings.method,
-        "features": first.features.kind,
-        "protocol": "svm",
-        "selection": "honest",
-        "svm": asdict(first.settings.svm),
-        "varied": varied,
-    }
-    folds = np.array(values["folds"], dtype=float)
-    untrained = np.array(values["untrained"]["scores"], dtype=float)[:, None]
-    fits = all(values[key] == value for key, value in expected.items())
-    shaped = folds.ndim == 2 and folds.shape[1] == first.settings.svm.folds and untrained.shape == (len(folds), 1)
-    complete = len(folds) == len(models) if several else len(folds) > 0
-    if not (fits and shaped and complete and np.isfinite(folds).all() and np.isfinite(untrained).all()):
-        return None
+        folds = np.array(values["folds"], dtype=float)
+        untrained = np.array(values["untrained"]["scores"], dtype=float)[:, None]
+        seeds = tuple(map(int, values["seeds"]))
+        shapes = (len(seeds), first.settings.svm.folds), (len(seeds), 1)
+        finite = np.isfinite(folds).all() and np.isfinite(untrained).all()
+        if (folds.shape, untrained.shape) != shapes or not finite or (len(models) > 1 and len(seeds) != len(models)):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise ModelError(
+            f"{run / EVALUATION}: its scores are not one per fold; run nmrgcl evaluate {run} DATA again"
+        ) from None
+    trained = Scores(folds)
     return Judgement(
-        dataset=dataset.name,
-        trained=Scores(folds),
-        untrained=Scores(untrained),
-        varied=varied,
-        method=first.settings.method,
-        features=first.features.kind,
-        svm=first.settings.svm,
-        seeds=tuple(map(int, values["seeds"])),
+        dataset.name, trained, Scores(untrained), svm=first.settings.svm, seeds=seeds, subject=subject, **facts
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from nmrgcl import reading
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
 from nmrgcl.diagnose.collapse import effective_rank, singular_spectrum
@@ -18,6 +19,9 @@ from nmrgcl.run import Judgement, embed_all, find_models, require_level
 
 Curve = dict[int, float]
 """A measurement by epoch."""
+
+MAX_METRICS = 1 << 28
+"""Bytes of ``metrics.jsonl``: half a million epochs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +109,8 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
 def read_curve(folder: Path, key: str) -> Curve:
     """One measurement from ``metrics.jsonl``; lines that are damaged or lack it are passed over."""
     try:
-        lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = reading.read_text(folder / "metrics.jsonl", MAX_METRICS).splitlines()
+    except (OSError, ValueError):
         return {}
     curve = {}
     for line in lines:

@@ -30,4 +30,5 @@ def render(template: str, **values: Any) -> str:
     text = folder.joinpath(template).read_text(encoding="utf-8")
     style = Markup(folder.joinpath("style.css").read_text(encoding="utf-8"))
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return page.from_string(text).render(style=style, **values)
+    made = page.from_string(text).render(style=style, **values)
+    return made.encode(errors="backslashreplace").decode()  # names of files need not be UTF-8

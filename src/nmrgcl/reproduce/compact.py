@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmrgcl import atomic
+from nmrgcl import atomic, reading
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Plan
@@ -46,9 +46,7 @@ def write_compact(path: Path, plan: Plan, rows: Sequence[Row], verdicts: Sequenc
 def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
     """What ``write_compact`` wrote about ``item``; verdicts are not read, since they follow from the rows."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DataError(f"{path}: larger than any item's results")
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(reading.read_text(path, MAX_BYTES))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError):

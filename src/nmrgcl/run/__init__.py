@@ -5,11 +5,12 @@ from nmrgcl.run.embed import embed_all, embed_dataset
 from nmrgcl.run.estimate import estimate_cost
 from nmrgcl.run.export import Embeddings, read_embeddings, write_embeddings
 from nmrgcl.run.judge import Judgement, Scores, evaluate_embeddings, evaluate_run, find_models
-from nmrgcl.run.kept import EVALUATION, keep_judgement, read_splits
+from nmrgcl.run.kept import EVALUATION, keep_judgement, read_evaluation, read_splits
 from nmrgcl.run.level import default_preset, require_level
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.run.memory import Cadence
 from nmrgcl.run.pretrain import Progress, pretrain_seeds
+from nmrgcl.run.subject import subject_of
 
 __all__ = [
     "EVALUATION",
@@ -30,8 +31,10 @@ __all__ = [
     "keep_judgement",
     "pretrain_seeds",
     "read_embeddings",
+    "read_evaluation",
     "read_splits",
     "require_level",
+    "subject_of",
     "versions",
     "write_embeddings",
 ]

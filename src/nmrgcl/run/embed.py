@@ -6,6 +6,7 @@ from torch import Tensor
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import Unknown, apply_features
+from nmrgcl.errors import ModelError
 from nmrgcl.feed import Source
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Method
@@ -22,8 +23,14 @@ def embed_all(method: Method, graphs: Graphs) -> Tensor:
     """``[B, D]`` embeddings of all graphs in their order, or ``[N, D]`` of all nodes, in evaluation mode."""
     method.eval()
     if method.level == "node":
-        return method.embed(graphs)
-    return torch.cat([method.embed(part) for part in graphs.passes(torch.arange(graphs.num_graphs))])
+        z = method.embed(graphs)
+    else:
+        z = torch.cat([method.embed(part) for part in graphs.passes(torch.arange(graphs.num_graphs))])
+    if not bool(z.isfinite().all()):
+        raise ModelError(
+            "the embeddings hold NaN or infinity: training has diverged; train again with a lower train.lr"
+        )
+    return z
 
 
 def embed_some(method: Method, graphs: Source) -> Tensor:

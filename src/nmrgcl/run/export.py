@@ -1,5 +1,6 @@
 """Embeddings as files, and files as embeddings."""
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,13 +72,21 @@ def _columns(embeddings: Embeddings) -> dict[str, np.ndarray]:
     return {"id": embeddings.id, **labels, **{f"z{i}": column for i, column in enumerate(embeddings.z.T)}}
 
 
+class _Lines:
+    """What ``csv`` writes to: its lines end with ``\\r\\n``, because only then does it quote a label with ``\\r``."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def write(self, line: str) -> None:
+        self.file.write((line.removesuffix("\r\n") + "\n").encode(errors="backslashreplace"))
+
+
 def _write_csv(embeddings: Embeddings, file: IO[bytes]) -> None:
     columns = _columns(embeddings)
-    lines = [",".join(columns)]
-    lines += [
-        ",".join(str(value) for value in row) for row in zip(*(c.tolist() for c in columns.values()), strict=True)
-    ]
-    file.write(("\n".join(lines) + "\n").encode())
+    writer = csv.writer(_Lines(file))
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
 def _write_parquet(embeddings: Embeddings, file: IO[bytes]) -> None:

@@ -24,6 +24,7 @@ from nmrgcl.run.embed import embed_all
 from nmrgcl.run.export import Embeddings
 from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.selection import lssvm_options
+from nmrgcl.run.subject import Subject, subject_of
 from nmrgcl.settings import LinearSettings, Settings, SVMSettings, parse_assignments
 
 Machine = Literal["svm", "lssvm"]
@@ -61,6 +62,7 @@ class Judgement:
     split: str = "stratified"
     test_to_train: float | None = None
     machine: Machine = "svm"
+    subject: Subject | None = None
 
     @property
     def protocol(self) -> str:
@@ -104,6 +106,7 @@ class Judgement:
             "untrained": self.untrained.to_dict() if self.untrained else None,
             "varied": self.varied,
             "seeds": list(self.seeds),
+            **(self.subject.to_dict() if self.subject else {}),
         }
 
 
@@ -124,16 +127,18 @@ def evaluate_run(
     public one, which no seed changes. ``split`` names that of nodes, ``protocol`` the judge, "svm" or "lssvm" of graphs
     and "linear" of nodes.
     """
-    models = [load_model(folder) for folder in find_models(Path(run))]
+    folders = find_models(Path(run))
+    models = [load_model(folder) for folder in folders]
     first = models[0]
     require_level(dataset, first.settings)
     chosen = _judge_settings(first.settings, overrides)
     y = class_labels(dataset, first.settings.level)
     machine = _machine(protocol, first.settings.level)
+    subject = subject_of(folders, dataset, first.features)
     if first.settings.level == "node":
         split = split or CUTS["node"][0]
         seeds = _seeds(models, fold_seeds if is_seeded(split) else 1)
-        return _judge_nodes(models, seeds, dataset, chosen, split, device)
+        return replace(_judge_nodes(models, seeds, dataset, chosen, split, device), subject=subject)
     seeds = _seeds(models, fold_seeds)
     if split not in (None, "stratified"):
         raise SettingError(f"--split {split}: graphs are judged on stratified folds; leave it out")
@@ -154,6 +159,7 @@ def evaluate_run(
         svm=svm,
         seeds=tuple(seeds),
         machine=machine,
+        subject=subject,
     )
 
 

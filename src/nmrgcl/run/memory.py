@@ -1,14 +1,19 @@
 """What a run remembers of a training under way: checkpoints at the right times, and the metrics that belong to them."""
 
+import json
 import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 from nmrgcl import atomic
 from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.errors import ModelError
 from nmrgcl.run.interrupt import Signals
+
+_METRICS, _TIMINGS = ("epoch", "loss", "effective_rank"), ("seconds", "judging")
+"""What is computed with later: numbers, where they are there."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,10 @@ class RunMemory:
         for problem in problems:
             print(f"nmrgcl: {problem}; the one before is used", file=sys.stderr)
         if found is not None:
-            lines = [found.values.get(name) for name in ("metrics", "timings")]
-            if not all(isinstance(part, list) and all(isinstance(line, str) for line in part) for part in lines):
+            metrics, timings = (cast(list[str], found.values.get(name)) for name in ("metrics", "timings"))
+            if not _fit(metrics, found.values.get("epoch"), _METRICS) or not _fit(timings, len(metrics), _TIMINGS):
                 raise ModelError(f"{self.folder}: a checkpoint without its metrics; remove the folder to start again")
-            self.metrics, self.timings = lines  # type: ignore[assignment]
+            self.metrics, self.timings = metrics, timings
         return found
 
     def due(self, *, epoch_ended: bool) -> bool:
@@ -66,3 +71,20 @@ class RunMemory:
         self.epochs = self.steps = 0
         self.last = time.monotonic()
         self.signals.obey()
+
+
+def _fit(lines: Any, epochs: Any, numbers: tuple[str, ...]) -> bool:
+    """Whether these are the lines of so many epochs: JSON objects in which these names have numbers."""
+    if not isinstance(lines, list) or len(lines) != epochs:
+        return False
+    try:
+        parsed = [json.loads(line) for line in lines]
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return all(
+        isinstance(line, dict)
+        and numbers[0] in line
+        and ("effective_rank" in line) <= ("collapse" in line)
+        and all(type(line[name]) in (int, float) for name in numbers if name in line)
+        for line in parsed
+    )

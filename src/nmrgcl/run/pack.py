@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nmrgcl import atomic
+from nmrgcl import atomic, reading
 from nmrgcl.errors import DataError
 from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
 from nmrgcl.run.results import Results
@@ -42,7 +42,7 @@ def write_pack(path: Path, results: Iterable[Result]) -> int:
 def read_pack(path: Path) -> list[Result]:
     """All finished cells of a pack; DataError, with the line, where anything in it is not what was written."""
     try:
-        with gzip.open(path, "rb") as file:
+        with reading.open_file(path) as packed, gzip.GzipFile(fileobj=packed) as file:
             found = list(_entries(path, file))
     except OSError as error:  # gzip's own errors are among them
         raise DataError(f"{path}: cannot be read ({error.strerror or 'not a pack of results'}); {_REMEDY}") from None

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nmrgcl import atomic
+from nmrgcl import atomic, reading
+from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import ModelError
 from nmrgcl.feed import Source
 from nmrgcl.graphs import Graphs
@@ -37,7 +38,7 @@ class RunRecord:
     def to_dict(self) -> dict[str, Any]:
         """The values of ``run.json``."""
         values = {"format": FORMAT, "version": VERSION, **asdict(self)}
-        return values | {"checksum": _checksum(values)}
+        return values | {"checksum": checksum_of(values)}
 
 
 def write_record(folder: Path, record: RunRecord) -> None:
@@ -55,12 +56,12 @@ def read_record(folder: Path) -> RunRecord | None:
     """What the folder is the run of; None where it is none yet."""
     path = folder / NAME
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(reading.read_text(path))
         if values["format"] != FORMAT:
             raise ValueError
         if values["version"] > VERSION:
             raise ModelError(f"{path}: written by a newer version (format {values['version']}); upgrade nmrgcl")
-        if values.pop("checksum") != _checksum(values):
+        if values.pop("checksum") != checksum_of(values):
             raise ValueError
         return RunRecord(**{k: v for k, v in values.items() if k not in ("format", "version")})
     except FileNotFoundError:
@@ -104,7 +105,3 @@ def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
             else:
                 yield getattr(part, name) if row is None else part.edge_index[row] + nodes
             nodes += part.num_nodes
-
-
-def _checksum(values: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

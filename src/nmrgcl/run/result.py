@@ -1,12 +1,11 @@
 """What became of one cell, as plain values that prove themselves."""
 
-import hashlib
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import DataError, UserError
 from nmrgcl.run.cell import KEY, Run, content_key
 
@@ -66,7 +65,7 @@ class Result:
         """What the file holds."""
         values = asdict(self)
         values = {"format": FORMAT, "version": VERSION, "key": values.pop("key"), "run": values.pop("cell"), **values}
-        return values | {"checksum": _checksum(values)}
+        return values | {"checksum": checksum_of(values)}
 
     def to_json(self) -> str:
         """One line."""
@@ -76,12 +75,12 @@ class Result:
 def parse_result(text: str | bytes, source: str) -> Result:
     """The result that ``to_json`` wrote; DamagedError, or DataError where it is of a newer version."""
     try:
-        values = json.loads(text, parse_constant=_refuse)
+        values = json.loads(text, parse_constant=_refuse, parse_float=_finite)
         if values["format"] != FORMAT or not isinstance(values["version"], int):
             raise ValueError("not a result")
         if values["version"] > VERSION:
             raise DataError(f"{source}: written by a newer version (format {values['version']}); upgrade nmrgcl")
-        if values.pop("checksum") != _checksum(values):
+        if values.pop("checksum") != checksum_of(values):
             raise ValueError("its checksum does not match")
         if not KEY.fullmatch(values["key"]) or values["key"] != content_key(values["run"]):
             raise ValueError("its key is not that of its run")
@@ -120,8 +119,8 @@ def _check(result: Result) -> None:
         raise ValueError("its error is no text")
 
 
-def _checksum(values: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True, allow_nan=False).encode()).hexdigest()
+def _finite(digits: str) -> float:
+    return number if math.isfinite(number := float(digits)) else _refuse(digits)
 
 
 def _refuse(name: str) -> float:

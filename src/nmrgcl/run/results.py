@@ -1,5 +1,6 @@
 """A folder of results: one small file a cell, named by the cell's key, whole or not there."""
 
+import errno
 import os
 import re
 import sys
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nmrgcl import atomic
+from nmrgcl import atomic, reading
 from nmrgcl.checkpoint import remove_checkpoints
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.owned import remove_empty, require_no_link
@@ -141,14 +142,13 @@ class Results:
     def _read(self, key: str, status: str) -> Result | None:
         path = self.path(key, status)
         try:
-            with path.open("rb") as file:
-                content = file.read(MAX_BYTES + 1)
+            content = reading.read_bytes(path, MAX_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:
+            if error.errno == errno.EFBIG:
+                raise DamagedError(f"{path}: damaged (larger than any result)") from None
             raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-        if len(content) > MAX_BYTES:
-            raise DamagedError(f"{path}: damaged (larger than any result)")
         result = parse_result(content, str(path))
         if (result.key, result.status) != (key, status):
             raise DamagedError(f"{path}: damaged (it holds another cell than its name says)")

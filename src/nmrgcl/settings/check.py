@@ -6,6 +6,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from nmrgcl.errors import SettingError, nearest
 
+LARGEST = 2**31 - 1
+"""Of whole numbers that have no other bound."""
+
 ViewChoices = tuple[dict[str, Any], ...]
 
 
@@ -62,6 +65,7 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
         raise SettingError(f"{source}: {key} = {value!r} must be a {'whole ' if hint is int else ''}number")
     if not value == value or value in (float("inf"), float("-inf")):
         raise SettingError(f"{source}: {key} = {value!r} must be finite")
+    limits = {"max": LARGEST, **limits} if hint is int else limits
     if "min" in limits and value < limits["min"]:
         raise SettingError(f"{source}: {key} = {value!r} must be at least {limits['min']}")
     if "above" in limits and value <= limits["above"]:

@@ -31,7 +31,7 @@ class EncoderSettings:
     """The network that is kept; ``activation``, ``activate_last`` and ``dropout`` are for gcn and gat."""
 
     name: str = "gin"
-    layers: int = field(default=3, metadata={"min": 1})
+    layers: int = field(default=3, metadata={"min": 1, "max": 1000})
     units: int = field(default=32, metadata={"min": 1})
     pool: Literal["sum", "mean", "max"] = "sum"
     activation: Literal["relu", "prelu", "rrelu", "elu"] = "relu"
@@ -135,7 +135,7 @@ class Settings:
     """All of a run."""
 
     method: str = "nmrgcl"
-    seed: int = field(default=0, metadata={"min": 0})
+    seed: int = field(default=0, metadata={"min": 0, "max": 2**32 - 1})  # scikit-learn takes no larger one
     level: Literal["graph", "node"] = "graph"
     data: DataSettings = DataSettings()
     views: ViewSettings = ViewSettings()

@@ -1,14 +1,15 @@
 """Where settings come from: presets, files and ``key=value`` assignments, the later over the earlier."""
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from nmrgcl import reading
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.settings.check import flatten
+from nmrgcl.settings.parse import parse_json, parse_toml
 from nmrgcl.settings.schema import Settings
 
 
@@ -69,11 +70,11 @@ def _read_preset(name: str) -> dict[str, Any]:
 def read_config(path: Path) -> dict[str, Any]:
     """Settings from a TOML or JSON file, or from the ``config.json`` of a model folder."""
     try:
-        text = path.read_text(encoding="utf-8")
-        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        text = reading.read_text(path)
+        values = parse_json(text) if path.suffix == ".json" else parse_toml(text)
     except OSError as error:
         raise SettingError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise SettingError(f"{path}: not valid {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
     if isinstance(values, dict) and isinstance(values.get("settings"), dict):
         values = values["settings"]
@@ -92,8 +93,8 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
     if not equals:
         raise SettingError(f"--set {text}: expected key=value, for example --set epochs=12")
     try:
-        return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        return key.strip(), parse_toml(f"value = {value}")["value"]
+    except ValueError:
         return key.strip(), value.strip()  # a bare word: --set features=degree
 
 

@@ -1,6 +1,5 @@
 """What a store says about itself, and how it is believed."""
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -8,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nmrgcl import reading
+from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import DataError
 from nmrgcl.owned import Kind
 
@@ -16,6 +17,8 @@ MANIFEST = "manifest.json"
 STRUCTURE = ("node_ptr", "edge_ptr", "degree", "source", "pair")
 OPTIONAL = ("y", "edge_attr", "edge_weight")
 EXTRA = "extra."
+MAX_MANIFEST = 1 << 28
+"""Bytes of ``manifest.json``, which may list a class for every node."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -41,7 +44,7 @@ class Recorded:
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest, if it is one that this version reads and nothing in it was changed."""
     try:
-        text = path.read_bytes()
+        text = reading.read_bytes(path, MAX_MANIFEST)
     except (OSError, ValueError):
         raise DataError(f"{path}: missing or unreadable, so {path.parent} is not a store; check the path") from None
     try:
@@ -53,15 +56,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
     version = manifest.get("version")
     if isinstance(version, int) and version > VERSION:
         raise DataError(f"{path}: written by a newer version (format {version}, this reads {VERSION}); upgrade nmrgcl")
-    if version != VERSION or manifest.get("checksum") != checksum(manifest):
+    if version != VERSION or manifest.get("checksum") != checksum_of(manifest):
         raise damaged(path, "its checksum does not match")
     return manifest
-
-
-def checksum(manifest: Mapping[str, Any]) -> str:
-    """SHA-256 of everything the manifest says but the checksum itself."""
-    rest = {key: value for key, value in manifest.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def array_file(folder: Path, name: str) -> Path:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from nmrgcl import reading
 from nmrgcl.graphs import Graphs
 from nmrgcl.store.check import possible_shape, possible_type, wrong_array
 from nmrgcl.store.manifest import (
@@ -78,7 +79,7 @@ class Store:
             path = array_file(self.folder, name)
             if name.startswith(EXTRA) or not extra_only:
                 try:
-                    with path.open("rb") as file:
+                    with reading.open_file(path) as file:
                         same = hashlib.file_digest(file, "sha256").hexdigest() == digest
                 except OSError as error:
                     raise damaged(path, f"unreadable: {error.strerror}") from None
@@ -211,7 +212,7 @@ def _map(path: Path, recorded: Recorded) -> np.ndarray:
     if count * dtype.itemsize != recorded.bytes:
         raise ValueError
     try:
-        with path.open("rb") as file:
+        with reading.open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size != recorded.bytes:
                 raise damaged(path, f"{size} bytes instead of {recorded.bytes}")

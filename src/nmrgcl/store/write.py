@@ -9,11 +9,12 @@ import numpy as np
 import torch
 
 from nmrgcl.atomic import new_folder
+from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store.check import positive
 from nmrgcl.store.growing import GrowingArray
-from nmrgcl.store.manifest import EXTRA, FORMAT, MANIFEST, NAME, OPTIONAL, STORE, VERSION, array_file, checksum
+from nmrgcl.store.manifest import EXTRA, FORMAT, MANIFEST, NAME, OPTIONAL, STORE, VERSION, array_file
 
 
 def write_store(
@@ -40,7 +41,7 @@ def write_store(
                 files[EXTRA + name].add(np.asarray(values))
             arrays = {name: file.entry() for name, file in files.items()}
             manifest = {"format": FORMAT, "version": VERSION, **facts, "meta": notes, "arrays": arrays}
-            manifest["checksum"] = checksum(manifest)
+            manifest["checksum"] = checksum_of(manifest)
             (filling / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise DataError(f"{folder}: cannot be written ({error.strerror}); choose another place or make room") from None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmrgcl import atomic
+from nmrgcl import atomic, reading
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.owned import require_group
@@ -54,7 +54,7 @@ def gather_preset(folder: Path, preset: Path) -> None:
     text = f"# Settings found by nmrgcl tune, by dataset (docs/tuning.md); for others, those of preset {OTHERS}.\n"
     text += as_lines(load_preset(OTHERS))
     for path in sorted(folder.glob("*.toml")):
-        own = path.read_text(encoding="utf-8")
+        own = reading.read_text(path)
         comments = "".join(line for line in own.splitlines(keepends=True) if line.startswith("#"))
         text += f"\n{comments}[dataset.{json.dumps(path.stem)}]\n{as_lines(dict(flatten(tomllib.loads(own))))}"
     _write(preset, text)

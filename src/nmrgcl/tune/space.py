@@ -1,6 +1,5 @@
 """A space of settings as data: what a search may change, and to what."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -9,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from nmrgcl import reading
 from nmrgcl.augment import build_view
 from nmrgcl.errors import SettingError, UserError
 from nmrgcl.run.cell import JUDGES
 from nmrgcl.settings import Settings, setting_keys
 from nmrgcl.settings.check import find_key, flatten
+from nmrgcl.settings.parse import parse_toml
 
 STRENGTH = "strength"
 """A key of a space that is no setting: the ``p`` of every view, but for Subgraph's, which sends its walk home."""
@@ -61,11 +62,12 @@ def read_space(name: str | Path = "graphs") -> Space:
     packaged = {file.name.removesuffix(".toml"): file for file in _packaged()}
     source = str(name)
     try:
-        values = tomllib.loads(packaged.get(source, Path(name)).read_text(encoding="utf-8"))
+        own = packaged.get(source)
+        values = parse_toml(own.read_text(encoding="utf-8") if own else reading.read_text(Path(name)))
     except OSError as error:
         known = ", ".join(sorted(packaged))
         raise SettingError(f"{source}: cannot be read ({error.strerror}); name a TOML file or one of {known}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise SettingError(f"{source}: not valid TOML ({error})") from None
     options = dict(_checked(key, value, source) for key, value in flatten(values))
     if not options:

@@ -364,6 +364,6 @@ def test_a_folder_or_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path) -> N
     write_tu(tmp_path / "T")
     (tmp_path / "T" / "T_edge_labels.txt").unlink()
     os.mkfifo(tmp_path / "T" / "T_edge_labels.txt")
-    assert "T_edge_labels.txt: is not a file" in refusal(tmp_path / "T")
+    assert "T_edge_labels.txt: cannot be read (not a regular file)" in refusal(tmp_path / "T")
     os.mkfifo(tmp_path / "U.zip")
-    assert "U.zip: is not a file" in refusal(tmp_path / "U.zip")
+    assert "U.zip: cannot be read (not a regular file)" in refusal(tmp_path / "U.zip")

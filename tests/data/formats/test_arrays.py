@@ -144,7 +144,7 @@ def test_what_is_no_archive_of_arrays_is_refused(tmp_path: Path) -> None:
     assert "f.npz: cannot be read (File is not a zip file)" in message(good[:-30])
     assert "f.npz, x: cannot be read (Bad CRC-32" in message(good.replace(b"\x07" + bytes(7), b"\x06" + bytes(7)))
     assert "f.npz: cannot be read (No such file or directory)" in message(tmp_path / "none.npz")
-    assert "is not a file" in message(tmp_path)
+    assert "cannot be read (Is a directory)" in message(tmp_path)
 
 
 def test_truncated_files_are_refused_at_every_length() -> None:

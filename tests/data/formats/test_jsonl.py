@@ -195,7 +195,7 @@ def test_files_that_cannot_be_read_are_said_in_a_line(tmp_path: Path, monkeypatc
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * 1_000_000))
     for name, expected in {
         "missing": "cannot be read",
-        ".": "is not a file",
+        ".": "cannot be read \\(Is a directory\\)",
         "cut.gz": "cannot be unpacked",
         "latin": "line 2: byte 8 is 0xe4, which is not UTF-8",
     }.items():

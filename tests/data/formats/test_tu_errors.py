@@ -139,5 +139,5 @@ def test_an_absurd_graph_id_does_not_take_the_memory_for_it(tmp_path: Path) -> N
 def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
     write_tu(tmp_path, node_labels=None)
     (tmp_path / "T_node_labels.txt").mkdir()
-    with pytest.raises(DataError, match=r"T_node_labels.txt: is not a file"):
+    with pytest.raises(DataError, match=r"T_node_labels.txt: cannot be read \(Is a directory\)"):
         read_tu(tmp_path)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from nmrgcl.checksums import checksum_of
 from nmrgcl.data.dataset import Dataset, dataset_of
 from nmrgcl.errors import DataError
 from nmrgcl.store import MANIFEST, open_store
-from nmrgcl.store.manifest import checksum
 from tests.fuzz.target import Files, Target
 from tests.fuzz.targets.store import EXAMPLES, TOKENS, write
 
@@ -64,7 +64,7 @@ def _repaired(files: Files) -> Files:
             entry["sha256"] = hashlib.sha256(files[f"{name}.bin"]).hexdigest()
     except (ValueError, KeyError, TypeError, AttributeError):
         return files
-    manifest["checksum"] = checksum(manifest)
+    manifest["checksum"] = checksum_of(manifest)
     return {**files, MANIFEST: json.dumps(manifest).encode()}
 
 

@@ -16,8 +16,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Protocol, cast
 
+from nmrgcl import reading
 from nmrgcl.data.files.tar_header import TarHeader
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, printable
 
 MAX_BYTES = 4 << 30
 """Uncompressed, all members together."""
@@ -64,11 +65,6 @@ def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Re
             raise _refused(path, "neither a folder nor a .zip, .tar.xz or .tar.gz archive; the file may be damaged")
 
 
-def printable(text: str) -> str:
-    """The text with escapes in the place of line breaks, control characters and broken Unicode."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
 class _Bounded:
     """A stream that turns every way of being broken into one line, and stops at ``limit`` bytes."""
 
@@ -109,10 +105,7 @@ def _folder(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Re
 
 def _open(path: Path) -> IO[bytes]:
     try:
-        # Opening a pipe would wait for somebody to write to it.
-        if path.exists() and not path.is_file():
-            raise _refused(path, "is not a file")
-        return path.open("rb")
+        return reading.open_file(path)
     except (OSError, ValueError) as error:
         raise _refused(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nmrgcl.data.files.archive import printable
+from nmrgcl import reading
 from nmrgcl.data.files.part import Part, part_of
 from nmrgcl.data.files.request import Broken, Refused, ask, ends_itself, read, rest, whole
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, printable
 
 MAX_BYTES = 1 << 30
 WAITS = (0.5, 1.0, 2.0)
@@ -45,11 +45,12 @@ def fetch(
     """
 
     def check(path: Path) -> None:
-        with path.open("rb") as file:
+        with reading.open_file(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
+            is_zip = zipfile.is_zipfile(file)
         if sha256 is not None and found != sha256.lower():
             raise Refused(f"its SHA-256 is {found} instead of {sha256.lower()}")
-        if zipped and not zipfile.is_zipfile(path):
+        if zipped and not is_zip:
             raise Refused("what arrived is not a zip file")
 
     _place(_Download(url, progress, check if sha256 or zipped else None), target)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from nmrgcl import reading
 from nmrgcl.atomic import write_text
 
 
@@ -116,7 +117,7 @@ def _paths(target: Path) -> tuple[Path, Path]:
 def _recorded(path: Path) -> Version | None:
     """What the record says, if it can be believed."""
     try:
-        version = Version(**json.loads(path.read_bytes()))
+        version = Version(**json.loads(reading.read_bytes(path)))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     fine: list[tuple[Any, type]] = [(version.url, str), (version.etag, str), (version.last_modified, str)]

@@ -15,6 +15,7 @@ from typing import IO
 
 import numpy as np
 
+from nmrgcl import reading
 from nmrgcl.data.files.archive import ALWAYS_ALLOWED, MAX_BYTES, MAX_RATIO
 from nmrgcl.errors import DataError
 
@@ -40,9 +41,7 @@ def read_arrays(
     """
     try:
         if isinstance(source, Path):
-            if source.exists() and not source.is_file():
-                raise DataError(f"{file}: is not a file; name an .npz or .npy file")
-            with source.open("rb") as stream:
+            with reading.open_file(source) as stream:
                 return _read_stream(stream, file, wanted)
         return _read_stream(source, file, wanted)
     except _BROKEN as error:

@@ -1,12 +1,14 @@
 """Files of graphs on disk: one, or all of a kind in a folder, as people count them."""
 
+import errno
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nmrgcl import reading
 from nmrgcl.data.files.archive import MAX_BYTES
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, printable
 
 _DIGITS = re.compile(r"([0-9]+)")
 
@@ -17,7 +19,7 @@ def graph_files(path: Path, suffix: str) -> Iterator[tuple[str, bytes]]:
     for file in _found(path, suffix) if os.path.isdir(path) else [path]:
         content = _content(file, left)
         left -= len(content)
-        yield _printable(file.name), content
+        yield printable(file.name), content
 
 
 def default_name(path: Path) -> str:
@@ -36,22 +38,18 @@ def _found(path: Path, suffix: str) -> list[Path]:
     try:
         names = [n for n in os.listdir(path) if n.lower().endswith(suffix) and not n.startswith(".")]
     except OSError as error:
-        raise DataError(f"{_printable(path)}: cannot be read ({error.strerror})") from None
+        raise DataError(f"{printable(str(path))}: cannot be read ({error.strerror})") from None
     if not names:
-        raise DataError(f"{_printable(path)}: holds no {suffix} file; name the file or another folder")
+        raise DataError(f"{printable(str(path))}: holds no {suffix} file; name the file or another folder")
     return [path / name for name in sorted(names, key=natural)]
 
 
 def _content(path: Path, limit: int) -> bytes:
     try:
-        if path.exists() and not path.is_file():
-            raise DataError(f"{_printable(path)}: is not a file")
-        if path.stat().st_size > limit:
-            raise DataError(f"{_printable(path)}: is beyond the {MAX_BYTES >> 30} GiB that are read; split the dataset")
-        return path.read_bytes()
+        return reading.read_bytes(path, limit)
     except OSError as error:
-        raise DataError(f"{_printable(path)}: cannot be read ({error.strerror})") from None
-
-
-def _printable(name: str | Path) -> str:
-    return text if (text := str(name)).isprintable() else repr(text)
+        if error.errno == errno.EFBIG:
+            raise DataError(
+                f"{printable(str(path))}: is beyond the {MAX_BYTES >> 30} GiB that are read; split the dataset"
+            ) from None
+        raise DataError(f"{printable(str(path))}: cannot be read ({error.strerror})") from None

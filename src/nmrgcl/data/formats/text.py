@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
+from nmrgcl import reading
 from nmrgcl.data.files.archive import ALWAYS_ALLOWED, MAX_BYTES, MAX_RATIO, Readable
 from nmrgcl.errors import DataError
 
@@ -27,9 +28,7 @@ def stem(path: Path) -> str:
 def open_text(path: Path) -> Iterator[Readable]:
     """The bytes of a file, unpacked if it is gzipped, whatever its name."""
     try:
-        if path.exists() and not path.is_file():
-            raise DataError(f"{path}: is not a file")
-        stream = path.open("rb")
+        stream = reading.open_file(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     with stream:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nmrgcl import reading
 from nmrgcl.errors import DataError
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row
@@ -54,7 +55,7 @@ def searched(rows: Sequence[Row]) -> dict[str, str]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(reading.read_text(path))
         if found["format"] != FORMAT or not all(isinstance(s, float) for s in found["nested"]["scores"]):
             raise ValueError
         _ = [(found[key], one["failed"]) for one in found["candidates"] for key in ("dataset", "method", "protocol")]

@@ -1,0 +1,96 @@
+"""Standard output and error as commands use them: always open, in any encoding, and free of control characters."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, cast
+
+from nmrgcl.errors import UserError, printable
+
+LONGEST = 2000
+"""Characters of a line about an error; a key or a number in it may have a million."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_PLAIN = str.maketrans({"±": "+/-", "×": "x", "…": "...", "–": "-", "−": "-"})
+
+
+class Printable:
+    """A stream that shows control characters as escapes, and in ASCII what it cannot encode.
+
+    Names of files and datasets come from anywhere, and a terminal obeys the escape sequences in them. What Rich draws
+    goes to the stream itself, because its colours and bars are such sequences.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        """What ``print`` calls."""
+        text = printable(text, keep="\n\t")
+        try:
+            text.encode(self.rich_proxied_file.encoding or "utf-8")
+        except UnicodeEncodeError:
+            text = text.translate(_PLAIN)
+        return self.rich_proxied_file.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Likewise."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+@contextmanager
+def safe_streams() -> Iterator[None]:
+    """Standard output and error are ``Printable`` while the block runs; one that is closed swallows what it gets."""
+    before = sys.stdout, sys.stderr
+    if None in before:
+        _occupy_descriptors()
+    sys.stdout, sys.stderr = (_safe(stream) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def tell(text: str) -> None:
+    """One line about an error, on standard error; where even that fails, the exit code has to say it."""
+    line = printable(text)
+    with suppress(OSError):
+        print(line if len(line) <= LONGEST else f"{line[:LONGEST]} …", file=sys.stderr, flush=True)
+        return
+    silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Send what a stream still holds nowhere, so that Python does not fail at it once more when it exits."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def require_plain(arguments: Iterable[str]) -> None:
+    """Refuse arguments with control characters, which libraries would show to the terminal as they are."""
+    for argument in arguments:
+        if _CONTROL.search(argument):
+            raise UserError(f"{argument}: holds control characters; rename the file, or write the value without them")
+
+
+def _safe(stream: TextIO | None) -> TextIO:
+    if stream is None:
+        stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    with suppress(AttributeError, OSError, ValueError):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
+    return cast(TextIO, Printable(stream))
+
+
+def _occupy_descriptors() -> None:
+    """Open 0, 1 and 2, lest a file that is opened later gets one and a library writes its messages into it."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)

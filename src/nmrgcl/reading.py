@@ -1,0 +1,48 @@
+"""Reading files that may turn out to be anything: only regular ones are opened, and only up to an expected size."""
+
+import errno
+import io
+import os
+import stat
+from pathlib import Path
+
+SMALL = 16 << 20
+"""Bytes that settings, records and the like never exceed."""
+
+
+def open_file(path: Path, limit: int | None = None) -> io.BufferedReader:
+    """Open ``path``; OSError unless it is, or links to, a regular file of at most ``limit`` bytes.
+
+    Reading a pipe would wait for a writer, and a device such as /dev/zero never ends.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+        if limit is not None and found.st_size > limit:
+            raise _too_large(path, limit)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_bytes(path: Path, limit: int | None = SMALL) -> bytes:
+    """The content of a regular file of at most ``limit`` bytes; OSError for anything else."""
+    with open_file(path, limit) as file:
+        content = file.read() if limit is None else file.read(limit + 1)
+    if limit is not None and len(content) > limit:  # it has grown since
+        raise _too_large(path, limit)
+    return content
+
+
+def read_text(path: Path, limit: int | None = SMALL) -> str:
+    """The same as UTF-8; UnicodeDecodeError, which is a ValueError, where it is not."""
+    return read_bytes(path, limit).decode()
+
+
+def _too_large(path: Path, limit: int) -> OSError:
+    return OSError(errno.EFBIG, f"larger than the {limit >> 20} MiB that are read", os.fspath(path))
