@@ -13,10 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from nmrgcl.cli.cells import show_cells
 from nmrgcl.cli.terminal import LONGEST, Printable
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import printable
+from nmrgcl.run.attempt import Outcome
+from nmrgcl.run.cell import Run
+from nmrgcl.settings import Settings
 from tests.test_cli import run
 
 ESCAPE = "e\x1b[31m\x1b]0;title\x07\x9b2J"
@@ -52,6 +56,24 @@ def test_what_rich_draws_keeps_its_colours() -> None:
     raw = io.StringIO()
     Console(file=Printable(raw), force_terminal=True, color_system="standard").print("[red]x")  # type: ignore[arg-type]
     assert "\x1b[31mx" in raw.getvalue()
+
+
+def test_a_bar_is_drawn_and_what_is_printed_beside_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    raw = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Printable(raw))
+    with show_cells(2) as follow:
+        print("beside", file=sys.stderr)
+        for seed in (0, 1):
+            follow(Run("[/bold]", Settings(seed=seed)), Outcome("k", "failed", message="[red]"))
+    assert "\x1b[" in raw.getvalue()
+    assert "\\x1b" not in raw.getvalue()
+    assert "beside" in raw.getvalue()
+    assert "nmrgcl on [/bold], seed 1: failed: [red]" in raw.getvalue()
 
 
 def test_names_of_datasets_and_files_are_shown_with_escapes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

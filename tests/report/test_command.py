@@ -13,6 +13,7 @@ from nmrgcl.checksums import write_checksums
 from nmrgcl.cli.report import report
 from nmrgcl.errors import DataError, ModelError
 from tests.report.test_page import pretrained
+from tests.test_cli import run
 
 app = typer.Typer()
 app.command()(report)
@@ -38,6 +39,23 @@ def test_a_missing_run_is_named_and_nothing_is_made(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such run"):
         CliRunner().invoke(app, [str(tmp_path / "nowhere")], catch_exceptions=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_edited_score_never_becomes_the_headline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = str(pretrained(tmp_path / "run"))
+    run(capsys, "evaluate", made, "motifs", "--jobs", "1", "--device", "cpu")
+    path = tmp_path / "run" / "evaluation.json"
+    values = json.loads(path.read_text())
+    values["mean"], values["folds"][0] = 99.99, [100.0] * len(values["folds"][0])
+    path.write_text(json.dumps(values))
+    out, err = run(capsys, "report", made, "motifs", "--jobs", "1", "--device", "cpu", code=2)
+    assert out == ""
+    assert err.count("\n") == 1
+    assert (
+        f"evaluation.json: was changed after it was written (its checksum does not match); run nmrgcl evaluate {made}"
+        in err
+    )
+    assert not (tmp_path / "run" / "report.html").exists()
 
 
 def test_help_loads_neither_torch_nor_matplotlib() -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from nmrgcl.cli.terminal import bar_console
 from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.cell import Run
 
@@ -45,12 +46,11 @@ def _lines(total: int) -> Iterator[Follow]:
 
 @contextmanager
 def _bar(total: int) -> Iterator[Follow]:
-    from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[state]}"))
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=bar_console()) as bar:
         task = bar.add_task("", total=total, state="")
 
         def follow(cell: Run, outcome: Outcome) -> None:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from nmrgcl.cli.terminal import bar_console
 from nmrgcl.data.locate import Progress
 
 
@@ -33,12 +34,11 @@ def _lines() -> Progress:
 
 @contextmanager
 def _bars() -> Iterator[Progress]:
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+    with Bars(*columns, console=bar_console()) as bars:
         tasks: dict[str, TaskID] = {}
 
         def progress(name: str, done: int, total: int | None) -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 
+from nmrgcl.cli.terminal import bar_console
 from nmrgcl.run import Progress
 
 
@@ -44,13 +45,12 @@ def _describe(step: Progress) -> str:
 
 
 def _bar(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:
-    from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[state]}"))
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with Bar(*columns, console=bar_console()) as bar:
         task = bar.add_task(escape(title), total=total or None, state="")
         for step in steps:
             bar.update(task, advance=1, state=f"seed {step.seed}, {_describe(step)}")

@@ -5,9 +5,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from nmrgcl.errors import UserError, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 LONGEST = 2000
 """Characters of a line about an error; a key or a number in it may have a million."""
@@ -55,6 +58,13 @@ def safe_streams() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def bar_console() -> "Console":
+    """Where bars are drawn: standard error, which Rich itself replaces while it draws, so that it is named here."""
+    from rich.console import Console
+
+    return Console(file=sys.stderr)
 
 
 def tell(text: str) -> None:
