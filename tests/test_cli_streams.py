@@ -106,6 +106,16 @@ def test_a_line_about_a_million_characters_is_cut(capsys: pytest.CaptureFixture[
     assert len(err) < LONGEST + 10
 
 
+@pytest.mark.parametrize(
+    "command", [["evaluate", "z.npz"], ["pretrain", "motifs"], ["sweep", "motifs"], ["tune", "motifs"]]
+)
+def test_a_billion_seeds_are_refused_before_they_are_listed(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, err = run(capsys, *command, "--seeds", "1000000000", code=2)
+    assert "10000" in err
+
+
 def test_results_are_printed_on_an_ascii_terminal(tmp_path: Path) -> None:
     np.savez(tmp_path / "z.npz", z=np.random.default_rng(0).normal(size=(60, 3)), y=np.arange(60) % 2)
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

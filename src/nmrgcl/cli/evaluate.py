@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run or model folder, or an .npz.", show_default=False)],
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Dataset; not needed with an .npz.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds of folds or splits, if the run is a single model.")] = 5,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Seeds of folds or splits, if the run is a single model.")
+    ] = 5,
     split: Annotated[
         str | None,
         typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),

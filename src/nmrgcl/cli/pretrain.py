@@ -16,7 +16,7 @@ def pretrain(
         str | None, typer.Option(help="Recipe, for example graphcl or node. (default: the method's)")
     ] = None,
     method: Annotated[str | None, typer.Option(help="For example nmrgcl, graphcl or grace. (default: nmrgcl)")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="How many models, from seed 0 on.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="How many models, from seed 0 on.")] = 5,
     out: Annotated[Path | None, typer.Option(help="Run folder. (default: runs/DATA-METHOD)")] = None,
     config: Annotated[
         Path | None, typer.Option(help="Settings as TOML or JSON; a run's own settings.json will do.")

@@ -23,7 +23,7 @@ def reproduce(
     only: Annotated[
         list[str] | None, typer.Option(metavar="DATASET", help="These datasets instead of the item's.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=0, help="Trials of each cell; 0: the item's.")] = 0,
+    seeds: Annotated[int, typer.Option(min=0, max=10_000, help="Trials of each cell; 0: the item's.")] = 0,
     protocol: Annotated[
         str, typer.Option(metavar="svm|lssvm", help="How embeddings are judged. (default: the item's)")
     ] = "",

@@ -26,7 +26,7 @@ def sweep(
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings to start from. (default: each method's)")] = None,
     assignments: Assignments = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Cells for each method and dataset.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Cells for each method and dataset.")] = 5,
     protocol: Annotated[
         list[str] | None,
         typer.Option(

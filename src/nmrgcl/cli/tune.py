@@ -29,8 +29,10 @@ def tune(
     space: Annotated[
         str, typer.Option(metavar="graphs|pairs|small|wide|FILE", help="What to try; small is for a CPU; or as TOML.")
     ] = "graphs",
-    budget: Annotated[int, typer.Option(min=1, help="Candidates for each dataset, the preset included.")] = 24,
-    seeds: Annotated[int, typer.Option(min=1, help="Cells for each candidate.")] = 5,
+    budget: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Candidates for each dataset, the preset included.")
+    ] = 24,
+    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Cells for each candidate.")] = 5,
     chance: Annotated[int, typer.Option("--seed", min=0, help="Of the draws; other draws are other candidates.")] = 0,
     protocol: Annotated[str, typer.Option(metavar="svm|lssvm", help="How embeddings are judged.")] = "svm",
     every_scaling: Annotated[
