@@ -104,7 +104,7 @@ def _writers(steps_between: int, result: Result) -> list[Writer]:
             "run-replaced",
             lambda folder: train(folder / "run", seeds=1, steps=0, overwrite=True),
             lambda folder: assert_whole(folder / "run"),
-            before=lambda folder: train(folder / "run", settings=SETTINGS.updated({"lr": 0.5})),
+            before=_train_other_run,
             tidy=True,
         ),
         Writer("store", _write_store, _whole_store),
@@ -118,6 +118,12 @@ def _writers(steps_between: int, result: Result) -> list[Writer]:
         ),
         Writer("pack of results", lambda folder: _write_pack(folder, result), _whole_pack),
     ]
+
+
+def _train_other_run(folder: Path) -> None:
+    """In a child, because the parent of all children stays as it is."""
+    other = SETTINGS.updated({"lr": 0.5})
+    child.run(lambda: train(folder / "run", settings=other)).expect(child.DONE)
 
 
 def _whole_result(folder: Path, result: Result) -> None:
