@@ -130,7 +130,7 @@ def test_defaults_are_complete() -> None:
         ("s.toml", "a = {" * 500 + "b = 1" + "}" * 500, "nested more than 32 levels"),
         ("s.toml", "train.epochs = 2020-01-01", "is a date or time"),
     ],
-    ids=str,
+    ids=lambda text: text[:24],
 )
 def test_settings_that_repeat_a_key_or_nest_too_deeply_are_refused_at_once(
     name: str, text: str, words: str, tmp_path: Path
