@@ -13,14 +13,14 @@ import time
 
 import torch
 
-from nmrgcl.feed import open_feed
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
-from nmrgcl.step import GuardedStep
-from nmrgcl.training_state import TrainingState
+from nmrgcl.train.feed import open_feed
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
 
 
 def network(nodes: int, edges: int, features: int, groups: int = 100) -> Graphs:

@@ -23,8 +23,8 @@ from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.methods import build_method
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
-from nmrgcl.step import GuardedStep
-from nmrgcl.training_state import TrainingState
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
 
 
 def measure(name: str, form: str, device: str, steps: int, units: int, precision: str) -> dict[str, object]:

@@ -13,22 +13,22 @@ import torch
 
 from nmrgcl.augment import VIEWS, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
-from nmrgcl.capture import CapturedStep, Recording
-from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
-from nmrgcl.feed import batches
-from nmrgcl.feed.chunks import Chunks
-from nmrgcl.feed.resident import Resident
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_method, find_method, method_names
 from nmrgcl.settings import FinetuneSettings, TrainSettings, resolve
-from nmrgcl.step import GuardedStep
 from nmrgcl.store import open_store, write_store
 from nmrgcl.train import pretrain
-from nmrgcl.training_state import TrainingState
+from nmrgcl.train.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
+from nmrgcl.train.feed import batches
+from nmrgcl.train.feed.chunks import Chunks
+from nmrgcl.train.feed.resident import Resident
+from nmrgcl.train.recording import CapturedStep, Recording
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
 from tests.examples import random_graphs, sparse_x
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
@@ -333,7 +333,7 @@ def test_training_by_chunks_on_the_gpu_is_training_in_that_order(
         return Resident(source, device, options.batch_size, chunk)
 
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.train.open_feed", all_in_memory)
+        patch.setattr("nmrgcl.train.loop.open_feed", all_in_memory)
         expected, weights = losses(options)
     assert found == pytest.approx(expected, rel=1e-5)
     for key, value in method.state_dict().items():

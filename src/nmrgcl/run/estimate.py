@@ -12,11 +12,11 @@ import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
-from nmrgcl.feed import open_feed
 from nmrgcl.methods import build_method
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
+from nmrgcl.train.feed import open_feed
 
 STEPS = 4
 

@@ -9,14 +9,14 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from nmrgcl.capture import CapturedStep, Recording, captured_by_size, recorded_if_possible
-from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.errors import ModelError
-from nmrgcl.feed import Feed, Source, open_feed
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
-from nmrgcl.step import GuardedStep, Trainable
-from nmrgcl.training_state import TrainingState, own_chance, restore, snapshot
+from nmrgcl.train.checkpoint import Checkpoint
+from nmrgcl.train.feed import Feed, Source, open_feed
+from nmrgcl.train.recording import CapturedStep, Recording, captured_by_size, recorded_if_possible
+from nmrgcl.train.state import TrainingState, own_chance, restore, snapshot
+from nmrgcl.train.step import GuardedStep, Trainable
 
 
 class Memory(Protocol):

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.feed import batches
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train import pretrain
-from nmrgcl.training_state import TrainingState, own_chance, restore, snapshot
+from nmrgcl.train.feed import batches
+from nmrgcl.train.state import TrainingState, own_chance, restore, snapshot
 from tests.examples import random_graphs
 
 GRAPHS = random_graphs([3] * 10)

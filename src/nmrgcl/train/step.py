@@ -10,7 +10,7 @@ from torch import Tensor
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
-from nmrgcl.training_state import Stateful, TrainingState
+from nmrgcl.train.state import Stateful, TrainingState
 
 
 class Trainable(Stateful, Protocol):

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.errors import ModelError
+from nmrgcl.train.checkpoint import Checkpoint
 
 _NUMPY_WORDS = 624
 """The size of its Mersenne twister."""
