@@ -16,7 +16,8 @@ from nmrgcl.train.checkpoint import Checkpoint
 from nmrgcl.train.feed import Feed, Source, open_feed
 from nmrgcl.train.recording import CapturedStep, Recording, captured_by_size, recorded_if_possible
 from nmrgcl.train.state import TrainingState, own_chance, restore, snapshot
-from nmrgcl.train.step import GuardedStep, Trainable
+from nmrgcl.train.step import GuardedStep
+from nmrgcl.train.trainable import Trainable
 
 
 class Memory(Protocol):
@@ -109,8 +110,9 @@ def _run_epoch(
 ) -> float:
     """Mean loss of the batches of ``feed``, from the one on at which the training stands."""
     state, count = step.state, len(feed.parts)
-    step.begin_epoch()
+    step.begin_epoch(options, count)
     for position in range(state.position, count):
+        step.begin_batch()
         compute(*feed.batch(position))
         state.position, state.step = position + 1, state.step + 1
         due = memory is not None and memory.due(epoch_ended=False)
@@ -122,12 +124,14 @@ def _run_epoch(
 
 
 def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
-    """What computes a batch: on a GPU a recording."""
+    """What computes a batch: on a GPU a recording, unless the method or the options rule it out."""
 
     def ordinary(graphs: Graphs, index: Tensor) -> None:
         step(feed.take(graphs, index))
 
-    if not options.capture or not (feed.padded or feed.constant) or feed.device.type != "cuda":
+    if not (options.capture and step.method.CAPTURABLE) or not (feed.padded or feed.constant):
+        return ordinary
+    if feed.device.type != "cuda":
         return ordinary
     step.rehearse()
     return recorded_if_possible(lambda: _recorded(step, feed, options)) or ordinary

@@ -1,8 +1,7 @@
 """One optimiser step after another, until a number is not finite."""
 
 import math
-from collections.abc import Iterator
-from typing import Literal, Protocol
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -10,25 +9,9 @@ from torch import Tensor
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
-from nmrgcl.train.state import Stateful, TrainingState
-
-
-class Trainable(Stateful, Protocol):
-    """What the loop asks of a method, which embeds graphs or the nodes of one (``level``)."""
-
-    level: Literal["graph", "node"]
-
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
-        """Yield the losses of one batch; the optimiser steps after each."""
-        ...
-
-    def parameters(self) -> Iterator[torch.nn.Parameter]:
-        """Everything that is trained."""
-        ...
-
-    def train(self, mode: bool = True) -> object:
-        """Switch to training (or evaluation)."""
-        ...
+from nmrgcl.train.progress import Progress, Unreadable
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.trainable import Trainable
 
 
 class GuardedStep:
@@ -41,23 +24,32 @@ class GuardedStep:
     def __init__(self, method: Trainable, optimiser: torch.optim.Optimizer, state: TrainingState) -> None:
         self.method, self.optimiser, self.state = method, optimiser, state
         self.parameters = list(method.parameters())
+        self.progress = Progress()
         self.good_batches, self.bad = torch.zeros_like(state.total), torch.zeros_like(state.total)
         self._one = torch.ones_like(state.total)
         if state.total.is_cuda:
             optimiser.found_inf = self.bad  # type: ignore[attr-defined]
 
-    def begin_epoch(self) -> None:
-        """Count the batches of another epoch, from the one on at which the training stands."""
+    def begin_epoch(self, options: TrainSettings, batches: int) -> None:
+        """Count the ``batches`` of another epoch, from the one on at which the training stands."""
         self.good_batches.fill_(self.state.position)
         self.bad.zero_()
+        self.progress = Progress(self.state.epoch + 1, self.state.step, options.epochs, options.epochs * batches)
+        if self.state.position == 0:
+            self.method.begin_epoch(self.progress)
+
+    def begin_batch(self) -> None:
+        """Tell the method how far the training has come; before the batch, which may be a replay."""
+        self.progress = replace(self.progress, step=self.state.step)
 
     def rehearse(self) -> None:
-        """Until the next epoch begins, steps change no weight."""
+        """Until the next epoch begins, steps change no weight, and what they must not depend on cannot be read."""
         self.bad.fill_(1.0)
+        self.progress = Unreadable()
 
     def __call__(self, graphs: Graphs) -> None:
         """Train on one batch."""
-        for loss in self.method.losses(graphs):
+        for loss in self.method.losses(graphs, self.progress):
             self.optimiser.zero_grad()
             loss.backward()
             values = [loss.detach(), *(p.grad for p in self.parameters if p.grad is not None)]

@@ -17,7 +17,7 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.settings import TrainSettings, resolve
 from nmrgcl.store import Store, open_store, write_store
-from nmrgcl.train import Epoch, pretrain
+from nmrgcl.train import Epoch, Progress, Trainable, pretrain
 from nmrgcl.train.checkpoint import Checkpoint
 from nmrgcl.train.feed import Feed, batches, open_feed
 from nmrgcl.train.feed.choose import fit, usual_chunk
@@ -170,7 +170,7 @@ def test_whether_graphs_fit_is_their_bytes_against_half_of_what_is_free(
     assert isinstance(open_feed(store, CPU, options, chunk=49), Resident)  # whole batches of it are everything
 
 
-class Poisoned(nn.Module):
+class Poisoned(Trainable):
     """Its loss is not a number where a batch holds a graph without nodes."""
 
     level: Literal["graph", "node"] = "graph"
@@ -179,7 +179,7 @@ class Poisoned(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(()))
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         bad = bool((graphs.node_ptr.diff() == 0).any())
         yield self.weight * (float("nan") if bad else 1.0)
 
