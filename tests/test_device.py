@@ -212,8 +212,7 @@ def test_the_guard_against_numbers_that_are_not_finite_does_not_wait_either() ->
     graphs = GRAPHS.to("cuda")
     settings = resolve("graphcl")
     method = build_method(settings, graphs.num_features).to("cuda").train()
-    optimiser = torch.optim.Adam(method.parameters(), fused=True, capturable=True)
-    step = GuardedStep(method, optimiser, TrainingState().to(graphs.device))
+    step = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device))
     poison = torch.ones((), device="cuda")
     honest = method.losses
     method.losses = lambda batch, progress: (loss * poison for loss in honest(batch, progress))  # type: ignore[method-assign,assignment]

@@ -53,8 +53,8 @@ def test_early_stopping_goes_on_from_where_a_checkpoint_stood() -> None:
     for loss in (10.0, 9.5, 8.9, 8.5):
         state.end_epoch(loss, 0.1)
     method = Scripted(1.0)
-    optimiser = torch.optim.Adam(method.parameters())
-    again = restore(snapshot(state, method, optimiser, torch.device("cpu")), method, optimiser)
+    optimisers = method.optimisers(TrainSettings())
+    again = restore(snapshot(state, method, optimisers, torch.device("cpu")), method, optimisers)
     assert (again.best, again.best_epoch, again.idle_epochs) == (8.9, 3, 1)
 
 

@@ -79,9 +79,8 @@ def test_a_resumed_training_counts_on_and_begins_no_epoch_twice(tmp_path: Path, 
 def gpu_step(method: Trainable, record: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
     """What would compute batches on a GPU where ``record`` makes recordings."""
     monkeypatch.setattr("nmrgcl.train.loop._recorded", record)
-    optimiser = torch.optim.Adam(method.parameters(), fused=True)
     feed: Any = SimpleNamespace(device=torch.device("cuda"), padded=True, constant=False)
-    return _computing(GuardedStep(method, optimiser, TrainingState()), feed, OPTIONS)
+    return _computing(GuardedStep(method, method.optimisers(OPTIONS), TrainingState()), feed, OPTIONS)
 
 
 def test_a_step_that_reads_progress_is_recorded_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

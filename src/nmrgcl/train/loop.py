@@ -67,10 +67,10 @@ def pretrain(
     if options.epochs == 0:
         return
     device = device or (graphs.device if isinstance(graphs, Graphs) else torch.device("cpu"))
-    optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True, capturable=device.type == "cuda")
+    optimisers = method.optimisers(options)
     kept = memory.recall() if memory else None
-    state = (restore(kept, method, optimiser) if kept else TrainingState()).to(device)
-    step = GuardedStep(method, optimiser, state)
+    state = (restore(kept, method, optimisers) if kept else TrainingState()).to(device)
+    step = GuardedStep(method, optimisers, state)
     # The order of batches depends on the chunks, so that a training that goes on keeps to those it began with.
     chunk = state.chunk if kept else options.chunk_graphs or None
     with closing(open_feed(graphs, device, options, method.level, chunk)) as feed:
@@ -78,7 +78,7 @@ def pretrain(
         for epoch in _epochs(step, feed, options, seed, memory):
             yield epoch
             if memory and memory.due(epoch_ended=True):
-                memory.keep(state.step, snapshot(state, method, optimiser, device))
+                memory.keep(state.step, snapshot(state, method, optimisers, device))
 
 
 def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None) -> Iterator[Epoch]:
@@ -119,7 +119,7 @@ def _run_epoch(
         if due or feed.device.type == "cpu" or position + 1 == count:
             step.check(feed.parts, options)
         if memory is not None and due:
-            memory.keep(state.step, snapshot(state, step.method, step.optimiser, feed.device))
+            memory.keep(state.step, snapshot(state, step.method, step.optimisers, feed.device))
     return state.mean_loss
 
 

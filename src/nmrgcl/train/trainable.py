@@ -7,6 +7,8 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from nmrgcl.graphs import Graphs
+from nmrgcl.settings import TrainSettings
+from nmrgcl.train.optimiser import Optimiser
 from nmrgcl.train.progress import Progress
 
 
@@ -24,7 +26,11 @@ class Trainable(nn.Module, ABC):
 
     @abstractmethod
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Yield the losses of one batch; the optimiser steps after each of them."""
+        """Yield the losses of one batch; an optimiser steps after each of them, all ``optimisers`` in turn."""
+
+    def optimisers(self, options: TrainSettings) -> list[Optimiser]:
+        """Adam over everything. Where there are several, the first one's losses are those that an epoch reports."""
+        return [Optimiser(self.parameters(), lr=options.lr)]
 
     def begin_epoch(self, progress: Progress) -> None:
         """Do what is done once per epoch, before its first batch; an epoch that is resumed does not begin again."""
