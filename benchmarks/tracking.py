@@ -15,8 +15,8 @@ from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.track import track
 from nmrgcl.methods import build_method
 from nmrgcl.run.embed import embed_some
+from nmrgcl.run.recipe import recipe
 from nmrgcl.run.source import training_source
-from nmrgcl.settings import resolve
 from nmrgcl.train import pretrain
 
 CPU = torch.device("cpu")
@@ -33,7 +33,7 @@ def seconds(work: Callable[[], object], times: int = 7) -> float:
 
 
 def measure(name: str, preset: str) -> dict[str, object]:
-    settings = resolve(preset, assignments=["epochs=6"], method="nmrgcl")
+    settings = recipe("nmrgcl", preset=preset, assignments=["epochs=6"])
     dataset, options = load(name), settings.data
     features = choose_features(dataset, options.features, options.max_degree, options.scale)
     graphs = training_source(dataset, features, settings, CPU)

@@ -19,6 +19,7 @@ from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_method, find_method, method_names
+from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import FinetuneSettings, TrainSettings, resolve
 from nmrgcl.store import open_store, write_store
 from nmrgcl.train import Progress, pretrain
@@ -120,9 +121,9 @@ def test_a_recording_that_fails_leaves_the_device_usable() -> None:
 def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
     name: str, form: Callable[[Graphs], Graphs]
 ) -> None:
-    kind, network = find_method(name), form(random_graphs([300], density=0.03, features=12))
+    network = form(random_graphs([300], density=0.03, features=12))
     views = ["views.first=Identity", "views.second=Identity"]
-    settings = resolve(kind.PRESETS["node"], assignments=["encoder.units=16", *views], method=name, fixed=kind.FIXED)
+    settings = recipe(name, level="node", assignments=["encoder.units=16", *views])
     losses = []
     for device in ("cpu", "cuda"):
         method, graphs = build_method(settings, 12).to(device).train(), network.to(device)
@@ -250,12 +251,12 @@ def test_recorded_steps_train_as_ordinary_ones_do() -> None:
 @pytest.mark.filterwarnings("error:steps are not recorded")
 @pytest.mark.parametrize("name", NODE_METHODS)
 def test_recorded_steps_on_all_nodes_train_as_ordinary_ones_do(name: str) -> None:
-    kind, network = find_method(name), random_graphs([300], density=0.03, features=12).to("cuda")
+    network = random_graphs([300], density=0.03, features=12).to("cuda")
     small = ["encoder.units=32", "epochs=4", "lr=1e-5", "patience=0", "precision=float32"]
     found = []
     for capture in ("true", "false"):
         chosen = [*small, f"capture={capture}", "views.first=Identity", "views.second=Identity"]
-        settings = resolve(kind.PRESETS["node"], assignments=chosen, method=name, fixed=kind.FIXED)
+        settings = recipe(name, level="node", assignments=chosen)
         method = build_method(settings, 12).to("cuda")
         if name in ("dgi", "mvgrl"):
             method.shuffle = MaskFeatures(1.0)  # type: ignore[assignment]
@@ -265,8 +266,8 @@ def test_recorded_steps_on_all_nodes_train_as_ordinary_ones_do(name: str) -> Non
 
 @pytest.mark.filterwarnings("error:steps are not recorded")
 def test_a_recorded_step_on_all_nodes_sees_new_views_every_time() -> None:
-    kind, network = find_method("grace"), random_graphs([300], density=0.03, features=12).to("cuda")
-    settings = resolve("grace", assignments=["epochs=6", "lr=1e-9", "patience=0"], method="grace", fixed=kind.FIXED)
+    network = random_graphs([300], density=0.03, features=12).to("cuda")
+    settings = recipe("grace", level="node", assignments=["epochs=6", "lr=1e-9", "patience=0"])
     epochs = pretrain(build_method(settings, 12).to("cuda"), network, settings.train)
     assert len({epoch.loss for epoch in epochs}) == 6
 

@@ -13,12 +13,13 @@ from nmrgcl import GraphEmbedder, load
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.linear import linear_score
-from nmrgcl.methods import build_method, find_method
+from nmrgcl.methods import build_method
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds, read_splits
 from nmrgcl.run.cell import Run, cross
 from nmrgcl.run.embed import embed_dataset
 from nmrgcl.run.execute import execute
+from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Results
 from nmrgcl.run.table import tabulate
 from nmrgcl.settings import Settings, resolve
@@ -82,7 +83,7 @@ def test_one_model_on_a_split_without_seeds_has_one_score_and_no_spread(
 
 
 def node_settings(*assignments: str, method: str = "nmrgcl", preset: str = "node") -> Settings:
-    return resolve(preset, assignments=[*SMALL, *assignments], method=method)
+    return recipe(method, preset=preset, assignments=[*SMALL, *assignments])
 
 
 def test_pretrain_evaluate_and_embed_take_nodes_by_themselves(
@@ -252,9 +253,8 @@ class Shelf:
 @pytest.mark.parametrize("method", ["nmrgcl", "merit", "gca"])
 def test_a_training_on_nodes_goes_on_from_a_checkpoint_to_the_same_weights(method: str, sampling: str) -> None:
     graphs = random_graphs([50], density=0.1)
-    kind = find_method(method)
     small = ["encoder.units=8", "head.units=0", "epochs=4", "batch_size=20", f"sampling={sampling}"]
-    settings = resolve(kind.PRESETS["node"], assignments=small, method=method, fixed=kind.FIXED)
+    settings = recipe(method, level="node", assignments=small)
     whole = build_method(settings, 4)
     list(pretrain(whole, graphs, settings.train))
     shelf, begun, resumed = Shelf(), build_method(settings, 4), build_method(settings, 4)

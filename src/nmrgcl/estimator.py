@@ -9,12 +9,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from nmrgcl import atomic
 from nmrgcl.data.accept import as_dataset
-from nmrgcl.data.features import apply_features, choose_features
-from nmrgcl.methods import build_method, find_method
+from nmrgcl.data.features import choose_features
+from nmrgcl.methods import build_method
 from nmrgcl.model_folder import MODEL, Model, load_model, save_model
-from nmrgcl.run import choose_device, default_preset, embed_dataset, require_level
+from nmrgcl.run import choose_device, embed_dataset, require_level
+from nmrgcl.run.cell import canonical
 from nmrgcl.run.device import suitable_threads
-from nmrgcl.settings import Settings, resolve
+from nmrgcl.run.recipe import recipe
+from nmrgcl.run.source import training_source
+from nmrgcl.settings import Settings
+from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
 
 
@@ -65,16 +69,15 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
     def fit(self, graphs: Any, y: Any = None) -> "GraphEmbedder":
         """Pre-train on ``graphs``; ``y`` is not looked at."""
-        settings, device = self._resolved(), choose_device(self.device)
+        settings, device = self._resolved(graphs), choose_device(self.device)
         dataset = as_dataset(graphs, node_feature=self.node_feature)
         require_level(dataset, settings)
         features = choose_features(dataset, settings.data.features, settings.data.max_degree, settings.data.scale)
+        source = training_source(dataset, features, settings, device)
         method = build_method(settings, features.width).to(device)
         self.history_ = []
         with suitable_threads(settings):
-            for epoch in pretrain(
-                method, apply_features(dataset, features).to(device), settings.train, seed=settings.seed
-            ):
+            for epoch in pretrain(method, source, settings.train, device=device, seed=settings.seed):
                 self.history_.append(epoch)
                 if self.verbose:
                     print(f"epoch {epoch.number}: loss {epoch.loss:.4f}")
@@ -112,8 +115,9 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         loaded.model_, loaded.history_ = model, []
         return loaded
 
-    def _resolved(self) -> Settings:
-        preset = self.preset or default_preset(self.method, self.level)
-        settings = resolve(preset, method=self.method, fixed=find_method(self.method).FIXED)
-        wanted = {**(self.settings or {}), "method": self.method, "seed": self.random_state, "level": self.level}
-        return settings.updated(wanted)
+    def _resolved(self, graphs: Any) -> Settings:
+        """As the commands resolve them; a dataset by name may have values of its own in the preset."""
+        name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
+        wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
+        wanted.pop("method", None)
+        return recipe(self.method, preset=self.preset, assignments=wanted, level=self.level, dataset=name)

@@ -11,7 +11,8 @@ from nmrgcl.contrast import infonce
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method, build_method, find_method, method_names
-from nmrgcl.settings import Settings, resolve
+from nmrgcl.run.recipe import recipe
+from nmrgcl.settings import Settings
 from nmrgcl.train import Progress, pretrain
 from nmrgcl.train.progress import Unreadable
 from tests.examples import random_graphs
@@ -26,7 +27,7 @@ def settings_of(name: str, *assignments: str, level: Level = "graph") -> Setting
     if "train.epochs" not in find_method(name).FIXED:
         small.append("epochs=3")
     preset = "graphcl" if level == "graph" else find_method(name).PRESETS[level]
-    return resolve(preset, assignments=small, method=name, fixed=find_method(name).FIXED)
+    return recipe(name, preset=preset, assignments=small)
 
 
 def train(name: str, graphs: Graphs, *assignments: str, level: Level = "graph") -> tuple[Method, list[float]]:

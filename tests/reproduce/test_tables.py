@@ -26,6 +26,7 @@ from nmrgcl.reproduce.tables.sheet import load_sheet
 from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.reproduce.tables.words import device_marks, figure_text, marks_text
 from nmrgcl.reproduce.verdict import Verdict
+from nmrgcl.run import recipe as recipe_module
 from nmrgcl.run.cell import Run
 from tests.reproduce.planted_tables import table_rows_of
 
@@ -117,7 +118,8 @@ def test_what_a_table_cannot_do_is_told(name: str, asked: dict[str, Any], words:
 def test_a_row_fills_when_a_file_with_its_name_appears(monkeypatch: pytest.MonkeyPatch) -> None:
     names, find = cells_module.method_names, cells_module.find_method
     monkeypatch.setattr(cells_module, "method_names", lambda: [*names(), "wl", "news"])
-    monkeypatch.setattr(cells_module, "find_method", lambda n: Untrained if n in ("wl", "news") else find(n))
+    for module in (cells_module, recipe_module):
+        monkeypatch.setattr(module, "find_method", lambda n: Untrained if n in ("wl", "news") else find(n))
     found = cells("table1", only=["NCI1"], seeds=1)
     assert found["NCI1", "WL", "honest", 0].method == "wl"
     assert found["NCI1", "news", "paper", 0].method == "news"

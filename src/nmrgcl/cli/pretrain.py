@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -52,20 +52,18 @@ def pretrain(
     """
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.data import load
-    from nmrgcl.methods import find_method
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import Cadence, choose_device, default_preset, estimate_cost, pretrain_seeds, require_level
+    from nmrgcl.run import Cadence, choose_device, estimate_cost, pretrain_seeds, require_level
     from nmrgcl.run.cell import canonical
-    from nmrgcl.settings import resolve
+    from nmrgcl.run.recipe import recipe
 
     if resume not in ("no", "yes", "auto"):
         raise SettingError(f"--resume {resume}: unknown; use --resume or --resume auto")
-    name = method or resolve(preset, config, assignments or ()).method
-    fixed = find_method(name).FIXED
+    given: dict[str, Any] = {"preset": preset, "config": config, "assignments": assignments or ()}
+    recipe(method, **given)  # what is impossible is said before the data is loaded
     where = choose_device(device)
     dataset = load(data)
-    base = preset if preset or config else default_preset(name, dataset.level)
-    settings = resolve(base, config, assignments or (), method=method, fixed=fixed, dataset=canonical(data))
+    settings = recipe(method, **given, level=dataset.level, dataset=canonical(data))
     settings.updated({"seed": settings.seed + seeds - 1}, source=f"--seeds {seeds}")
     require_level(dataset, settings)
     if dry_run:

@@ -118,19 +118,18 @@ def _cells(
 def _rows(preset: str | None, methods: list[str], assignments: list[str], level: str, data: str) -> "list[Settings]":
     """The settings of each method for a dataset: where it means one of them, its own meaning counts."""
     from nmrgcl.methods import build_method, find_method
-    from nmrgcl.run.level import default_preset
-    from nmrgcl.settings import parse_assignments, resolve, setting_keys
+    from nmrgcl.run.recipe import recipe
+    from nmrgcl.settings import parse_assignments, setting_keys
     from nmrgcl.settings.check import find_key
 
-    fixed = {name: find_method(name).FIXED for name in methods or [resolve(preset, assignments=assignments).method]}
+    given: dict[str, Any] = {"preset": preset, "assignments": assignments, "level": level, "dataset": data}
+    names: list[str] | list[None] = methods or [None]
+    rows = [recipe(name, **given, method_wins=True) for name in names]
+    fixed = [find_method(row.method).FIXED for row in rows]
     for text, value in parse_assignments(assignments).items():
         key = find_key(text, setting_keys(), "--set")
-        if all(meaning.get(key, value) != value for meaning in fixed.values()):
+        if all(meaning.get(key, value) != value for meaning in fixed):
             raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
-    rows = []
-    for name, meaning in fixed.items():
-        base = resolve(preset or default_preset(name, level), assignments=assignments, dataset=data)
-        rows.append(base.updated({"method": name, **meaning}))
     for settings in rows:
         build_method(settings, 1)  # what is impossible is told before anything is written
     return rows

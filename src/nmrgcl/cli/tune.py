@@ -101,15 +101,15 @@ def _plan(
     from nmrgcl.errors import SettingError
     from nmrgcl.methods import find_method
     from nmrgcl.run.cell import canonical
-    from nmrgcl.run.level import class_labels, default_preset
-    from nmrgcl.settings import parse_assignments, resolve, setting_keys
+    from nmrgcl.run.level import class_labels
+    from nmrgcl.run.recipe import recipe
+    from nmrgcl.settings import parse_assignments, setting_keys
     from nmrgcl.settings.check import find_key
     from nmrgcl.tune.search import plan
     from nmrgcl.tune.space import read_space
 
     fixed, name = find_method(method).FIXED, canonical(data)
-    base = preset or default_preset(method, "graph")
-    start = resolve(base, assignments=assignments, method=method, fixed=fixed, dataset=name)
+    start = recipe(method, preset=preset, assignments=assignments, dataset=name)
     given = {find_key(key, setting_keys(), "--set") for key in parse_assignments(assignments)}
     if every_scaling and "svm.standardise" in given:
         raise SettingError("--every-scaling: --set holds svm.standardise; leave one of the two out")

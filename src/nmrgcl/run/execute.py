@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from nmrgcl.diagnose.collapse import effective_rank
-from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method, build_method, find_method
+from nmrgcl.methods import Method, build_method
 from nmrgcl.run.cell import Run
 from nmrgcl.run.embed import embed_all, embed_some
 from nmrgcl.run.interrupt import Signals, noted_signals
@@ -24,12 +23,12 @@ from nmrgcl.run.material import load_material
 from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.out_of_memory import explained
 from nmrgcl.run.protocols import judge
+from nmrgcl.run.recipe import require_meaning
 from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results, token_of
 from nmrgcl.run.selection import every_penalty, is_judged
 from nmrgcl.run.shared import keep_training, take_training
 from nmrgcl.run.stop import end_at_once, handled
-from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
 
 
@@ -59,7 +58,7 @@ def _owned(results: Results, key: str) -> Iterator[None]:
 
 def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence) -> Result:
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
-    _require_meaning(run)
+    require_meaning(run.settings)
     material = load_material(run, device)
     graphs, truth, data = material.graphs, material.truth, material.record
     loaded = time.perf_counter()
@@ -98,14 +97,6 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
         hardware=hardware(device),
         times=times | {"total": sum(times.values()), "started": started} | ({"trained_by": taken.by} if taken else {}),
     )
-
-
-def _require_meaning(run: Run) -> None:
-    """The settings are those that make the method what it is."""
-    plain = dict(flatten(run.settings.to_dict()))
-    for key, value in find_method(run.method).FIXED.items():
-        if plain[key] != value:
-            raise SettingError(f"method {run.method} means {key} = {value!r}; the cell has {plain[key]!r}")
 
 
 class _Memory(RunMemory):

@@ -1,7 +1,7 @@
 """Where settings come from: presets, files and ``key=value`` assignments, the later over the earlier."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,30 +18,19 @@ def resolve(
     config: Path | None = None,
     assignments: Sequence[str] = (),
     *,
-    method: str | None = None,
-    fixed: Mapping[str, Any] | None = None,
     dataset: str | None = None,
 ) -> Settings:
-    """Defaults, then ``preset``, then ``config``, then what the method ``fixed``, then ``key=value`` assignments.
+    """Defaults, then ``preset``, then ``config``, then ``key=value`` assignments.
 
-    A preset may have other values for some datasets; ``dataset`` is the name that the catalog has for it.
+    A preset may have other values for some datasets; ``dataset`` is the name that the catalog has for it. What a method
+    fixes is not looked at: ``run.recipe`` does.
     """
     settings = Settings()
     if preset is not None:
         settings = settings.updated(load_preset(preset, dataset), source=f"preset {preset}")
     if config is not None:
         settings = settings.updated(read_config(config), source=str(config))
-    if method is not None:
-        settings = settings.updated({"method": method})
-    settings = settings.updated(fixed or {})
-    settings = settings.updated(parse_assignments(assignments), source="--set")
-    plain = dict(flatten(settings.to_dict()))
-    for key, value in (fixed or {}).items():
-        if plain[key] != value:
-            raise SettingError(
-                f"method {settings.method} means {key} = {value!r}; leave {key} out or change the method"
-            )
-    return settings
+    return settings.updated(parse_assignments(assignments), source="--set")
 
 
 def preset_names() -> list[str]:

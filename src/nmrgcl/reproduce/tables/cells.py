@@ -10,8 +10,8 @@ from nmrgcl.reproduce.plan import Cell, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.run.cell import BY_FOLDS, Run
-from nmrgcl.settings import Settings, parse_assignments, resolve
-from nmrgcl.settings.check import find_key, flatten
+from nmrgcl.run.recipe import free_assignments, recipe
+from nmrgcl.settings import Settings
 
 SELECTIONS = ("honest", "paper")
 COMMON = "strong"
@@ -43,18 +43,16 @@ def computable(row: TableRow, level: Level) -> bool:
 
 def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> Settings | None:
     """Of a cell of ``row``, judged by folds or not; None where it is a tuned one and ``dataset`` has no such preset."""
-    method = find_method(row.method)
     tuned = tuned_values(dataset) if row.tuned else {}
     if tuned is None:
         return None
-    own = method.PRESETS[level]
-    preset = None if row.tuned else row.preset or (plan.preset if own == COMMON and plan.preset else own)
-    settings = resolve(preset, method=None if row.tuned else row.method, fixed=method.FIXED, dataset=dataset)
-    settings = settings.updated(tuned)
+    own = find_method(row.method).PRESETS[level]
+    preset = row.preset or (plan.preset if own == COMMON and plan.preset else own)
+    settings = Settings().updated(tuned) if row.tuned else recipe(row.method, preset=preset, dataset=dataset)
     if by_folds and settings.svm.c == "default":  # both selections choose C, and among the same values
         settings = settings.updated({"svm.c": "grid"})
     settings = settings.updated(row.settings)
-    settings = settings.updated(_free(plan.assignments, set(method.FIXED), settings), source="--set")
+    settings = settings.updated(free_assignments(row.method, plan.assignments), source="--set")
     return _capped(settings, plan.most_epochs)
 
 
@@ -102,13 +100,6 @@ def _there(sheet: Sheet, plan: Plan) -> list[str]:
     """Datasets to compute on: one that is not to be had is tried where it was asked for by name."""
     whole = set(plan.datasets) >= set(sheet.columns)
     return [dataset for dataset in plan.datasets if not (whole and dataset in sheet.absent)]
-
-
-def _free(assignments: Sequence[str], fixed: set[str], settings: Settings) -> dict[str, Any]:
-    """Assignments without those that the method of a row does not leave open."""
-    known = [key for key, _ in flatten(settings.to_dict())]
-    values = parse_assignments(assignments).items()
-    return {key: value for key, value in values if find_key(key, known, "--set") not in fixed}
 
 
 def _capped(settings: Settings, most: int) -> Settings:
