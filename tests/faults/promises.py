@@ -13,6 +13,7 @@ from tests.faults.foreign import foreign
 from tests.faults.forged import forged
 from tests.faults.kills import kills
 from tests.faults.malice import malice
+from tests.faults.methods import methods
 from tests.faults.poison import poison
 from tests.faults.shortage import shortage
 from tests.faults.sweeps import sweeps
@@ -29,6 +30,7 @@ class Promise:
 
 PROMISES = {
     "kills": Promise(lambda: kills(1000), lambda: kills(40)),
+    "methods": Promise(methods, methods),
     "cuts": Promise(lambda: cuts(1), lambda: cuts(3)),
     "flips": Promise(lambda: flips(10_000), lambda: flips(600)),
     "malice": Promise(malice, malice),

@@ -19,6 +19,7 @@ from tests.faults.tally import Tally
 ROOT = Path(__file__).parents[2]
 AT_LEAST = {
     "kills": 40,
+    "methods": 51,
     "cuts": 200,
     "flips": 500,
     "malice": 40,

@@ -1,5 +1,6 @@
 """What every method promises; a new file in ``methods/`` is picked up by itself."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,33 +11,22 @@ from nmrgcl.augment import build_view
 from nmrgcl.contrast import infonce
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Method, build_method, find_method, method_names
-from nmrgcl.run.recipe import recipe
-from nmrgcl.settings import Settings
+from nmrgcl.methods import Level, Method, build_method, find_method
 from nmrgcl.train import Progress, pretrain
 from nmrgcl.train.progress import Unreadable
-from tests.examples import random_graphs
-
-GRAPHS = random_graphs([6, 1, 9, 4, 0, 7, 5, 8], density=0.4, categorical=True)
-NETWORK = random_graphs([40], density=0.1, features=6)
-DATA: dict[Level, Graphs] = {"graph": GRAPHS, "node": NETWORK}
+from tests.methods.members import DATA, GRAPHS, MEMBERS, NETWORK, known_here, settings_of
 
 
-def settings_of(name: str, *assignments: str, level: Level = "graph") -> Settings:
-    small = ["encoder.layers=2", "encoder.units=8", "head.units=0", "batch_size=4", *assignments]
-    if "train.epochs" not in find_method(name).FIXED:
-        small.append("epochs=3")
-    preset = "graphcl" if level == "graph" else find_method(name).PRESETS[level]
-    return recipe(name, preset=preset, assignments=small)
+@pytest.fixture(autouse=True)
+def known() -> Iterator[None]:
+    with known_here():
+        yield
 
 
 def train(name: str, graphs: Graphs, *assignments: str, level: Level = "graph") -> tuple[Method, list[float]]:
     settings = settings_of(name, *assignments, level=level)
     method = build_method(settings, graphs.num_features)
     return method, [epoch.loss for epoch in pretrain(method, graphs, settings.train, seed=settings.seed)]
-
-
-MEMBERS = [(name, level) for name in method_names() for level in find_method(name).PRESETS]
 
 
 @pytest.fixture(params=MEMBERS, ids=[" of ".join(member) for member in MEMBERS])

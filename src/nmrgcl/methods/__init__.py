@@ -79,7 +79,7 @@ def drop_dead_edges(graphs: Graphs) -> Graphs:
 
 def method_names() -> list[str]:
     """Every method there is."""
-    files = Path(__file__).parent.glob("*.py")
+    files = (path for folder in __path__ for path in Path(folder).glob("*.py"))
     return sorted(path.stem for path in files if not path.stem.startswith("_"))
 
 

@@ -1,0 +1,41 @@
+"""Every method at every level it has, those that exist only in the tests among them, with small settings."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nmrgcl.methods
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Level, find_method, method_names
+from nmrgcl.run.recipe import recipe
+from nmrgcl.settings import Settings
+from tests.examples import random_graphs
+
+ONLY_HERE = Path(__file__).parent / "only_here"
+"""What a method may do and none that is published here does yet: two players, a queue, a curriculum."""
+
+GRAPHS = random_graphs([6, 1, 9, 4, 0, 7, 5, 8], density=0.4, categorical=True)
+NETWORK = random_graphs([40], density=0.1, features=6)
+DATA: dict[Level, Graphs] = {"graph": GRAPHS, "node": NETWORK}
+
+
+@contextmanager
+def known_here() -> Iterator[None]:
+    """Inside, the methods of the tests are methods like all others."""
+    nmrgcl.methods.__path__.append(str(ONLY_HERE))
+    try:
+        yield
+    finally:
+        nmrgcl.methods.__path__.remove(str(ONLY_HERE))
+
+
+with known_here():
+    MEMBERS = [(name, level) for name in method_names() for level in find_method(name).PRESETS]
+
+
+def settings_of(name: str, *assignments: str, level: Level = "graph") -> Settings:
+    small = ["encoder.layers=2", "encoder.units=8", "head.units=0", "batch_size=4", *assignments]
+    if "train.epochs" not in find_method(name).FIXED:
+        small.append("epochs=3")
+    preset = "graphcl" if level == "graph" else find_method(name).PRESETS[level]
+    return recipe(name, preset=preset, assignments=small)
