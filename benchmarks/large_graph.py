@@ -13,14 +13,14 @@ import time
 
 import torch
 
-from nmrgcl.feed import open_feed
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
-from nmrgcl.step import GuardedStep
-from nmrgcl.training_state import TrainingState
+from nmrgcl.train.feed import open_feed
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
 
 
 def network(nodes: int, edges: int, features: int, groups: int = 100) -> Graphs:
@@ -51,8 +51,7 @@ def measure(args: argparse.Namespace) -> dict[str, object]:
     assignments = [f"sampling={args.sampling}", f"batch_size={args.batch_size}", f"encoder.units={args.units}"]
     settings = resolve("node", assignments=assignments)
     method = build_method(settings, graphs.num_features).to(args.device).train()
-    optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
-    step = GuardedStep(method, optimiser, TrainingState().to(graphs.device))
+    step = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device))
     feed = open_feed(graphs, graphs.device, settings.train, "node")
     seconds, sizes = [], []
     for part in feed.cut()[: args.steps]:

@@ -23,8 +23,8 @@ from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.methods import build_method
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
-from nmrgcl.step import GuardedStep
-from nmrgcl.training_state import TrainingState
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
 
 
 def measure(name: str, form: str, device: str, steps: int, units: int, precision: str) -> dict[str, object]:
@@ -37,8 +37,7 @@ def measure(name: str, form: str, device: str, steps: int, units: int, precision
     graphs = apply_features(dataset, choose_features(dataset)).to(device)
     settings = resolve("node", assignments=[f"encoder.units={units}"])
     method = build_method(settings, graphs.num_features).to(device).train()
-    optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
-    step, seconds = GuardedStep(method, optimiser, TrainingState().to(graphs.device)), []
+    step, seconds = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device)), []
     for _ in range(steps + 1 if steps > 1 else 1):
         began = time.perf_counter()
         step(graphs)

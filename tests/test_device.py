@@ -13,24 +13,24 @@ import torch
 
 from nmrgcl.augment import VIEWS, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
-from nmrgcl.capture import CapturedStep, Recording
-from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
-from nmrgcl.feed import batches
-from nmrgcl.feed.chunks import Chunks
-from nmrgcl.feed.resident import Resident
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_method, find_method, method_names
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import FinetuneSettings, TrainSettings, resolve
-from nmrgcl.step import GuardedStep
 from nmrgcl.store import open_store, write_store
-from nmrgcl.train import pretrain
-from nmrgcl.training_state import TrainingState
+from nmrgcl.train import Progress, pretrain
+from nmrgcl.train.feed import batches
+from nmrgcl.train.feed.chunks import Chunks
+from nmrgcl.train.feed.resident import Resident
+from nmrgcl.train.recording import CapturedStep, Recording
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
 from tests.examples import random_graphs, sparse_x
+from tests.train.stops import Stops
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 
@@ -133,7 +133,7 @@ def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
             method.diffuse.options["accuracy"] = 0.0  # type: ignore[union-attr,index,operator]
         for waiting in (True, False):  # the first step allocates and diffuses
             with torch.enable_grad() if waiting or device == "cpu" else no_waiting():
-                (loss,) = method.losses(graphs)
+                (loss,) = method.losses(graphs, Progress())
                 loss.backward()
         losses.append(float(loss.detach()))
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
@@ -169,7 +169,7 @@ def test_a_training_step_does_not_wait_for_the_host() -> None:
     index = torch.arange(len(GRAPHS))
     for waiting in (True, False):  # the first step allocates
         with no_waiting() if not waiting else torch.enable_grad():
-            for loss in method.losses(graphs.take(index)):
+            for loss in method.losses(graphs.take(index), Progress()):
                 loss.backward()
                 optimiser.step()
 
@@ -196,25 +196,6 @@ def test_deterministic_training_repeats_bit_for_bit() -> None:
     assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
 
 
-class Stops:
-    """Keeps the checkpoint of one batch, ends the training there, and recalls it when asked again."""
-
-    def __init__(self, folder: Path, at: int) -> None:
-        self.folder, self.at, self.seen, self.kept = folder, at, 0, False
-
-    def recall(self) -> Checkpoint | None:
-        return newest_checkpoint(self.folder)[0]
-
-    def due(self, *, epoch_ended: bool) -> bool:
-        self.seen += not epoch_ended
-        return not self.kept and self.seen == self.at
-
-    def keep(self, step: int, checkpoint: Checkpoint) -> None:
-        write_checkpoint(self.folder, step, checkpoint)
-        self.kept = True
-        raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("at", [1, 4, 6, 11])
 def test_a_deterministic_training_that_is_resumed_equals_one_that_was_not(tmp_path: Path, at: int) -> None:
     settings = resolve("graphcl", assignments=["deterministic=true", "epochs=3", "batch_size=8"])
@@ -232,11 +213,10 @@ def test_the_guard_against_numbers_that_are_not_finite_does_not_wait_either() ->
     graphs = GRAPHS.to("cuda")
     settings = resolve("graphcl")
     method = build_method(settings, graphs.num_features).to("cuda").train()
-    optimiser = torch.optim.Adam(method.parameters(), fused=True, capturable=True)
-    step = GuardedStep(method, optimiser, TrainingState().to(graphs.device))
+    step = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device))
     poison = torch.ones((), device="cuda")
     honest = method.losses
-    method.losses = lambda batch: (loss * poison for loss in honest(batch))  # type: ignore[method-assign,assignment]
+    method.losses = lambda batch, progress: (loss * poison for loss in honest(batch, progress))  # type: ignore[method-assign,assignment]
     index = torch.arange(len(GRAPHS))
     before = []
     for number in range(3):
@@ -334,7 +314,7 @@ def test_training_by_chunks_on_the_gpu_is_training_in_that_order(
         return Resident(source, device, options.batch_size, chunk)
 
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.train.open_feed", all_in_memory)
+        patch.setattr("nmrgcl.train.loop.open_feed", all_in_memory)
         expected, weights = losses(options)
     assert found == pytest.approx(expected, rel=1e-5)
     for key, value in method.state_dict().items():

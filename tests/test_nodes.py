@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from nmrgcl import GraphEmbedder, load
-from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.linear import linear_score
@@ -25,6 +24,7 @@ from nmrgcl.run.results import Results
 from nmrgcl.run.table import tabulate
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import pretrain
+from nmrgcl.train.checkpoint import Checkpoint
 from tests.examples import random_graphs
 from tests.run.cells import CPU
 from tests.test_cli import run, write_tu

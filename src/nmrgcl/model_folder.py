@@ -12,7 +12,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from nmrgcl import __version__, reading
-from nmrgcl.checkpoint import packed
 from nmrgcl.checksums import NAME as CHECKSUMS
 from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
@@ -21,6 +20,7 @@ from nmrgcl.methods import Method, build_method
 from nmrgcl.model_card import model_card
 from nmrgcl.owned import Kind
 from nmrgcl.settings import Settings
+from nmrgcl.train.checkpoint import packed
 
 FORMAT = 1
 MAX_CONFIG = 1 << 28

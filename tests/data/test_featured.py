@@ -8,7 +8,6 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-from nmrgcl.checkpoint import Checkpoint, write_checkpoint
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.featured import featured_store
 from nmrgcl.data.features import apply_features, choose_features
@@ -19,6 +18,7 @@ from nmrgcl.run import Cadence, pretrain_seeds
 from nmrgcl.run.memory import RunMemory
 from nmrgcl.run.record import digest_of
 from nmrgcl.settings import Settings
+from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.test_resume import files
 from tests.test_store import assert_equal
 

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from safetensors.torch import load, save
 
-from nmrgcl.checkpoint import FORMAT
 from nmrgcl.checksums import write_checksums
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.model_folder import load_model
@@ -20,6 +19,7 @@ from nmrgcl.run import Cadence, find_models, pretrain_seeds
 from nmrgcl.run.record import read_record
 from nmrgcl.run.results import Results
 from nmrgcl.store import MANIFEST
+from nmrgcl.train.checkpoint import FORMAT
 from tests.faults import child
 from tests.faults.kinds import evaluated
 from tests.faults.malice import read_limited

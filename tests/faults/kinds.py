@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from nmrgcl.checkpoint import read_checkpoint
 from nmrgcl.model_folder import load_model, weights_digest
 from nmrgcl.run import EVALUATION, Cadence, evaluate_run, keep_judgement, pretrain_seeds, read_evaluation, read_splits
 from nmrgcl.run.pack import read_pack, write_pack
@@ -16,6 +15,7 @@ from nmrgcl.run.results import Results
 from nmrgcl.run.subject import Subject
 from nmrgcl.settings import Settings, read_config
 from nmrgcl.store import open_store, write_store
+from nmrgcl.train.checkpoint import read_checkpoint
 from tests.faults.small import DATA, SETTINGS, small_result, train
 
 

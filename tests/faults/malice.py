@@ -8,7 +8,6 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from nmrgcl.checkpoint import FORMAT, read_checkpoint
 from nmrgcl.checksums import write_checksums
 from nmrgcl.data import load
 from nmrgcl.model_folder import load_model
@@ -16,6 +15,7 @@ from nmrgcl.run import read_embeddings
 from nmrgcl.run.record import read_record
 from nmrgcl.settings import Settings, read_config
 from nmrgcl.store import MANIFEST, open_store
+from nmrgcl.train.checkpoint import FORMAT, read_checkpoint
 from tests.faults import child
 from tests.faults import payloads as p
 from tests.faults.scan import scan

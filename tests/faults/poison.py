@@ -48,8 +48,8 @@ def _poisoned(out: Path, where: str, step: int) -> str:
         seen = 0
         before: tuple[Any, list[torch.Tensor]]
 
-        def losses(self, graphs: Any) -> Iterator[Any]:
-            for loss in super().losses(graphs):
+        def losses(self, graphs: Any, progress: Any) -> Iterator[Any]:
+            for loss in super().losses(graphs, progress):
                 if Poisoned.seen == step:
                     Poisoned.before = self, [p.detach().clone() for p in self.parameters()]
                     zero = loss - loss.detach()

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 
-from nmrgcl.checkpoint import read_checkpoint
 from nmrgcl.data.motifs import motifs
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import Cadence, pretrain_seeds
@@ -23,6 +22,7 @@ from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results
 from nmrgcl.settings import Settings
 from nmrgcl.store import write_store
+from nmrgcl.train.checkpoint import read_checkpoint
 
 DATA = motifs(graphs=20)
 SETTINGS = Settings().updated({"epochs": 3, "batch_size": 8, "layers": 1, "encoder.units": 4, "train.patience": 2})

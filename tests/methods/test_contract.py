@@ -13,7 +13,8 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method, build_method, find_method, method_names
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import Settings
-from nmrgcl.train import pretrain
+from nmrgcl.train import Progress, pretrain
+from nmrgcl.train.progress import Unreadable
 from tests.examples import random_graphs
 
 GRAPHS = random_graphs([6, 1, 9, 4, 0, 7, 5, 8], density=0.4, categorical=True)
@@ -58,9 +59,16 @@ def test_training_is_finite_and_changes_the_encoder(member: tuple[str, Level]) -
 def test_every_parameter_is_reached_by_the_loss(member: tuple[str, Level]) -> None:
     name, level = member
     method = build_method(settings_of(name, level=level), DATA[level].num_features).train()
-    for loss in method.losses(DATA[level]):
+    for loss in method.losses(DATA[level], Progress()):
         loss.backward()
         assert all(p.grad is not None for p in method.parameters())
+
+
+def test_what_is_recorded_does_not_depend_on_progress(member: tuple[str, Level]) -> None:
+    name, level = member
+    method = build_method(settings_of(name, level=level), DATA[level].num_features).train()
+    if method.CAPTURABLE:
+        list(method.losses(DATA[level], Unreadable()))
 
 
 def test_a_seed_repeats_bit_for_bit_whatever_happens_between(member: tuple[str, Level]) -> None:
@@ -165,7 +173,7 @@ def test_grace_is_the_plain_loss_at_node_level() -> None:
     method = build_method(settings_of("grace", level="node"), NETWORK.num_features)
     assert isinstance(method.head, nn.Sequential)
     torch.manual_seed(1)
-    (found,) = method.losses(NETWORK)
+    (found,) = method.losses(NETWORK, Progress())
     torch.manual_seed(1)
     z1, z2 = (method.head(method.embed(view(NETWORK))) for view in method.views)  # type: ignore[union-attr]
     torch.testing.assert_close(found, infonce(z1, z2, tau=0.7))
@@ -174,7 +182,7 @@ def test_grace_is_the_plain_loss_at_node_level() -> None:
 def test_merits_teacher_follows_after_each_step() -> None:
     method = build_method(settings_of("merit", level="node"), NETWORK.num_features)
     start = method.encoder.layers[0].bias.detach().clone()  # type: ignore[operator]
-    for _ in method.losses(NETWORK):
+    for _ in method.losses(NETWORK, Progress()):
         with torch.no_grad():
             method.encoder.layers[0].bias.add_(1.0)  # type: ignore[operator]
     taught = method.state_dict()["teachers.0.layers__0__bias"]

@@ -191,13 +191,13 @@ def test_a_run_whose_folder_goes_ends_with_one_line(
     class Destroyed(NMRGCL):
         seen = 0
 
-        def losses(self, graphs: Any) -> Any:
+        def losses(self, graphs: Any, progress: Any) -> Any:
             Destroyed.seen += 1
             if Destroyed.seen == 3:
                 shutil.rmtree(out) if gone == "folder" else (out / "run.json").unlink()
                 if gone == "replaced":
                     (out / "run.json").write_text(json.dumps({"format": "nmrgcl-run", "checksum": "another"}))
-            return super().losses(graphs)
+            return super().losses(graphs, progress)
 
     monkeypatch.setattr("nmrgcl.methods.nmrgcl.METHOD", Destroyed)
     with pytest.raises(SettingError, match="run: was deleted or changed during the run; start the run again"):

@@ -51,12 +51,12 @@ class Hungry(NMRGCL):
     signum: int = signal.SIGTERM
     seen: int = 0
 
-    def losses(self, graphs: Any) -> Iterator[Any]:
+    def losses(self, graphs: Any, progress: Any) -> Iterator[Any]:
         Hungry.seen += 1
         if Hungry.seen == Hungry.stop_at:
             os.kill(os.getpid(), Hungry.signum)
         noise = 1 + 0.1 * float(random.random() + np.random.random() + random.gauss() + np.random.normal())  # noqa: NPY002
-        for loss in super().losses(graphs):
+        for loss in super().losses(graphs, progress):
             yield loss * noise
 
 
@@ -148,9 +148,9 @@ def test_a_number_that_is_not_finite_stops_before_the_step(
         seen = 0
         before: ClassVar[list[tuple[torch.Tensor, torch.Tensor]]] = []
 
-        def losses(self, graphs: Any) -> Iterator[Any]:
+        def losses(self, graphs: Any, progress: Any) -> Iterator[Any]:
             Poisoned.seen += 1
-            for loss in super().losses(graphs):
+            for loss in super().losses(graphs, progress):
                 if Poisoned.seen == 5:
                     Poisoned.before = [(p, p.clone()) for p in self.parameters()]
                     bad = float("nan") if where == "loss" else torch.sqrt(loss.detach() * 0 + (loss - loss.detach()))
@@ -179,11 +179,11 @@ def test_out_of_memory_names_what_to_lower_and_keeps_the_checkpoint(
     class Fat(NMRGCL):
         seen = 0
 
-        def losses(self, graphs: Any) -> Iterator[Any]:
+        def losses(self, graphs: Any, progress: Any) -> Iterator[Any]:
             Fat.seen += 1
             if Fat.seen == 5:
                 torch.empty(1 << 60)
-            return super().losses(graphs)
+            return super().losses(graphs, progress)
 
     with monkeypatch.context() as patch:
         patch.setattr("nmrgcl.methods.nmrgcl.METHOD", Fat)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from nmrgcl.checkpoint import Checkpoint, write_checkpoint
 from nmrgcl.run.cell import Run
 from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import execute
@@ -16,6 +15,7 @@ from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.protocols import judge
 from nmrgcl.run.results import Results
 from nmrgcl.run.shared import in_turn, soonest
+from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.cells import CPU, quick
 from tests.run.test_execute import epochs_trained
 

@@ -19,13 +19,13 @@ from nmrgcl.bench.memory import watched
 from nmrgcl.bench.molecules import SAMPLE, bonded_molecules, drawn
 from nmrgcl.bench.table import Row
 from nmrgcl.bench.timing import now, row
-from nmrgcl.feed import Source
-from nmrgcl.feed.choose import usual_chunk
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.store import open_store, write_store
 from nmrgcl.train import pretrain
+from nmrgcl.train.feed import Source
+from nmrgcl.train.feed.choose import usual_chunk
 
 SMALLEST = 1000
 LONG = 3.0

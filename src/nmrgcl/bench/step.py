@@ -12,11 +12,11 @@ from nmrgcl.bench import geometric
 from nmrgcl.bench.graphs_at_hand import at_hand, load_graphs
 from nmrgcl.bench.table import Row
 from nmrgcl.bench.timing import Measure, in_turn, row, stopwatch
-from nmrgcl.feed import batches
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.settings import Settings, resolve
-from nmrgcl.train import pretrain
+from nmrgcl.train import Progress, pretrain
+from nmrgcl.train.feed import batches
 
 VIEWS = {"three views": 3, "four views": 4}
 """OneOf(DropNodes, DropEdges, DropFeatures), and with Subgraph."""
@@ -68,7 +68,7 @@ def _floor(graphs: Graphs, settings: Settings) -> Measure:
 
     def epoch() -> None:
         for batch in collated:
-            for loss in method.losses(batch):
+            for loss in method.losses(batch, Progress()):
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()

@@ -1,5 +1,6 @@
 """A network that follows another one slowly: a moving average of its weights, without a gradient."""
 
+from itertools import chain
 from typing import Any
 
 import torch
@@ -8,17 +9,21 @@ from torch.func import functional_call
 
 
 class Teacher(nn.Module):
-    """Holds an average of a student's parameters; as buffers, so that they are kept but not trained."""
+    """Holds an average of a student's parameters and batch-norm statistics of its own; all are kept, none is trained.
+
+    The statistics follow from what the teacher itself has seen, so that neither network changes the other's.
+    """
 
     def __init__(self, student: nn.Module) -> None:
         super().__init__()
-        for name, parameter in student.named_parameters():
-            self.register_buffer(_flat(name), parameter.detach().clone())
+        for name, value in chain(student.named_parameters(), student.named_buffers()):
+            self.register_buffer(_flat(name), value.detach().clone())
 
     def forward(self, student: nn.Module, *arguments: Any, **options: Any) -> Tensor:
-        """What ``student`` would make of the arguments with these weights."""
-        weights = {name: self.get_buffer(_flat(name)) for name, _ in student.named_parameters()}
-        result: Tensor = functional_call(student, weights, arguments, options)
+        """What ``student`` would make of the arguments with these weights and statistics."""
+        names = (name for name, _ in chain(student.named_parameters(), student.named_buffers()))
+        own = {name: self.get_buffer(_flat(name)) for name in names}
+        result: Tensor = functional_call(student, own, arguments, options)
         return result
 
     @torch.no_grad()

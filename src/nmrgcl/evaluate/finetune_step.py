@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from nmrgcl.capture import CapturedStep, Recording, Step, captured_by_size, recorded_if_possible
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import FinetuneSettings
+from nmrgcl.train.recording import CapturedStep, Recording, Step, captured_by_size, recorded_if_possible
 
 GraphStep = Callable[[Tensor], None]
 """Train on the graphs of these numbers, which are on the host."""

@@ -1,14 +1,12 @@
 """Methods: views + encoder + objective. A file here that ends in ``METHOD = …`` is a method; its name is the file's."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nmrgcl.augment import View, on_halves
 from nmrgcl.encode import build_encoder, embed_graphs
@@ -16,11 +14,12 @@ from nmrgcl.errors import SettingError, nearest
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 from nmrgcl.settings import Settings
+from nmrgcl.train import Trainable
 
 Level = Literal["graph", "node"]
 
 
-class Method(nn.Module, ABC):
+class Method(Trainable):
     """An encoder and the way it is pre-trained."""
 
     FIXED: ClassVar[dict[str, Any]] = {}
@@ -41,10 +40,6 @@ class Method(nn.Module, ABC):
         options = asdict(settings.encoder)
         self.readout = options.pop("pool")
         self.encoder = build_encoder(options.pop("name"), num_features, **options)
-
-    @abstractmethod
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
-        """Yield the losses of one batch; the optimiser steps after each of them."""
 
     def embed_views(self, graphs: Graphs, first: View, second: View) -> Tensor:
         """``[2B, D]``: all graphs as the first view shows them, then as the second one does."""

@@ -10,6 +10,7 @@ from nmrgcl.contrast import cca_loss
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method
 from nmrgcl.settings import Settings
+from nmrgcl.train import Progress
 
 
 class CCASSG(Method):
@@ -23,7 +24,7 @@ class CCASSG(Method):
         self.decorrelate = settings.loss.decorrelate
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Invariance and decorrelation of the encoder's own embeddings."""
         r1, r2 = self.embed_pair(*(view(graphs) for view in self.views))
         yield cca_loss(r1, r2, decorrelate=self.decorrelate)

@@ -12,6 +12,7 @@ from nmrgcl.encode import pool
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method
 from nmrgcl.settings import Settings
+from nmrgcl.train import Progress
 
 
 class DGI(Method):
@@ -25,7 +26,7 @@ class DGI(Method):
         self.shuffle = ShuffleNodes(1.0)
         self.score = nn.Parameter(nn.init.xavier_uniform_(torch.empty(self.encoder.units, self.encoder.units)))
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """A node's score with a summary s is hᵀWs."""
         real, shuffled = self.embed(graphs), self.embed(self.shuffle(graphs))
         summary = (pool(real, graphs, "mean").sigmoid() @ self.score.T).index_select(0, graphs.batch)

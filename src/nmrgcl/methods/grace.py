@@ -11,6 +11,7 @@ from nmrgcl.encode import Head
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method
 from nmrgcl.settings import Settings
+from nmrgcl.train import Progress
 
 
 class GRACE(Method):
@@ -25,7 +26,7 @@ class GRACE(Method):
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, settings.head.units, nn.ELU)
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Both directions, negatives within a view and across."""
         z1, z2 = (self.head(r) for r in self.embed_pair(*(view(graphs) for view in self.views)))
         yield infonce(z1, z2, tau=self.tau)

@@ -11,6 +11,7 @@ from nmrgcl.encode import Head
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Method
 from nmrgcl.settings import Settings
+from nmrgcl.train import Progress
 
 
 class GraphCL(Method):
@@ -24,7 +25,7 @@ class GraphCL(Method):
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, settings.head.units)
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """The published code's variant of NT-Xent."""
         z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
         yield graphcl_loss(z1, z2, tau=self.tau)

@@ -15,6 +15,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method
 from nmrgcl.settings import Settings
+from nmrgcl.train import Progress
 
 NORMALISED = (True, False)
 """The graph's adjacency is normalised as GCN does; the diffusion's weights are a matrix as they are."""
@@ -38,7 +39,7 @@ class MERIT(Method):
         self.predictor = Head(settings.head.units or self.encoder.units, None, nn.PReLU)
         self.teachers = nn.ModuleList(Teacher(part) for part in (self.encoder, self.head))
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """The teacher follows after the optimiser has stepped."""
         seen = self.views[0](graphs), self.views[1](self.diffuse(graphs))
         ours = [self.predictor(self.head(self.encoder(seen[n], normalise=NORMALISED[n]))) for n in (0, 1)]

@@ -15,6 +15,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method
 from nmrgcl.settings import Settings
+from nmrgcl.train import Progress
 
 
 class MVGRL(Method):
@@ -40,7 +41,7 @@ class MVGRL(Method):
         self.shuffle = ShuffleNodes(1.0)
         self.score = nn.Parameter(nn.init.xavier_uniform_(torch.empty(options.units, options.units)))
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """A node of one view is scored with the summary of the other."""
         shuffled = self.shuffle(graphs)
         there = self.diffuse(graphs)

@@ -13,6 +13,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method
 from nmrgcl.settings import Settings
+from nmrgcl.train import Progress
 
 
 class NMRGCL(Method):
@@ -32,7 +33,7 @@ class NMRGCL(Method):
         width = (settings.head.units or self.encoder.units) if on_projection else self.encoder.units
         self.gate = nn.Parameter(torch.randn(width)) if settings.removal.kind == "learned" else None
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Eq. 14; the mask touches positives only."""
         if self.level == "graph":
             r = self.embed_views(graphs, *self.views)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Method
+from nmrgcl.train import Progress
 
 
 class Untrained(Method):
@@ -15,7 +16,7 @@ class Untrained(Method):
     FIXED: ClassVar[dict[str, Any]] = {"train.epochs": 0}
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Nothing to minimise."""
         return iter(())
 

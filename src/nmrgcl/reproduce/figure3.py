@@ -35,7 +35,7 @@ from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.statistics import Comparison, compare, corrected
 from nmrgcl.reproduce.verdict import Verdict, greater
 from nmrgcl.settings import Settings
-from nmrgcl.training_state import own_chance
+from nmrgcl.train.state import own_chance
 
 SETTINGS = Settings().updated(
     {

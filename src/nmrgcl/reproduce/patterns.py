@@ -13,7 +13,7 @@ from nmrgcl.reproduce.item import PRESET
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.embed import embed_all
 from nmrgcl.settings import Settings, resolve
-from nmrgcl.train import pretrain
+from nmrgcl.train import Progress, pretrain
 
 UNITS = 32
 """Of the projection."""
@@ -37,7 +37,7 @@ class Patterned(NMRGCL):
         super().__init__(settings, num_features)
         self.objective = OBJECTIVES[objective]
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Of the projections of two views."""
         z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
         yield self.objective(z1, z2)

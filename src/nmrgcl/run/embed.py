@@ -7,12 +7,12 @@ from torch import Tensor
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import Unknown, apply_features
 from nmrgcl.errors import ModelError
-from nmrgcl.feed import Source
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Method
 from nmrgcl.model_folder import Model
 from nmrgcl.run.export import Embeddings
 from nmrgcl.run.level import require_level
+from nmrgcl.train.feed import Source
 
 RANK_GRAPHS = 1024
 """Effective rank is tracked on this many graphs or nodes at most: an SVD of more would cost as much as an epoch."""

@@ -12,11 +12,13 @@ import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
-from nmrgcl.feed import open_feed
 from nmrgcl.methods import build_method
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
+from nmrgcl.train.feed import open_feed
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
 
 STEPS = 4
 
@@ -48,13 +50,10 @@ def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: t
         feed.begin(feed.cut(), 0)
         per_epoch = len(feed.parts)
         steps = per_epoch * settings.train.epochs * seeds
-        optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
+        step = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(device))
         for number in range(min(STEPS + 1, per_epoch)):
             began = time.perf_counter()
-            for loss in method.losses(feed.take(*feed.batch(number))):
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
+            step(feed.take(*feed.batch(number)))
             if device.type == "cuda":
                 torch.cuda.synchronize()
             if number or per_epoch == 1:  # the first step also allocates

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from nmrgcl import atomic
-from nmrgcl.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.errors import ModelError
 from nmrgcl.run.interrupt import Signals
+from nmrgcl.train.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 
 _METRICS, _TIMINGS = ("epoch", "loss", "effective_rank"), ("seconds", "judging")
 """What is computed with later: numbers, where they are there."""

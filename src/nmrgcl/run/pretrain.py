@@ -9,12 +9,10 @@ from typing import Any, Literal
 import torch
 
 from nmrgcl import atomic
-from nmrgcl.checkpoint import Checkpoint, remove_checkpoints
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.track import track, warn_of_collapse
 from nmrgcl.errors import NonFiniteError, SettingError
-from nmrgcl.feed import Source
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import MODEL, Model, save_model, weights_digest
 from nmrgcl.run.device import suitable_threads
@@ -29,6 +27,8 @@ from nmrgcl.run.record import RunRecord, digest_of, settings_of_run
 from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, pretrain
+from nmrgcl.train.checkpoint import Checkpoint, remove_checkpoints
+from nmrgcl.train.feed import Source
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from nmrgcl.methods import Method
 from nmrgcl.run.cell import BY_FOLDS, Run
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.selection import judge_by_folds
-from nmrgcl.training_state import own_chance
+from nmrgcl.train.state import own_chance
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,11 @@ from torch import Tensor
 from nmrgcl import atomic, reading
 from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import ModelError
-from nmrgcl.feed import Source
 from nmrgcl.graphs import Graphs
 from nmrgcl.owned import Kind
 from nmrgcl.settings import Settings
 from nmrgcl.sparse_rows import is_sparse
+from nmrgcl.train.feed import Source
 
 NAME, FORMAT, VERSION = "run.json", "nmrgcl-run", 1
 FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html")

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nmrgcl import atomic, reading
-from nmrgcl.checkpoint import remove_checkpoints
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.owned import remove_empty, require_no_link
 from nmrgcl.run.cell import KEY
 from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
+from nmrgcl.train.checkpoint import remove_checkpoints
 
 _DONE = re.compile(rf"({KEY.pattern})\.json")
 _FAILED = re.compile(rf"({KEY.pattern})\.failed\.json")

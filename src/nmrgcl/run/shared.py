@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmrgcl.checkpoint import CHECKPOINTS, Checkpoint, newest_checkpoint, write_checkpoint
 from nmrgcl.errors import ModelError
 from nmrgcl.methods import Method
 from nmrgcl.run.cell import Run
 from nmrgcl.run.results import Results, token_of
+from nmrgcl.train.checkpoint import CHECKPOINTS, Checkpoint, newest_checkpoint, write_checkpoint
 
 
 @dataclass(frozen=True)

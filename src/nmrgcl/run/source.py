@@ -5,8 +5,8 @@ import torch
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.featured import featured_store
 from nmrgcl.data.features import FeatureSpec, apply_features
-from nmrgcl.feed import Source, fit
 from nmrgcl.settings import Settings
+from nmrgcl.train.feed import Source, fit
 
 
 def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmrgcl.feed.buffers import Buffers, Extent
-from nmrgcl.feed.choose import tensor_bytes
-from nmrgcl.feed.resident import moved
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import open_store, write_store
+from nmrgcl.train.feed.buffers import Buffers, Extent
+from nmrgcl.train.feed.choose import tensor_bytes
+from nmrgcl.train.feed.resident import moved
 from tests.examples import random_graphs
 from tests.test_store import EXAMPLES, assert_equal
 
@@ -32,7 +32,7 @@ def test_what_is_put_is_what_lies_there_whatever_lay_there_before(graphs: Graphs
 def test_a_source_moved_in_parts_is_whole(
     tmp_path: Path, graphs: Graphs, at_a_time: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmrgcl.feed.buffers.AT_A_TIME", at_a_time)
+    monkeypatch.setattr("nmrgcl.train.feed.buffers.AT_A_TIME", at_a_time)
     write_store(tmp_path / "store", graphs)
     assert_equal(moved(open_store(tmp_path / "store"), CPU), graphs)
 

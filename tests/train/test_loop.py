@@ -8,17 +8,17 @@ from torch import Tensor, nn
 
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.feed import batches
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
-from nmrgcl.train import pretrain
-from nmrgcl.training_state import TrainingState, own_chance, restore, snapshot
+from nmrgcl.train import Progress, Trainable, pretrain
+from nmrgcl.train.feed import batches
+from nmrgcl.train.state import TrainingState, own_chance, restore, snapshot
 from tests.examples import random_graphs
 
 GRAPHS = random_graphs([3] * 10)
 
 
-class Scripted(nn.Module):
+class Scripted(Trainable):
     """Its loss in epoch n is ``script[n]``, whatever the weights."""
 
     level: Literal["graph", "node"] = "graph"
@@ -28,7 +28,7 @@ class Scripted(nn.Module):
         self.weight = nn.Parameter(torch.ones(()))
         self.script, self.steps, self.calls = script, steps, 0
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         for _ in range(self.steps):
             yield self.weight - self.weight.detach() + self.script[self.calls // self.steps]
             self.calls += 1
@@ -53,8 +53,8 @@ def test_early_stopping_goes_on_from_where_a_checkpoint_stood() -> None:
     for loss in (10.0, 9.5, 8.9, 8.5):
         state.end_epoch(loss, 0.1)
     method = Scripted(1.0)
-    optimiser = torch.optim.Adam(method.parameters())
-    again = restore(snapshot(state, method, optimiser, torch.device("cpu")), method, optimiser)
+    optimisers = method.optimisers(TrainSettings())
+    again = restore(snapshot(state, method, optimisers, torch.device("cpu")), method, optimisers)
     assert (again.best, again.best_epoch, again.idle_epochs) == (8.9, 3, 1)
 
 
@@ -82,7 +82,7 @@ def test_batches_hold_every_graph_once_but_never_one_alone() -> None:
     assert sorted(torch.cat(list(batches(12, 5))).tolist()) == list(range(12))
 
 
-class Regression(nn.Module):
+class Regression(Trainable):
     """A linear map whose loss depends on its weights, twice a batch."""
 
     level: Literal["graph", "node"] = "graph"
@@ -92,7 +92,7 @@ class Regression(nn.Module):
         torch.manual_seed(0)
         self.linear = nn.Linear(4, 3)
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         for _ in range(2):
             yield (self.linear(graphs.x).float() - 1).square().mean()
 
@@ -110,7 +110,7 @@ def test_every_bf16_step_sees_the_weights_that_the_one_before_left() -> None:
         for part in parts:
             for _ in range(2):
                 with torch.autocast("cpu", torch.bfloat16):  # a context a step, as the manual says
-                    loss = next(slow.losses(GRAPHS.take(part)))
+                    loss = next(slow.losses(GRAPHS.take(part), Progress()))
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()

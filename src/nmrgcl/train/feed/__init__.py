@@ -3,8 +3,8 @@
 Whichever it is, an epoch is a list of batches that is drawn before the first of them.
 """
 
-from nmrgcl.feed.choose import Feed, fit, open_feed
-from nmrgcl.feed.order import batches
-from nmrgcl.feed.source import Source
+from nmrgcl.train.feed.choose import Feed, fit, open_feed
+from nmrgcl.train.feed.order import batches
+from nmrgcl.train.feed.source import Source
 
 __all__ = ["Feed", "Source", "batches", "fit", "open_feed"]

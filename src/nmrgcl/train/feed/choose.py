@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from nmrgcl.errors import DataError
-from nmrgcl.feed.buffers import Buffers, Extent
-from nmrgcl.feed.chunks import Chunks
-from nmrgcl.feed.nodes import open_node_feed
-from nmrgcl.feed.resident import Resident
-from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.settings import TrainSettings
+from nmrgcl.train.feed.buffers import Buffers, Extent
+from nmrgcl.train.feed.chunks import Chunks
+from nmrgcl.train.feed.nodes import open_node_feed
+from nmrgcl.train.feed.resident import Resident
+from nmrgcl.train.feed.source import Source
 
 SHARE = 0.5
 """Of the memory that is free, what graphs may take; the rest is the training's."""

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from nmrgcl.errors import DataError
-from nmrgcl.feed import open_feed
-from nmrgcl.feed.sampling import induced, neighbour_nodes, walk_nodes
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
+from nmrgcl.train.feed import open_feed
+from nmrgcl.train.feed.sampling import induced, neighbour_nodes, walk_nodes
 from tests.examples import cycle, one_graph, random_graphs, sparse_x
 
 
@@ -46,7 +46,7 @@ def test_walks_and_neighbourhoods_stay_within_reach() -> None:
 def test_neighbours_are_drawn_evenly() -> None:
     torch.manual_seed(0)
     star = one_graph(5, (0, 1), (0, 2), (0, 3), (0, 4))
-    from nmrgcl.feed.sampling import _random_neighbour
+    from nmrgcl.train.feed.sampling import _random_neighbour
 
     drawn = _random_neighbour(star, torch.zeros(4000, dtype=torch.long))
     assert torch.bincount(drawn, minlength=5).tolist() == [0, *[pytest.approx(1000, abs=120)] * 4]

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs
+from nmrgcl.train.feed.source import Source
 
 AT_A_TIME = 4096
 """Graphs that are on their way."""

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.errors import ModelError
+from nmrgcl.train.checkpoint import Checkpoint
+from nmrgcl.train.optimiser import Optimiser
 
 _NUMPY_WORDS = 624
 """The size of its Mersenne twister."""
@@ -96,11 +97,14 @@ class TrainingState:
             self.best, self.best_epoch = loss, self.epoch
 
 
-def snapshot(state: TrainingState, method: Stateful, optimiser: Stateful, device: torch.device) -> Checkpoint:
+def snapshot(
+    state: TrainingState, method: Stateful, optimisers: Sequence[Optimiser], device: torch.device
+) -> Checkpoint:
     """Everything that the next batch depends on."""
     tensors = {f"method.{name}": value for name, value in method.state_dict().items()}
-    for index, entry in optimiser.state_dict()["state"].items():
-        tensors |= {f"optimiser.{index}.{name}": value for name, value in entry.items()}
+    for key, optimiser in _keyed(optimisers).items():
+        for index, entry in optimiser.adam.state_dict()["state"].items():
+            tensors |= {f"{key}.{index}.{name}": value for name, value in entry.items()}
     tensors |= {f"random.{name}": value for name, value in random_states(device).items()}
     tensors |= {"sum.total": state.total, "sum.losses": state.losses}
     values = {name: getattr(state, name) for name in (*_COUNTS, "best")}
@@ -108,16 +112,18 @@ def snapshot(state: TrainingState, method: Stateful, optimiser: Stateful, device
     return Checkpoint(tensors, values)
 
 
-def restore(kept: Checkpoint, method: Stateful, optimiser: torch.optim.Optimizer) -> TrainingState:
-    """Put ``method`` and ``optimiser`` where ``snapshot`` saw them; ModelError where they do not fit."""
-    groups: dict[str, dict[str, Tensor]] = {"method": {}, "optimiser": {}, "random": {}, "sum": {}}
+def restore(kept: Checkpoint, method: Stateful, optimisers: Sequence[Optimiser]) -> TrainingState:
+    """Put ``method`` and ``optimisers`` where ``snapshot`` saw them; ModelError where they do not fit."""
+    keyed = _keyed(optimisers)
+    groups: dict[str, dict[str, Tensor]] = {name: {} for name in ("method", *keyed, "random", "sum")}
     try:
         for name, tensor in kept.tensors.items():
             group, _, rest = name.partition(".")
             groups[group][rest] = tensor
         method.load_state_dict(groups["method"])
-        entries = _moments(groups["optimiser"], [p for group in optimiser.param_groups for p in group["params"]])
-        optimiser.load_state_dict({"state": entries, "param_groups": optimiser.state_dict()["param_groups"]})
+        for key, optimiser in keyed.items():
+            entries = _moments(groups[key], optimiser.parameters)
+            optimiser.adam.load_state_dict(optimiser.adam.state_dict() | {"state": entries})
         sums: dict[str, Any] = groups["sum"]
         if set(sums) != {"total", "losses"} or any(value.shape or not value.isfinite() for value in sums.values()):
             raise ValueError("the sum of losses is not a number")
@@ -127,6 +133,13 @@ def restore(kept: Checkpoint, method: Stateful, optimiser: torch.optim.Optimizer
         raise ModelError(
             f"the checkpoint does not fit this model ({reason}); use the settings it was made with"
         ) from None
+
+
+def _keyed(optimisers: Sequence[Optimiser]) -> dict[str, Optimiser]:
+    """By the names of their tensors, which differ so that one player is not taken for the first of two."""
+    if len(optimisers) == 1:
+        return {"optimiser": optimisers[0]}
+    return {f"optimiser{number}": optimiser for number, optimiser in enumerate(optimisers, 1)}
 
 
 def _progress(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,17 +12,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.errors import DataError, NonFiniteError
-from nmrgcl.feed import Feed, batches, open_feed
-from nmrgcl.feed.choose import fit, usual_chunk
-from nmrgcl.feed.chunks import Chunks
-from nmrgcl.feed.resident import Resident
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.settings import TrainSettings, resolve
 from nmrgcl.store import Store, open_store, write_store
-from nmrgcl.train import Epoch, pretrain
+from nmrgcl.train import Epoch, Progress, Trainable, pretrain
+from nmrgcl.train.checkpoint import Checkpoint
+from nmrgcl.train.feed import Feed, batches, open_feed
+from nmrgcl.train.feed.choose import fit, usual_chunk
+from nmrgcl.train.feed.chunks import Chunks
+from nmrgcl.train.feed.resident import Resident
 from tests.examples import random_graphs
 
 CPU = torch.device("cpu")
@@ -95,7 +95,7 @@ def test_training_by_chunks_is_training_in_that_order(store: Store, monkeypatch:
     def all_in_memory(source: Any, device: Any, options: TrainSettings, level: str, chunk: int) -> Feed:
         return Resident(source, device, options.batch_size, 16)  # 15 in whole batches
 
-    monkeypatch.setattr("nmrgcl.train.open_feed", all_in_memory)
+    monkeypatch.setattr("nmrgcl.train.loop.open_feed", all_in_memory)
     expected, same = train(GRAPHS)
     assert [e.loss for e in epochs] == [e.loss for e in expected]
     assert all(torch.equal(weights[key], same[key]) for key in weights)
@@ -134,7 +134,7 @@ def test_a_training_by_chunks_that_is_resumed_equals_one_that_was_not(store: Sto
 
 def test_chunks_that_memory_asked_for_outlast_the_shortage(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SETTINGS.updated({"chunk_graphs": 0})
-    monkeypatch.setattr("nmrgcl.feed.choose.CHUNK_BYTES", 5_000)
+    monkeypatch.setattr("nmrgcl.train.feed.choose.CHUNK_BYTES", 5_000)
 
     def weights(memory: Stops | None) -> dict[str, Tensor]:
         method = build_method(settings, GRAPHS.num_features)
@@ -143,7 +143,7 @@ def test_chunks_that_memory_asked_for_outlast_the_shortage(store: Store, monkeyp
         return method.state_dict()
 
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.feed.choose.available_bytes", lambda device: 1000)
+        patch.setattr("nmrgcl.train.feed.choose.available_bytes", lambda device: 1000)
         whole = weights(None)
         memory = Stops(6)
         weights(memory)
@@ -159,10 +159,10 @@ def test_whether_graphs_fit_is_their_bytes_against_half_of_what_is_free(
 ) -> None:
     needed = sum(getattr(GRAPHS, n).nbytes for n in ("x", "edge_index", "row_ptr", "node_ptr", "batch", "pair", "y"))
     for free, chunked in ((2 * needed, False), (2 * needed - 1, True)):
-        monkeypatch.setattr("nmrgcl.feed.choose.available_bytes", lambda device, free=free: free)
+        monkeypatch.setattr("nmrgcl.train.feed.choose.available_bytes", lambda device, free=free: free)
         assert fit(store, CPU) is not chunked
         assert fit(GRAPHS, CPU)  # they are there
-    monkeypatch.setattr("nmrgcl.feed.choose.CHUNK_BYTES", needed // 5)
+    monkeypatch.setattr("nmrgcl.train.feed.choose.CHUNK_BYTES", needed // 5)
     assert usual_chunk(store) == 9  # a fifth of 50, and a rounding down of bytes
     options = TrainSettings(batch_size=4)
     assert isinstance(open_feed(store, CPU, options), Chunks)
@@ -170,7 +170,7 @@ def test_whether_graphs_fit_is_their_bytes_against_half_of_what_is_free(
     assert isinstance(open_feed(store, CPU, options, chunk=49), Resident)  # whole batches of it are everything
 
 
-class Poisoned(nn.Module):
+class Poisoned(Trainable):
     """Its loss is not a number where a batch holds a graph without nodes."""
 
     level: Literal["graph", "node"] = "graph"
@@ -179,7 +179,7 @@ class Poisoned(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(()))
 
-    def losses(self, graphs: Graphs) -> Iterator[Tensor]:
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         bad = bool((graphs.node_ptr.diff() == 0).any())
         yield self.weight * (float("nan") if bad else 1.0)
 

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from nmrgcl.feed.buffers import Buffers, Extent
-from nmrgcl.feed.order import batches
-from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs, Room
+from nmrgcl.train.feed.buffers import Buffers, Extent
+from nmrgcl.train.feed.order import batches
+from nmrgcl.train.feed.source import Source
 
 
 class Resident:

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from nmrgcl.feed import batches
-from nmrgcl.feed.order import block_size, largest_chunk, random_order
+from nmrgcl.train.feed import batches
+from nmrgcl.train.feed.order import block_size, largest_chunk, random_order
 
 
 @pytest.mark.parametrize(("graphs", "chunk"), [(1, 4), (100, 0), (100, 32), (101, 32), (1000, 64), (100, 200)])

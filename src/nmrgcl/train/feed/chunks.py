@@ -10,10 +10,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from nmrgcl.feed.buffers import Buffers, Extent
-from nmrgcl.feed.order import batches, largest_chunk
-from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs, Room
+from nmrgcl.train.feed.buffers import Buffers, Extent
+from nmrgcl.train.feed.order import batches, largest_chunk
+from nmrgcl.train.feed.source import Source
 
 
 class Chunks:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nmrgcl.capture import captured_by_size, recorded_if_possible
+from nmrgcl.train.recording import captured_by_size, recorded_if_possible
 
 
 def test_a_step_that_cannot_be_recorded_is_told_and_left_to_the_ordinary_way() -> None:

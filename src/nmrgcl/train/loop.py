@@ -9,14 +9,15 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from nmrgcl.capture import CapturedStep, Recording, captured_by_size, recorded_if_possible
-from nmrgcl.checkpoint import Checkpoint
 from nmrgcl.errors import ModelError
-from nmrgcl.feed import Feed, Source, open_feed
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
-from nmrgcl.step import GuardedStep, Trainable
-from nmrgcl.training_state import TrainingState, own_chance, restore, snapshot
+from nmrgcl.train.checkpoint import Checkpoint
+from nmrgcl.train.feed import Feed, Source, open_feed
+from nmrgcl.train.recording import CapturedStep, Recording, captured_by_size, recorded_if_possible
+from nmrgcl.train.state import TrainingState, own_chance, restore, snapshot
+from nmrgcl.train.step import GuardedStep
+from nmrgcl.train.trainable import Trainable
 
 
 class Memory(Protocol):
@@ -66,10 +67,10 @@ def pretrain(
     if options.epochs == 0:
         return
     device = device or (graphs.device if isinstance(graphs, Graphs) else torch.device("cpu"))
-    optimiser = torch.optim.Adam(method.parameters(), lr=options.lr, fused=True, capturable=device.type == "cuda")
+    optimisers = method.optimisers(options)
     kept = memory.recall() if memory else None
-    state = (restore(kept, method, optimiser) if kept else TrainingState()).to(device)
-    step = GuardedStep(method, optimiser, state)
+    state = (restore(kept, method, optimisers) if kept else TrainingState()).to(device)
+    step = GuardedStep(method, optimisers, state)
     # The order of batches depends on the chunks, so that a training that goes on keeps to those it began with.
     chunk = state.chunk if kept else options.chunk_graphs or None
     with closing(open_feed(graphs, device, options, method.level, chunk)) as feed:
@@ -77,7 +78,7 @@ def pretrain(
         for epoch in _epochs(step, feed, options, seed, memory):
             yield epoch
             if memory and memory.due(epoch_ended=True):
-                memory.keep(state.step, snapshot(state, method, optimiser, device))
+                memory.keep(state.step, snapshot(state, method, optimisers, device))
 
 
 def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None) -> Iterator[Epoch]:
@@ -109,25 +110,28 @@ def _run_epoch(
 ) -> float:
     """Mean loss of the batches of ``feed``, from the one on at which the training stands."""
     state, count = step.state, len(feed.parts)
-    step.begin_epoch()
+    step.begin_epoch(options, count)
     for position in range(state.position, count):
+        step.begin_batch()
         compute(*feed.batch(position))
         state.position, state.step = position + 1, state.step + 1
         due = memory is not None and memory.due(epoch_ended=False)
         if due or feed.device.type == "cpu" or position + 1 == count:
             step.check(feed.parts, options)
         if memory is not None and due:
-            memory.keep(state.step, snapshot(state, step.method, step.optimiser, feed.device))
+            memory.keep(state.step, snapshot(state, step.method, step.optimisers, feed.device))
     return state.mean_loss
 
 
 def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
-    """What computes a batch: on a GPU a recording."""
+    """What computes a batch: on a GPU a recording, unless the method or the options rule it out."""
 
     def ordinary(graphs: Graphs, index: Tensor) -> None:
         step(feed.take(graphs, index))
 
-    if not options.capture or not (feed.padded or feed.constant) or feed.device.type != "cuda":
+    if not (options.capture and step.method.CAPTURABLE) or not (feed.padded or feed.constant):
+        return ordinary
+    if feed.device.type != "cuda":
         return ordinary
     step.rehearse()
     return recorded_if_possible(lambda: _recorded(step, feed, options)) or ordinary

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from nmrgcl.errors import DataError
-from nmrgcl.feed.order import batches
-from nmrgcl.feed.sampling import induced, neighbour_nodes, walk_nodes
-from nmrgcl.feed.source import Source
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.settings import TrainSettings
+from nmrgcl.train.feed.order import batches
+from nmrgcl.train.feed.sampling import induced, neighbour_nodes, walk_nodes
+from nmrgcl.train.feed.source import Source
 
 
 class WholeGraph:

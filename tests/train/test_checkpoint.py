@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmrgcl.checkpoint import KEPT, Checkpoint, newest_checkpoint, read_checkpoint, write_checkpoint
 from nmrgcl.errors import ModelError
+from nmrgcl.train.checkpoint import KEPT, Checkpoint, newest_checkpoint, read_checkpoint, write_checkpoint
 
 
 def checkpoint(step: int) -> Checkpoint:

@@ -1,0 +1,8 @@
+"""Pre-training: one loop for every method, its steps, its state and checkpoints, and the feed that brings graphs."""
+
+from nmrgcl.train.loop import Epoch, Memory, pretrain
+from nmrgcl.train.optimiser import Optimiser
+from nmrgcl.train.progress import Progress
+from nmrgcl.train.trainable import Trainable
+
+__all__ = ["Epoch", "Memory", "Optimiser", "Progress", "Trainable", "pretrain"]

@@ -1,0 +1,88 @@
+"""Adam over some parameters, with a schedule of its learning rate and a limit on its gradient."""
+
+import math
+from typing import Literal, get_args
+
+import torch
+from torch.nn.utils import clip_grad_norm_
+from torch.optim.optimizer import ParamsT
+
+from nmrgcl.errors import SettingError, nearest
+from nmrgcl.train.progress import Progress
+
+Schedule = Literal["constant", "linear", "cosine"]
+
+
+class Optimiser:
+    """One player's optimiser; the same schedule scales the learning rates of all its parameter groups.
+
+    Args:
+        parameters: as ``torch.optim.Adam`` takes them: parameters, or groups of them with options of their own.
+        lr: the highest learning rate.
+        schedule: how the rate falls after the warm-up: not at all, or to zero at the end of the training.
+        warmup: share of the training's steps over which the rate rises linearly to ``lr``.
+        clip: largest norm of the gradient of all parameters together; None: no limit.
+    """
+
+    def __init__(
+        self,
+        parameters: ParamsT,
+        *,
+        lr: float,
+        schedule: Schedule = "constant",
+        warmup: float = 0.0,
+        clip: float | None = None,
+    ) -> None:
+        _check(lr, schedule, warmup, clip)
+        self.schedule, self.warmup, self.clip = schedule, warmup, clip
+        self.adam = torch.optim.Adam(parameters, lr=lr, fused=True)
+        groups = self.adam.param_groups
+        self.rates = [group["lr"] for group in groups]
+        self.parameters: list[torch.Tensor] = [p for group in groups for p in group["params"]]
+        for group in groups:
+            group["capturable"] = self.parameters[0].is_cuda
+            if self.scheduled and group["capturable"]:  # a recorded step reads it anew at each replay
+                group["lr"] = torch.tensor(group["lr"], device=self.parameters[0].device)
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether the learning rate changes."""
+        return self.schedule != "constant" or self.warmup > 0
+
+    def set_rates(self, progress: Progress) -> None:
+        """Prepare the step that comes at this ``progress``."""
+        if not self.scheduled:
+            return
+        factor = self.factor(progress.step, progress.steps)
+        for group, rate in zip(self.adam.param_groups, self.rates, strict=True):
+            if isinstance(group["lr"], torch.Tensor):
+                group["lr"].fill_(rate * factor)
+            else:
+                group["lr"] = rate * factor
+
+    def factor(self, step: int, steps: int) -> float:
+        """The share of ``lr`` at step number ``step`` (from 0) of ``steps``."""
+        rising = round(self.warmup * steps)
+        if step < rising:
+            return (step + 1) / (rising + 1)
+        done = (step - rising) / max(steps - rising, 1)
+        if self.schedule == "linear":
+            return 1 - done
+        return (1 + math.cos(math.pi * done)) / 2 if self.schedule == "cosine" else 1.0
+
+    def step(self) -> None:
+        """Move down the gradients that the parameters have."""
+        if self.clip is not None:
+            clip_grad_norm_(self.parameters, self.clip)
+        self.adam.step()
+
+
+def _check(lr: float, schedule: str, warmup: float, clip: float | None) -> None:
+    if schedule not in get_args(Schedule):
+        raise SettingError(f"unknown schedule {schedule!r}; {nearest(schedule, get_args(Schedule))}")
+    if not 0 <= warmup < 1:
+        raise SettingError(f"warmup = {warmup} is not a share of the training; use a number from 0 to below 1")
+    if not 0 < lr < math.inf:
+        raise SettingError(f"lr = {lr} is not a learning rate; use a number above 0")
+    if clip is not None and not 0 < clip < math.inf:
+        raise SettingError(f"clip = {clip} is not the norm of a gradient; use a number above 0, or None for no limit")

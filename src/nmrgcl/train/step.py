@@ -1,0 +1,102 @@
+"""One optimiser step after another, until a number is not finite."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from nmrgcl.errors import NonFiniteError
+from nmrgcl.graphs import Graphs
+from nmrgcl.settings import TrainSettings
+from nmrgcl.train.optimiser import Optimiser
+from nmrgcl.train.progress import Progress, Unreadable
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.trainable import Trainable
+
+
+class GuardedStep:
+    """Losses of a batch, their gradients, and the optimisers' steps, which stop for good once a number is not finite.
+
+    That is decided on the device, so that the host need not wait: it asks only now and then. Everything that is kept
+    from batch to batch is updated in place, so that a step can be recorded and replayed.
+    """
+
+    def __init__(self, method: Trainable, optimisers: Sequence[Optimiser], state: TrainingState) -> None:
+        self.method, self.optimisers, self.state = method, optimisers, state
+        self.progress = Progress()
+        self.good_batches, self.bad = torch.zeros_like(state.total), torch.zeros_like(state.total)
+        self._one = torch.ones_like(state.total)
+        if state.total.is_cuda:
+            self._tell_optimisers()
+
+    def begin_epoch(self, options: TrainSettings, batches: int) -> None:
+        """Count the ``batches`` of another epoch, from the one on at which the training stands."""
+        self.good_batches.fill_(self.state.position)
+        self.bad.zero_()
+        self.progress = Progress(self.state.epoch + 1, self.state.step, options.epochs, options.epochs * batches)
+        if self.state.position == 0:
+            self.method.begin_epoch(self.progress)
+
+    def begin_batch(self) -> None:
+        """Note how far the training has come and set the learning rates; before the batch, which may be a replay."""
+        self.progress = replace(self.progress, step=self.state.step)
+        for optimiser in self.optimisers:
+            optimiser.set_rates(self.progress)
+
+    def rehearse(self) -> None:
+        """Until the next epoch begins, steps change no weight, and what they must not depend on cannot be read."""
+        self.bad.fill_(1.0)
+        self.progress = Unreadable()
+
+    def __call__(self, graphs: Graphs) -> None:
+        """Train on one batch."""
+        for number, loss in enumerate(self.method.losses(graphs, self.progress)):
+            turn = number % len(self.optimisers)
+            for optimiser in self.optimisers:  # a loss reaches the other players' parameters, too
+                optimiser.adam.zero_grad()
+            loss.backward()
+            self._guard(loss.detach(), self.optimisers[turn])
+            self.optimisers[turn].step()
+            torch.clear_autocast_cache()  # autocast keeps the bfloat16 copies of weights, which have changed now
+            if turn == 0:
+                self.state.total.add_(loss.detach())
+                self.state.losses.add_(1)
+        self.good_batches.sub_(self.bad).add_(1)
+
+    def _guard(self, loss: Tensor, optimiser: Optimiser) -> None:
+        """Let no optimiser step any more if ``loss`` or a gradient of this one is not finite."""
+        values = [loss, *(p.grad for p in optimiser.parameters if p.grad is not None)]
+        if loss.is_cuda:
+            # What gradient scalers do, in one launch: multiply by one, and set `bad` for good if need be.
+            torch._amp_foreach_non_finite_check_and_unscale_(values, self.bad, self._one)
+        # A sum that is finite has finite terms; asking is cheap where the host computes anyway.
+        elif not math.isfinite(float(torch.cat([value.flatten() for value in values]).sum())):
+            self._look_closer(values)
+
+    def _look_closer(self, values: list[Tensor]) -> None:
+        """A sum of finite values may overflow; their largest does not. Once the optimiser is told, that stays so."""
+        if not math.isfinite(float(torch.nn.utils.get_total_norm(values, float("inf")))):
+            self.bad.fill_(1.0)
+            self._tell_optimisers()
+
+    def _tell_optimisers(self) -> None:
+        for optimiser in self.optimisers:
+            optimiser.adam.found_inf = self.bad  # type: ignore[attr-defined]
+
+    def check(self, parts: list[Tensor], options: TrainSettings) -> None:
+        """Wait for the device, and raise if one of the batches ``parts`` was bad."""
+        if not bool(self.bad):
+            return
+        position = int(self.good_batches)
+        hint = f"lower train.lr (it is {options.lr})"
+        if options.precision == "bf16":
+            hint = "use train.precision=float32"
+        epoch = self.state.epoch + 1
+        raise NonFiniteError(
+            f"the loss or a gradient is not finite in epoch {epoch}, batch {position + 1}; {hint}",
+            epoch=epoch,
+            batch=position + 1,
+            graphs=parts[position].tolist(),
+        )

@@ -1,0 +1,36 @@
+"""What the loop asks of a method."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from torch import Tensor, nn
+
+from nmrgcl.graphs import Graphs
+from nmrgcl.settings import TrainSettings
+from nmrgcl.train.optimiser import Optimiser
+from nmrgcl.train.progress import Progress
+
+
+class Trainable(nn.Module, ABC):
+    """Embeds graphs or the nodes of one (``level``), and says how it is trained.
+
+    What it keeps from batch to batch (a queue, a teacher, counters) lives in buffers and is updated in place: then
+    checkpoints hold it, and steps can be recorded.
+    """
+
+    CAPTURABLE: ClassVar[bool] = True
+    """Whether a step can be recorded on a GPU. One that depends on ``progress`` or on other Python values cannot."""
+
+    level: Literal["graph", "node"]
+
+    @abstractmethod
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
+        """Yield the losses of one batch; an optimiser steps after each of them, all ``optimisers`` in turn."""
+
+    def optimisers(self, options: TrainSettings) -> list[Optimiser]:
+        """Adam over everything. Where there are several, the first one's losses are those that an epoch reports."""
+        return [Optimiser(self.parameters(), lr=options.lr)]
+
+    def begin_epoch(self, progress: Progress) -> None:
+        """Do what is done once per epoch, before its first batch; an epoch that is resumed does not begin again."""

@@ -1,0 +1,24 @@
+"""A training that is interrupted after one of its batches."""
+
+from pathlib import Path
+
+from nmrgcl.train.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
+
+
+class Stops:
+    """Keeps the checkpoint of one batch, ends the training there, and recalls it when asked again."""
+
+    def __init__(self, folder: Path, at: int) -> None:
+        self.folder, self.at, self.seen, self.kept = folder, at, 0, False
+
+    def recall(self) -> Checkpoint | None:
+        return newest_checkpoint(self.folder)[0]
+
+    def due(self, *, epoch_ended: bool) -> bool:
+        self.seen += not epoch_ended
+        return not self.kept and self.seen == self.at
+
+    def keep(self, step: int, checkpoint: Checkpoint) -> None:
+        write_checkpoint(self.folder, step, checkpoint)
+        self.kept = True
+        raise KeyboardInterrupt

@@ -1,0 +1,94 @@
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from nmrgcl.graphs import Graphs
+from nmrgcl.settings import TrainSettings
+from nmrgcl.train import Progress, Trainable, pretrain
+from nmrgcl.train.loop import _computing
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
+from tests.examples import random_graphs
+from tests.train.stops import Stops
+
+GRAPHS = random_graphs([3] * 10)
+OPTIONS = TrainSettings(epochs=2, batch_size=4)
+EXPECTED = [
+    ("epoch", Progress(epoch=1, step=0, epochs=2, steps=6)),
+    *(("batch", Progress(epoch=1, step=step, epochs=2, steps=6)) for step in (0, 1, 2)),
+    ("epoch", Progress(epoch=2, step=3, epochs=2, steps=6)),
+    *(("batch", Progress(epoch=2, step=step, epochs=2, steps=6)) for step in (3, 4, 5)),
+]
+"""Batches of 4, 4 and 2 graphs."""
+
+
+class Watching(Trainable):
+    """Notes what it is told."""
+
+    level: Literal["graph", "node"] = "graph"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(()))
+        self.told: list[tuple[str, Progress]] = []
+
+    def begin_epoch(self, progress: Progress) -> None:
+        self.told.append(("epoch", progress))
+
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
+        self.told.append(("batch", progress))
+        yield self.weight.square()
+
+
+class Reading(Watching):
+    """Its loss depends on the epoch."""
+
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
+        yield self.weight * progress.epoch
+
+
+class Honest(Reading):
+    """And it says so."""
+
+    CAPTURABLE = False
+
+
+def test_a_method_is_told_of_every_epoch_and_every_batch() -> None:
+    method = Watching()
+    list(pretrain(method, GRAPHS, OPTIONS))
+    assert method.told == EXPECTED
+
+
+@pytest.mark.parametrize("at", range(1, 7))
+def test_a_resumed_training_counts_on_and_begins_no_epoch_twice(tmp_path: Path, at: int) -> None:
+    memory, told = Stops(tmp_path, at), []
+    for _ in range(2):
+        method = Watching()
+        with suppress(KeyboardInterrupt):
+            list(pretrain(method, GRAPHS, OPTIONS, memory=memory))
+        told += method.told
+    assert told == EXPECTED
+
+
+def gpu_step(method: Trainable, record: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What would compute batches on a GPU where ``record`` makes recordings."""
+    monkeypatch.setattr("nmrgcl.train.loop._recorded", record)
+    feed: Any = SimpleNamespace(device=torch.device("cuda"), padded=True, constant=False)
+    return _computing(GuardedStep(method, method.optimisers(OPTIONS), TrainingState()), feed, OPTIONS)
+
+
+def test_a_step_that_reads_progress_is_recorded_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def record(step: GuardedStep, feed: Any, options: TrainSettings) -> str:
+        step(GRAPHS)
+        return "recording"
+
+    assert gpu_step(Watching(), record, monkeypatch) == "recording"
+    with pytest.warns(UserWarning, match=r"not recorded \(the method reads progress.epoch, so it must say CAPTURABLE"):
+        assert callable(gpu_step(Reading(), record, monkeypatch))
+    assert callable(gpu_step(Honest(), record, monkeypatch))  # without a warning, which would be an error here
