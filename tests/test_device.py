@@ -22,7 +22,7 @@ from nmrgcl.methods import build_method, find_method, method_names
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import FinetuneSettings, TrainSettings, resolve
 from nmrgcl.store import open_store, write_store
-from nmrgcl.train import Progress, pretrain
+from nmrgcl.train import Optimiser, Progress, Trainable, pretrain
 from nmrgcl.train.feed import batches
 from nmrgcl.train.feed.chunks import Chunks
 from nmrgcl.train.feed.resident import Resident
@@ -30,6 +30,7 @@ from nmrgcl.train.recording import CapturedStep, Recording
 from nmrgcl.train.state import TrainingState
 from nmrgcl.train.step import GuardedStep
 from tests.examples import random_graphs, sparse_x
+from tests.methods.members import known_here
 from tests.train.stops import Stops
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
@@ -244,6 +245,48 @@ def test_recorded_steps_train_as_ordinary_ones_do() -> None:
     ordinary, one = losses([*plain, "capture=false"])
     recorded, two = losses(plain)
     assert recorded == pytest.approx(ordinary, rel=1e-4)
+    for key in one:
+        torch.testing.assert_close(one[key], two[key], atol=2e-3, rtol=2e-3)
+
+
+class Sliding(Trainable):
+    """Its gradient is always 1, so that Adam moves by the learning rate."""
+
+    level: Literal["graph", "node"] = "graph"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(()))
+
+    def optimisers(self, options: TrainSettings) -> list[Optimiser]:
+        return [Optimiser(self.parameters(), lr=options.lr, schedule="linear", clip=5.0)]
+
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[torch.Tensor]:
+        yield self.weight * 1.0
+
+
+@pytest.mark.filterwarnings("error:steps are not recorded")
+@pytest.mark.parametrize("capture", [True, False])
+def test_recorded_steps_follow_the_schedule(capture: bool) -> None:
+    method = Sliding().to("cuda")
+    list(pretrain(method, GRAPHS.to("cuda"), TrainSettings(epochs=2, batch_size=8, lr=0.1, capture=capture)))
+    # Eight steps at 1, 7/8, …, 1/8 of the rate.
+    assert float(method.weight.detach()) == pytest.approx(1 - 0.1 * 4.5, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("error:steps are not recorded")
+@pytest.mark.parametrize("name", ["two_players", "queued"])
+def test_players_queues_and_teachers_are_recorded(name: str) -> None:
+    found = []
+    with known_here():
+        for capture in ("true", "false"):
+            chosen = ["epochs=4", "batch_size=8", "lr=1e-5", "views.first=Identity", f"capture={capture}"]
+            settings = recipe(name, preset="graphcl", assignments=chosen)
+            method = build_method(settings, GRAPHS.num_features).to("cuda")
+            losses = [epoch.loss for epoch in pretrain(method, GRAPHS.to("cuda"), settings.train)]
+            found.append((losses, method.state_dict()))
+    (recorded, one), (ordinary, two) = found
+    assert recorded == pytest.approx(ordinary, rel=1e-3)
     for key in one:
         torch.testing.assert_close(one[key], two[key], atol=2e-3, rtol=2e-3)
 
