@@ -4,13 +4,13 @@ import sys
 from collections.abc import Iterator
 
 from nmrgcl.cli.terminal import bar_console
-from nmrgcl.run import Progress
+from nmrgcl.run import SeedEpoch
 
 
-def show_epochs(steps: Iterator[Progress], *, total: int, title: str, quiet: bool = False) -> dict[int, Progress]:
+def show_epochs(steps: Iterator[SeedEpoch], *, total: int, title: str, quiet: bool = False) -> dict[int, SeedEpoch]:
     """Follow ``steps`` to their end; returns each seed's last epoch."""
     follow = _silently if quiet else _bar if sys.stderr.isatty() else _lines
-    last: dict[int, Progress] = {}
+    last: dict[int, SeedEpoch] = {}
     for step in follow(steps, total, title):
         last[step.seed] = step
         if step.warning and not quiet:
@@ -18,12 +18,12 @@ def show_epochs(steps: Iterator[Progress], *, total: int, title: str, quiet: boo
     return last
 
 
-def _silently(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:
+def _silently(steps: Iterator[SeedEpoch], total: int, title: str) -> Iterator[SeedEpoch]:
     return steps
 
 
-def _lines(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:
-    previous: Progress | None = None
+def _lines(steps: Iterator[SeedEpoch], total: int, title: str) -> Iterator[SeedEpoch]:
+    previous: SeedEpoch | None = None
     for step in steps:
         if previous is not None and previous.seed != step.seed:
             _print(title, previous)
@@ -35,16 +35,16 @@ def _lines(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progre
         _print(title, previous)
 
 
-def _print(title: str, step: Progress) -> None:
+def _print(title: str, step: SeedEpoch) -> None:
     rank = "" if step.effective_rank is None else f", effective rank {step.effective_rank:.1f}"
     print(f"{title}, seed {step.seed}, {_describe(step)}{rank}", file=sys.stderr, flush=True)
 
 
-def _describe(step: Progress) -> str:
+def _describe(step: SeedEpoch) -> str:
     return f"epoch {step.epoch.number}: loss {step.epoch.loss:.4f}, {step.epoch.graphs_per_second:,.0f} {step.level}s/s"
 
 
-def _bar(steps: Iterator[Progress], total: int, title: str) -> Iterator[Progress]:
+def _bar(steps: Iterator[SeedEpoch], total: int, title: str) -> Iterator[SeedEpoch]:
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar

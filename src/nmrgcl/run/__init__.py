@@ -9,7 +9,7 @@ from nmrgcl.run.kept import EVALUATION, keep_judgement, read_evaluation, read_sp
 from nmrgcl.run.level import default_preset, require_level
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.run.memory import Cadence
-from nmrgcl.run.pretrain import Progress, pretrain_seeds
+from nmrgcl.run.pretrain import SeedEpoch, pretrain_seeds
 from nmrgcl.run.subject import subject_of
 
 __all__ = [
@@ -17,8 +17,8 @@ __all__ = [
     "Cadence",
     "Embeddings",
     "Judgement",
-    "Progress",
     "Scores",
+    "SeedEpoch",
     "choose_device",
     "default_preset",
     "embed_all",

@@ -32,7 +32,7 @@ from nmrgcl.train.feed import Source
 
 
 @dataclass(frozen=True)
-class Progress:
+class SeedEpoch:
     """One epoch of one seed; collapse is measured (``tracked``) every few epochs only, and warned of once."""
 
     seed: int
@@ -72,7 +72,7 @@ def pretrain_seeds(
     resume: Resume = "no",
     cadence: Cadence | None = None,
     start: Model | None = None,
-) -> Iterator[Progress]:
+) -> Iterator[SeedEpoch]:
     """Pre-train one model a seed into ``out/seed-…``, yielding after each epoch; each folder appears complete.
 
     Args:
@@ -126,7 +126,7 @@ def _pretrain_one(
     track_every: int,
     cadence: Cadence,
     signals: Signals,
-) -> Iterator[Progress]:
+) -> Iterator[SeedEpoch]:
     options, seed = model.settings.train, model.settings.seed
     memory = _Memory(folder, seed, cadence, signals)
     try:
@@ -134,7 +134,7 @@ def _pretrain_one(
             due = epoch.number in (1, options.epochs) or epoch.number % track_every == 0
             tracked = track(embed_some(model.method, graphs)) if due else {}
             warning = warn_of_collapse([*_tracked(memory), tracked]) if due else None
-            step = Progress(seed, epoch, tracked, warning, model.settings.level)
+            step = SeedEpoch(seed, epoch, tracked, warning, model.settings.level)
             memory.metrics.append(json.dumps(step.record()))
             memory.timings.append(json.dumps(step.timing()))
             yield step
