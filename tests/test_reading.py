@@ -4,6 +4,7 @@ import ast
 import errno
 import os
 import socket
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "run/lock.py": "locks",
     "data/files/part.py": "the file that it writes itself",
     "store/growing.py": "the file that it writes itself",
-    "feed/choose.py": "/proc",
+    "train/feed/choose.py": "/proc",
     "run/machine.py": "/proc",
     "bench/memory.py": "/proc",
     "bench/store.py": "/proc",
@@ -42,6 +43,16 @@ def test_the_content_of_a_regular_file_comes_back_also_through_a_link(tmp_path: 
     with reading.open_file(tmp_path / "file", 3) as file:
         assert file.read() == b"\xc3\xa4\n"
         assert not os.get_inheritable(file.fileno())
+
+
+def test_a_small_file_takes_little_memory_whatever_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"few")
+    tracemalloc.start()
+    try:
+        assert reading.read_bytes(tmp_path / "file", 1 << 28) == b"few"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_pipes_sockets_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:

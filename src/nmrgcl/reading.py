@@ -33,8 +33,11 @@ def open_file(path: Path, limit: int | None = None) -> io.BufferedReader:
 def read_bytes(path: Path, limit: int | None = SMALL) -> bytes:
     """The content of a regular file of at most ``limit`` bytes; OSError for anything else."""
     with open_file(path, limit) as file:
-        content = file.read() if limit is None else file.read(limit + 1)
-    if limit is not None and len(content) > limit:  # it has grown since
+        if limit is None:
+            return file.read()
+        # Asked for more than there is, Python would allocate all of that: 256 MiB for a file of a few bytes.
+        content = file.read(os.fstat(file.fileno()).st_size + 1)
+    if len(content) > limit:  # it has grown since
         raise _too_large(path, limit)
     return content
 
