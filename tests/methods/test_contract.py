@@ -1,12 +1,15 @@
 """What every method promises; a new file in ``methods/`` is picked up by itself."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 import torch
 from torch import nn
 
+from nmrgcl import methods
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import infonce
 from nmrgcl.errors import SettingError
@@ -134,6 +137,17 @@ def test_only_nodes_that_both_views_keep_are_pairs(view: str) -> None:
 def test_a_method_fixes_what_makes_it_what_it_is() -> None:
     with pytest.raises(SettingError, match="graphcl means removal.kind = 'none'"):
         settings_of("graphcl", "removal.kind=both")
+
+
+@pytest.mark.parametrize("end", ["", "METHOD = None\n", "METHOD = int\n"])
+def test_a_file_that_names_no_method_is_told_in_one_line(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("nmrgcl.methods.broken")
+    module.__file__ = "methods/broken.py"
+    exec(end, module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(methods, "method_names", lambda: ["broken"])
+    with pytest.raises(SettingError, match=r"methods/broken\.py: names no method; end it with METHOD ="):
+        find_method("broken")
 
 
 def test_an_unknown_method_offers_the_nearest() -> None:

@@ -87,7 +87,10 @@ def find_method(name: str) -> type[Method]:
     """The class of the method called ``name``."""
     if name not in method_names():
         raise SettingError(f"unknown method {name!r}; {nearest(name, method_names())}")
-    found: type[Method] = import_module(f"nmrgcl.methods.{name}").METHOD
+    module = import_module(f"nmrgcl.methods.{name}")
+    found = getattr(module, "METHOD", None)
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise SettingError(f"{module.__file__}: names no method; end it with METHOD = and a subclass of Method")
     return found
 
 
