@@ -10,6 +10,8 @@ from nmrgcl import reading
 from nmrgcl.errors import ModelError
 
 NAME = "SHA256SUMS"
+LARGEST = 1 << 28
+"""Bytes of a listed file, unless it may have any number: hashing one that never ends would take for ever."""
 
 
 def write_checksums(folder: Path) -> None:
@@ -18,8 +20,11 @@ def write_checksums(folder: Path) -> None:
     (folder / NAME).write_text("".join(f"{_digest(p)}  {p.name}\n" for p in files), encoding="utf-8")
 
 
-def verify_checksums(folder: Path, required: tuple[str, ...]) -> None:
-    """Raise unless every listed file is there unchanged and the ``required`` ones are listed."""
+def verify_checksums(folder: Path, required: tuple[str, ...], *, unlimited: str) -> None:
+    """Raise unless every listed file is there unchanged and the ``required`` ones are listed.
+
+    The one called ``unlimited`` may be of any size.
+    """
     try:
         lines = reading.read_text(folder / NAME).splitlines()
     except (OSError, ValueError):
@@ -35,7 +40,7 @@ def verify_checksums(folder: Path, required: tuple[str, ...]) -> None:
             raise ModelError(f"{folder / NAME}: {name} is not listed; copy the model folder again")
     for name, digest in listed.items():
         try:
-            same = _digest(folder / name) == digest
+            same = _digest(folder / name, None if name == unlimited else LARGEST) == digest
         except FileNotFoundError:
             raise ModelError(f"{folder / name}: missing; copy the model folder again") from None
         except OSError as error:
@@ -52,6 +57,6 @@ def checksum_of(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def _digest(path: Path) -> str:
-    with reading.open_file(path) as file:
+def _digest(path: Path, limit: int | None = None) -> str:
+    with reading.open_file(path, limit) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -25,7 +25,8 @@ from nmrgcl.train.checkpoint import packed
 FORMAT = 1
 MAX_CONFIG = 1 << 28
 """Bytes of ``config.json``, which lists every node label that the model knows."""
-FILES = ("config.json", "README.md", "model.safetensors", "SHA256SUMS")
+WEIGHTS = "model.safetensors"
+FILES = ("config.json", "README.md", WEIGHTS, "SHA256SUMS")
 BESIDE = ("metrics.jsonl", "timings.jsonl", "evaluation.json", "splits.json", "report.html")
 """What a run and its evaluation add to a model."""
 
@@ -63,7 +64,7 @@ def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = 
     card = model_card(model.settings, model.features, model.dataset, training)
     (folder / "README.md").write_text(card, encoding="utf-8")
     # Not by safetensors' save_file, which on a full disk raises an error of its own kind.
-    (folder / "model.safetensors").write_bytes(packed(model.method.state_dict()))
+    (folder / WEIGHTS).write_bytes(packed(model.method.state_dict()))
     write_checksums(folder)
 
 
@@ -86,7 +87,7 @@ def folder_digest(folder: Path) -> str:
 
 def load_model(folder: Path) -> Model:
     """The model in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error."""
-    verify_checksums(folder, required=("config.json", "model.safetensors"))
+    verify_checksums(folder, required=("config.json", WEIGHTS), unlimited=WEIGHTS)
     try:
         config = json.loads(reading.read_text(folder / "config.json", MAX_CONFIG))
         if config["format"] != FORMAT:
@@ -95,7 +96,7 @@ def load_model(folder: Path) -> Model:
             )
         settings = Settings.from_dict(config["settings"], source=str(folder / "config.json"))
         features = FeatureSpec.from_dict(config["features"])
-        weights = reading.read_bytes(folder / "model.safetensors", limit=None)
+        weights = reading.read_bytes(folder / WEIGHTS, limit=None)
         if _least_bytes(settings, features.width) > len(weights):
             raise ModelError(f"{folder}: its settings need more weights than there are; copy the model folder again")
         method = build_method(settings, features.width)
