@@ -8,7 +8,7 @@ from tests.faults.small import SETTINGS, assert_same, assert_whole, files, scrat
 from tests.faults.tally import Tally
 
 WIDE = SETTINGS.updated({"encoder.units": 256, "epochs": 2})
-MOST = 12 << 20
+MOST = 40 << 20
 """More than the wide run needs beyond what the process has."""
 
 
