@@ -164,7 +164,7 @@ def evaluate_run(
 
 
 def _seeds(models: list[Model], own: int) -> list[int]:
-    """Of the models, or as many as ``own`` for a single one."""
+    """The seed of each model; for a single model ``own`` seeds, from 0."""
     return [model.settings.seed for model in models] if len(models) > 1 else list(range(own))
 
 

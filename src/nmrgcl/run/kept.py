@@ -20,7 +20,7 @@ EVALUATION = "evaluation.json"
 SPLITS = "splits.json"
 MAX_BYTES = 1 << 28
 VERSION = 2
-"""Of both files: from 2 on they have a checksum, and scores say whose they are."""
+"""The version of both files. Since 2 they have a checksum, and scores name their models and data."""
 FORMATS = {EVALUATION: "nmrgcl-evaluation", SPLITS: "nmrgcl-splits"}
 
 
