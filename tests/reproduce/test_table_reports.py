@@ -172,6 +172,8 @@ BAD_INPUT = {
     "a row of all": (["all", "--row", "GIN"], "--row"),
     "a file for all": (["all", "--render-only", "--from", "nowhere"], "folder"),
     "a row that is none": (["table1", "--row", "GNI", "--dry-run"], "GIN"),
+    "searches that are not there": (["table1", "--row", "untrained", "--searches", "nowhere"], "no such folder"),
+    "searches of a figure": (["figure5", "--searches", "nowhere", "--dry-run"], "no tuned row"),
     "a limit of all": (["all", "--limit", "3"], "--limit"),
     "graphs for a table of nodes": (["table2", "--only", "MUTAG", "--dry-run"], "embeds nodes"),
     "nodes for a figure of graphs": (["figure8", "--only", "PubMed", "--dry-run"], "embeds graphs"),

@@ -29,7 +29,7 @@ EXPECTED = [
 
 
 class Watching(Trainable):
-    """Notes what it is told."""
+    """Records the progress that it gets."""
 
     level: Literal["graph", "node"] = "graph"
 

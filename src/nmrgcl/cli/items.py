@@ -58,11 +58,11 @@ def rows_of(item: "Item", plan: "Plan", way: Way) -> "list[Row]":
     return gather(item, plan, way.folder, way.known)
 
 
-def with_searches(item: "Item", plan: "Plan", rows: "list[Row]", folder: Path) -> "list[Row]":
-    """``rows`` with the nested scores of the searches in ``folder`` in place of earlier ones."""
+def nested_of(item: "Item", plan: "Plan", folder: Path) -> "list[Row]":
+    """The nested scores of the searches in ``folder``, as rows of a table."""
     if item.searches is None:
         raise SettingError(f"--searches: {item.name} has no tuned row")
-    return [row for row in rows if row["key"]] + item.searches(plan, folder)
+    return item.searches(plan, folder)
 
 
 def _followed(rows: "Iterable[Row]") -> "Iterator[Row]":

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.items import Way, cost_of, rows_of, tell, with_searches
+from nmrgcl.cli.items import Way, cost_of, nested_of, rows_of, tell
 from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
@@ -106,14 +106,18 @@ def reproduce(
         way = replace(way, known=tuple(rows))
     if source is None or not render_only:
         plan = found.plan(quick=quick, seeds=seeds, **options)
+    nested = (
+        nested_of(found, plan, searches) if searches is not None else None
+    )  # a wrong folder is told before the work
+    if source is None or not render_only:
         if dry_run:
             cost = cost_of(found, plan, way)
             print(json.dumps(cost) if as_json else f"{plan.label}: {cost['cost']}")
             return
         require_place(plan, out)
         rows = rows_of(found, plan, way)
-    if searches is not None:
-        rows = with_searches(found, plan, rows, searches)
+    if nested is not None:
+        rows = [*(row for row in rows if row["key"]), *nested]
     made = write_item(found, plan, rows, out)
     tell(found, plan, made, as_json)
     if made.scores.missing and not render_only:

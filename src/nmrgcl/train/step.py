@@ -76,7 +76,7 @@ class GuardedStep:
             self._look_closer(values)
 
     def _look_closer(self, values: list[Tensor]) -> None:
-        """A sum of finite values may overflow; their largest does not. Once the optimiser is told, that stays so."""
+        """A sum of finite values may overflow, but their largest does not. Once set, ``bad`` stays set."""
         if not math.isfinite(float(torch.nn.utils.get_total_norm(values, float("inf")))):
             self.bad.fill_(1.0)
             self._tell_optimisers()
