@@ -32,7 +32,7 @@ def measure(name: str, seeds: int, device: torch.device, *, standardise: bool, h
     assert dataset.y is not None
     cases = []
     for seed in range(seeds):
-        settings = replace(resolve("paper"), method="untrained", seed=seed)
+        settings = replace(resolve("paper", method="untrained"), seed=seed)
         z = embed_all(build_method(settings, graphs.num_features).to(device), graphs)
         cases.append((z.cpu().numpy(), np.asarray(dataset.y), seed))
     row: dict[str, Any] = {"dataset": name, "graphs": len(graphs), "standardise": standardise, "seeds": seeds}

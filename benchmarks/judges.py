@@ -49,9 +49,9 @@ ENCODERS = [
     ["epochs=5", *more]
     for more in (
         [],
-        ["removal.kind=none"],
-        ["removal.kind=both"],
-        ["removal.kind=random"],
+        ["removal=none"],
+        ["removal=both"],
+        ["removal=random"],
         ["delta=0.3"],
         ["tau=1"],
         ["lr=0.1"],

@@ -14,7 +14,7 @@ import time
 import torch
 
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import build_method
+from nmrgcl.methods import build_pretraining
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
@@ -50,7 +50,7 @@ def measure(args: argparse.Namespace) -> dict[str, object]:
     found: dict[str, object] = {"nodes": graphs.num_nodes, "edges": graphs.num_edges, "built_peak_gb": peak_gb()}
     assignments = [f"sampling={args.sampling}", f"batch_size={args.batch_size}", f"encoder.units={args.units}"]
     settings = resolve("node", assignments=assignments)
-    method = build_method(settings, graphs.num_features).to(args.device).train()
+    method = build_pretraining(settings, graphs.num_features).to(args.device).train()
     step = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device))
     feed = open_feed(graphs, graphs.device, settings.train, "node")
     seconds, sizes = [], []

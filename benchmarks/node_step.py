@@ -20,7 +20,7 @@ import torch
 from nmrgcl import load
 from nmrgcl.contrast import infonce
 from nmrgcl.data.features import apply_features, choose_features
-from nmrgcl.methods import build_method
+from nmrgcl.methods import build_pretraining
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
 from nmrgcl.train.state import TrainingState
@@ -36,7 +36,7 @@ def measure(name: str, form: str, device: str, steps: int, units: int, precision
     dataset = load(name)
     graphs = apply_features(dataset, choose_features(dataset)).to(device)
     settings = resolve("node", assignments=[f"encoder.units={units}"])
-    method = build_method(settings, graphs.num_features).to(device).train()
+    method = build_pretraining(settings, graphs.num_features).to(device).train()
     step, seconds = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device)), []
     for _ in range(steps + 1 if steps > 1 else 1):
         began = time.perf_counter()

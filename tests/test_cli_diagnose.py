@@ -66,7 +66,7 @@ def test_embeddings_of_any_system(capsys: pytest.CaptureFixture[str], tmp_path: 
 
 def test_two_runs_are_compared_seed_by_seed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for kind in ("none", "non_maximum"):
-        options = ["--preset", "graphcl", *FAST, "--set", f"removal.kind={kind}", "--quiet"]
+        options = ["--preset", "graphcl", *FAST, "--set", f"removal={kind}", "--quiet"]
         run(capsys, "pretrain", "motifs", *options, "--out", str(tmp_path / kind))
     both = [str(tmp_path / "none"), str(tmp_path / "non_maximum")]
     out, _ = run(capsys, "diagnose", *both, "--data", "motifs", "--json")

@@ -49,7 +49,7 @@ def test_a_sweep_computes_its_table_once(capsys: pytest.CaptureFixture[str], tmp
 
 def test_several_judges_make_several_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     command = [*SWEEP, "--protocol", "svm", "--protocol", "lssvm", "--protocol", "finetune", "--selection", "both"]
-    command += ["--set", "tune_epochs=1", "--seeds", "1", "--results", str(tmp_path / "r")]
+    command += ["--set", "finetune.epochs=1", "--seeds", "1", "--results", str(tmp_path / "r")]
     judges = ["svm, stratified, honest", "svm, stratified, paper", "lssvm, stratified, honest"]
     judges = [f"{judge} selection" for judge in [*judges, "lssvm, stratified, paper", "finetune, stratified, honest"]]
     out, _ = run(capsys, *command, "--json")

@@ -18,7 +18,7 @@ from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.graphs import Graphs, Room
-from nmrgcl.methods import build_method, find_method, method_names
+from nmrgcl.methods import build_pretraining, find_method, method_names
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import FinetuneSettings, TrainSettings, resolve
 from nmrgcl.store import open_store, write_store
@@ -127,7 +127,7 @@ def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
     settings = recipe(name, level="node", assignments=["encoder.units=16", *views])
     losses = []
     for device in ("cpu", "cuda"):
-        method, graphs = build_method(settings, 12).to(device).train(), network.to(device)
+        method, graphs = build_pretraining(settings, 12).to(device).train(), network.to(device)
         if name in ("dgi", "mvgrl"):
             method.shuffle = MaskFeatures(1.0)  # type: ignore[assignment]
         if name in ("merit", "mvgrl"):  # as on a GPU, where a walk leaves nothing out
@@ -153,7 +153,7 @@ def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"
         encoder = (GIN if level == "graph" else GCN)(graphs.num_features, layers=2, units=16).to("cuda")
         embed = (lambda g, e=encoder: pool(e(g), g, "sum")) if level == "graph" else encoder
         model = Classifier(encoder, embed, 32 if level == "graph" else 16, 2, 0.0).to("cuda")
-        options = FinetuneSettings(tune_epochs=3, tune_patience=0, weight_decay=1e-4)
+        options = FinetuneSettings(epochs=3, patience=0, weight_decay=1e-4)
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a step that could not be recorded would warn
             scores.append(finetune_score(model, graphs, y, split, options, level=level, batch_size=16, capture=capture))
@@ -165,7 +165,7 @@ def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"
 
 def test_a_training_step_does_not_wait_for_the_host() -> None:
     graphs = GRAPHS.to("cuda")
-    method = build_method(resolve("graphcl"), graphs.num_features).to("cuda").train()
+    method = build_pretraining(resolve("graphcl"), graphs.num_features).to("cuda").train()
     optimiser = torch.optim.Adam(method.parameters(), fused=True)
     index = torch.arange(len(GRAPHS))
     for waiting in (True, False):  # the first step allocates
@@ -191,7 +191,7 @@ def test_deterministic_training_repeats_bit_for_bit() -> None:
     settings = resolve("graphcl", assignments=["deterministic=true", "epochs=3", "batch_size=8"])
     states = []
     for _ in range(2):
-        method = build_method(settings, GRAPHS.num_features).to("cuda")
+        method = build_pretraining(settings, GRAPHS.num_features).to("cuda")
         list(pretrain(method, GRAPHS.to("cuda"), settings.train))
         states.append(method.state_dict())
     assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
@@ -203,7 +203,7 @@ def test_a_deterministic_training_that_is_resumed_equals_one_that_was_not(tmp_pa
     states = []
     for memory in (None, Stops(tmp_path, at)):
         for _ in range(2 if memory else 1):
-            method = build_method(settings, GRAPHS.num_features).to("cuda")
+            method = build_pretraining(settings, GRAPHS.num_features).to("cuda")
             with suppress(KeyboardInterrupt):
                 list(pretrain(method, GRAPHS.to("cuda"), settings.train, memory=memory))
         states.append(method.state_dict())
@@ -213,7 +213,7 @@ def test_a_deterministic_training_that_is_resumed_equals_one_that_was_not(tmp_pa
 def test_the_guard_against_numbers_that_are_not_finite_does_not_wait_either() -> None:
     graphs = GRAPHS.to("cuda")
     settings = resolve("graphcl")
-    method = build_method(settings, graphs.num_features).to("cuda").train()
+    method = build_pretraining(settings, graphs.num_features).to("cuda").train()
     step = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device))
     poison = torch.ones((), device="cuda")
     honest = method.losses
@@ -234,7 +234,7 @@ def test_the_guard_against_numbers_that_are_not_finite_does_not_wait_either() ->
 
 def losses(assignments: list[str], **options: Any) -> tuple[list[float], dict[str, torch.Tensor]]:
     settings = resolve("graphcl", assignments=["epochs=4", "batch_size=8", *assignments])
-    method = build_method(settings, GRAPHS.num_features).to("cuda")
+    method = build_pretraining(settings, GRAPHS.num_features).to("cuda")
     found = [epoch.loss for epoch in pretrain(method, GRAPHS.to("cuda"), settings.train, **options)]
     return found, method.state_dict()
 
@@ -282,7 +282,7 @@ def test_players_queues_and_teachers_are_recorded(name: str) -> None:
         for capture in ("true", "false"):
             chosen = ["epochs=4", "batch_size=8", "lr=1e-5", "views.first=Identity", f"capture={capture}"]
             settings = recipe(name, preset="graphcl", assignments=chosen)
-            method = build_method(settings, GRAPHS.num_features).to("cuda")
+            method = build_pretraining(settings, GRAPHS.num_features).to("cuda")
             losses = [epoch.loss for epoch in pretrain(method, GRAPHS.to("cuda"), settings.train)]
             found.append((losses, method.state_dict()))
     (recorded, one), (ordinary, two) = found
@@ -300,7 +300,7 @@ def test_recorded_steps_on_all_nodes_train_as_ordinary_ones_do(name: str) -> Non
     for capture in ("true", "false"):
         chosen = [*small, f"capture={capture}", "views.first=Identity", "views.second=Identity"]
         settings = recipe(name, level="node", assignments=chosen)
-        method = build_method(settings, 12).to("cuda")
+        method = build_pretraining(settings, 12).to("cuda")
         if name in ("dgi", "mvgrl"):
             method.shuffle = MaskFeatures(1.0)  # type: ignore[assignment]
         found.append([epoch.loss for epoch in pretrain(method, network, settings.train)])
@@ -311,7 +311,7 @@ def test_recorded_steps_on_all_nodes_train_as_ordinary_ones_do(name: str) -> Non
 def test_a_recorded_step_on_all_nodes_sees_new_views_every_time() -> None:
     network = random_graphs([300], density=0.03, features=12).to("cuda")
     settings = recipe("grace", level="node", assignments=["epochs=6", "lr=1e-9", "patience=0"])
-    epochs = pretrain(build_method(settings, 12).to("cuda"), network, settings.train)
+    epochs = pretrain(build_pretraining(settings, 12).to("cuda"), network, settings.train)
     assert len({epoch.loss for epoch in epochs}) == 6
 
 
@@ -349,7 +349,7 @@ def test_training_by_chunks_on_the_gpu_is_training_in_that_order(
     options = [*CHUNKED, f"capture={capture}", "deterministic=true"]
     write_store(tmp_path / "store", GRAPHS)
     settings = resolve("graphcl", assignments=options)
-    method = build_method(settings, GRAPHS.num_features).to("cuda")
+    method = build_pretraining(settings, GRAPHS.num_features).to("cuda")
     store = open_store(tmp_path / "store")
     found = [epoch.loss for epoch in pretrain(method, store, settings.train, device=torch.device("cuda"))]
 
@@ -394,7 +394,7 @@ def test_a_training_by_chunks_is_resumed_on_the_gpu_bit_for_bit(tmp_path: Path, 
     states = []
     for memory in (None, Stops(tmp_path, at)):
         for _ in range(2 if memory else 1):
-            method = build_method(settings, GRAPHS.num_features).to("cuda")
+            method = build_pretraining(settings, GRAPHS.num_features).to("cuda")
             with suppress(KeyboardInterrupt):
                 list(pretrain(method, GRAPHS, settings.train, device=torch.device("cuda"), memory=memory))
         states.append(method.state_dict())

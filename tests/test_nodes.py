@@ -171,7 +171,9 @@ def test_a_cell_of_nodes_has_the_scores_of_the_commands(network: str, tmp_path: 
 
 @pytest.mark.parametrize("encoder", ["gcn", "gat"])
 def test_supervised_learning_is_finetuning_a_fresh_encoder(network: str, encoder: str, tmp_path: Path) -> None:
-    settings = resolve(f"supervised_{encoder}", assignments=["encoder.units=16", "tune_epochs=60", "train.epochs=0"])
+    settings = resolve(
+        f"supervised_{encoder}", assignments=["encoder.units=16", "finetune.epochs=60", "train.epochs=0"]
+    )
     cell = Run(network, settings, "finetune", split="paper-80-10-10")
     result = execute(cell, Results(tmp_path), device=CPU)
     assert result.mean >= 75
@@ -184,7 +186,7 @@ def test_supervised_learning_is_finetuning_a_fresh_encoder(network: str, encoder
 def test_graphs_are_finetuned_fold_by_fold(tmp_path: Path) -> None:
     settings = resolve(
         "supervised_gin",
-        assignments=["encoder.layers=2", "encoder.units=16", "tune_epochs=25", "svm.folds=3", "batch_size=32"],
+        assignments=["encoder.layers=2", "encoder.units=16", "finetune.epochs=25", "svm.folds=3", "batch_size=32"],
     )
     result = execute(Run("motifs", settings, "finetune"), Results(tmp_path), device=CPU)
     assert len(result.scores["folds"]) == 3
@@ -253,7 +255,7 @@ class Shelf:
 @pytest.mark.parametrize("method", ["nmrgcl", "merit", "gca"])
 def test_a_training_on_nodes_goes_on_from_a_checkpoint_to_the_same_weights(method: str, sampling: str) -> None:
     graphs = random_graphs([50], density=0.1)
-    small = ["encoder.units=8", "head.units=0", "epochs=4", "batch_size=20", f"sampling={sampling}"]
+    small = ["encoder.units=8", "epochs=4", "batch_size=20", f"sampling={sampling}"]
     settings = recipe(method, level="node", assignments=small)
     whole = build_method(settings, 4)
     list(pretrain(whole, graphs, settings.train))

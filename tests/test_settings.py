@@ -19,19 +19,18 @@ def test_resolved_settings_are_valid_input(preset: str, tmp_path: Path) -> None:
 
 
 def test_the_keys_are_those_that_are_documented() -> None:
-    assert setting_keys() == [
+    assert setting_keys("merit") == [
         *("method", "seed", "level", "data.features", "data.max_degree", "data.scale"),
         *("views.first", "views.second"),
         *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool"),
-        *("encoder.activation", "encoder.activate_last", "encoder.dropout", "head.units"),
-        *("removal.kind", "removal.delta", "removal.where", "loss.name", "loss.tau"),
-        *("loss.decorrelate", "loss.beta", "loss.momentum"),
-        *("diffusion.name", "diffusion.alpha", "diffusion.time", "diffusion.keep"),
+        *("encoder.activation", "encoder.activate_last", "encoder.dropout"),
+        *("options.diffusion", "options.alpha", "options.time", "options.keep"),
+        *("options.tau", "options.beta", "options.momentum", "options.head_units"),
         *("train.epochs", "train.batch_size", "train.lr", "train.patience", "train.least_gain"),
         *("train.precision", "train.deterministic", "train.capture", "train.chunk_graphs"),
         *("train.sampling", "train.hops", "train.fanout"),
         *("svm.c", "svm.inner", "svm.standardise", "svm.folds", "linear.normalise"),
-        *("finetune.tune_epochs", "finetune.tune_lr", "finetune.weight_decay", "finetune.tune_patience"),
+        *("finetune.epochs", "finetune.lr", "finetune.weight_decay", "finetune.patience"),
     ]
 
 
@@ -39,15 +38,15 @@ def test_a_unique_leaf_may_be_named_alone() -> None:
     settings = resolve(assignments=["epochs=12", "data.features=degree", "tau=1", "deterministic=true"])
     assert settings.train.epochs == 12
     assert settings.data.features == "degree"
-    assert settings.loss.tau == 1.0
-    assert isinstance(settings.loss.tau, float)
+    assert settings.options.tau == 1.0
+    assert isinstance(settings.options.tau, float)
     assert settings.train.deterministic
 
 
 def test_a_preset_may_have_values_of_their_own_for_some_datasets() -> None:
     assert resolve("gca").encoder.units == 256
     computers = resolve("gca", dataset="Amazon-Computers")
-    assert (computers.encoder.units, computers.encoder.activation, computers.loss.tau) == (128, "rrelu", 0.2)
+    assert (computers.encoder.units, computers.encoder.activation, computers.options.tau) == (128, "rrelu", 0.2)
     assert computers.encoder.layers == resolve("gca").encoder.layers
     assert resolve("gca", assignments=["encoder.units=7"], dataset="Amazon-Computers").encoder.units == 7
     assert resolve("gca", dataset="my/graph.npz") == resolve("gca")
@@ -75,8 +74,7 @@ def test_later_sources_win(tmp_path: Path) -> None:
     [
         ("epoch=3", "train.epochs|epochs"),
         ("train.epoch=3", "train.epochs"),
-        ("units=3", "encoder.units or head.units"),
-        ("name=gin", "write one of them in full"),
+        ("weight_decays=3", "finetune.weight_decay|weight_decay"),
         ("epochs", "key=value"),
         ("epochs=3.5", "whole number"),
         ("epochs=true", "whole number"),
@@ -87,7 +85,15 @@ def test_later_sources_win(tmp_path: Path) -> None:
         ("deterministic=1", "true or false"),
         ("standardise=1", "known: false, squashed, true"),
         ("standardise=squash", "did you mean squashed"),
-        ("removal.kind=non_max", "non_maximum"),
+        ("removal=non_max", "non_maximum"),
+        ("tua=0.3", "did you mean tau"),
+        ("options.tua=0.3", "did you mean options.tau"),
+        ("removal.kind=both", "removal.kind is now called removal"),
+        ("tune_lr=0.1", "tune_lr is now called finetune.lr"),
+        ("finetune.tune_lr=0.1", "finetune.tune_lr is now called finetune.lr"),
+        ("momentum=0.9", "'momentum' is an option of merit, not of nmrgcl; nmrgcl methods nmrgcl lists its options"),
+        ("options.alpha=0.9", "'alpha' is an option of merit, mvgrl, not of nmrgcl"),
+        ("loss.decorrelate=1", "'decorrelate' is an option of cca_ssg, not of nmrgcl"),
         ("views.first=[3]", "list of views"),
         ("features=degrees", "degree"),
     ],

@@ -93,7 +93,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """``z0``, ``z1``, …: the names of the columns."""
         check_is_fitted(self, "model_")
-        return np.array([f"z{i}" for i in range(self.model_.method.encoder.units)], dtype=object)
+        return np.array([f"z{i}" for i in range(self.model_.method.width)], dtype=object)
 
     def save(self, folder: Path | str) -> None:
         """Write a model folder, as ``nmrgcl pretrain`` does; it replaces an earlier model, but no other folder."""

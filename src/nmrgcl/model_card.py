@@ -1,5 +1,6 @@
 """The card that travels with a model: what it is, what it was trained on, how to use and cite it."""
 
+from dataclasses import asdict
 from typing import Any
 
 from nmrgcl import __version__
@@ -26,8 +27,7 @@ def model_card(settings: Settings, features: FeatureSpec, dataset: str, training
         "Embeds": f"{settings.level}s",
         "Encoder": f"{encoder.name}, {encoder.layers} layers × {encoder.units} units{readout}",
         "Node features": f"{features.kind}, {features.width} columns",
-        "Removal": f"{settings.removal.kind}, δ = {settings.removal.delta}, on the {settings.removal.where}",
-        "Loss": f"{settings.loss.name}, τ = {settings.loss.tau}",
+        **{name.replace("_", " ").capitalize(): value for name, value in asdict(settings.options).items()},
     }
     facts |= {f"Last epoch's {key.replace('_', ' ')}": value for key, value in (training or {}).items()}
     rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in facts.items())

@@ -16,13 +16,15 @@ from nmrgcl.checksums import NAME as CHECKSUMS
 from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
 from nmrgcl.errors import ModelError, UserError
-from nmrgcl.methods import Method, build_method
+from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_card import model_card
 from nmrgcl.owned import Kind
 from nmrgcl.settings import Settings
+from nmrgcl.settings.renamed import renamed
 from nmrgcl.train.checkpoint import packed
 
-FORMAT = 1
+FORMAT = 2
+"""Of ``config.json``. Since 2, the options of a method are under ``options``."""
 MAX_CONFIG = 1 << 28
 """Bytes of ``config.json``, which lists every node label that the model knows."""
 WEIGHTS = "model.safetensors"
@@ -44,7 +46,7 @@ MODEL = Kind("model", "config.json", _is_config, lambda _: (*FILES, *BESIDE))
 class Model:
     """A method with what it takes to feed it."""
 
-    method: Method
+    method: Pretraining | Embedder
     settings: Settings
     features: FeatureSpec
     dataset: str
@@ -90,14 +92,17 @@ def load_model(folder: Path) -> Model:
     verify_checksums(folder, required=("config.json", WEIGHTS), unlimited=WEIGHTS)
     try:
         config = json.loads(reading.read_text(folder / "config.json", MAX_CONFIG))
-        if config["format"] != FORMAT:
+        if config["format"] not in (1, FORMAT):
             raise ModelError(
                 f"{folder}: model format {config['format']!r}, this version reads {FORMAT}; upgrade nmrgcl"
             )
-        settings = Settings.from_dict(config["settings"], source=str(folder / "config.json"))
+        values = renamed(config["settings"]) if config["format"] == 1 else config["settings"]
+        settings = Settings.from_dict(values, source=str(folder / "config.json"))
         features = FeatureSpec.from_dict(config["features"])
         weights = reading.read_bytes(folder / WEIGHTS, limit=None)
-        if _least_bytes(settings, features.width) > len(weights):
+        if issubclass(find_method(settings.method), Pretraining) and _least_bytes(settings, features.width) > len(
+            weights
+        ):
             raise ModelError(f"{folder}: its settings need more weights than there are; copy the model folder again")
         method = build_method(settings, features.width)
         method.load_state_dict(load(weights))

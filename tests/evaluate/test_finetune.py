@@ -31,7 +31,7 @@ SPLIT = Split(np.arange(0, 30), np.arange(30, 45), np.arange(45, 60))
 def tuned(y: np.ndarray, **changed: float) -> FinetuneScore:
     torch.manual_seed(0)
     encoder = GCN(5, layers=1, units=8)
-    options = FinetuneSettings(**{"tune_epochs": 40, "tune_patience": 0, "weight_decay": 0.0} | changed)  # type: ignore[arg-type]
+    options = FinetuneSettings(**{"epochs": 40, "patience": 0, "weight_decay": 0.0} | changed)  # type: ignore[arg-type]
     model = Classifier(encoder, encoder, 8, 2, 0.0)
     return finetune_score(model, NETWORK, y, SPLIT, options, level="node", batch_size=0)
 
@@ -47,8 +47,8 @@ def test_labels_of_the_test_part_change_nothing_but_the_test_score() -> None:
 
 def test_the_epoch_is_the_first_of_the_best_on_the_validation_part() -> None:
     whole = tuned(Y)
-    assert tuned(Y, tune_epochs=whole.epoch) == whole
-    assert tuned(Y, tune_epochs=whole.epoch - 1).valid < whole.valid
+    assert tuned(Y, epochs=whole.epoch) == whole
+    assert tuned(Y, epochs=whole.epoch - 1).valid < whole.valid
 
 
 def test_patience_ends_it() -> None:
@@ -60,7 +60,7 @@ def test_patience_ends_it() -> None:
             return torch.ones(graphs.num_nodes, 3)
 
     encoder = Counted()
-    options = FinetuneSettings(tune_epochs=1000, tune_patience=4)
+    options = FinetuneSettings(epochs=1000, patience=4)
     finetune_score(Classifier(encoder, encoder, 3, 2, 0.0), NETWORK, Y, SPLIT, options, level="node", batch_size=0)
     assert Counted.calls < 100
 
@@ -72,7 +72,7 @@ def test_graphs_come_in_batches() -> None:
     encoder = GIN(4, layers=2, units=8)
     model = Classifier(encoder, lambda g: pool(encoder(g), g, "sum"), 16, 2, 0.0)
     split = Split(np.arange(0, 24), np.arange(24, 32), np.arange(32, 40))
-    found = finetune_score(model, graphs, y, split, FinetuneSettings(tune_epochs=60), level="graph", batch_size=8)
+    found = finetune_score(model, graphs, y, split, FinetuneSettings(epochs=60), level="graph", batch_size=8)
     assert found.valid >= 75
 
 

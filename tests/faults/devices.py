@@ -79,7 +79,7 @@ def _data(folder: Path) -> list[tuple[Path, Callable[[], object]]]:
         (tu / name).write_text(text)
     lines.write_text('{"edges": [[0, 1]]}\n')
     arrays.write_bytes(b"PK")
-    space.write_text("loss.tau = [0.1, 0.2]\n")
+    space.write_text("options.tau = [0.1, 0.2]\n")
     return [
         *((tu / name, lambda: load(str(tu))) for name in TU),
         (lines, lambda: load(str(lines))),

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import nmrgcl.methods
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, find_method, method_names
+from nmrgcl.methods import Embedder, Level, Pretraining, find_method, method_names
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import Settings
 from tests.examples import random_graphs
 
 ONLY_HERE = Path(__file__).parent / "only_here"
-"""What a method may do and none that is published here does yet: two players, a queue, a curriculum."""
+"""What a method may do and none that is published here does yet: two players, a queue, a curriculum, no training."""
 
 GRAPHS = random_graphs([6, 1, 9, 4, 0, 7, 5, 8], density=0.4, categorical=True)
 NETWORK = random_graphs([40], density=0.1, features=6)
@@ -30,11 +30,15 @@ def known_here() -> Iterator[None]:
 
 
 with known_here():
-    MEMBERS = [(name, level) for name in method_names() for level in find_method(name).PRESETS]
+    _KINDS = {(name, level): find_method(name) for name in method_names() for level in find_method(name).PRESETS}
+MEMBERS = [member for member, kind in _KINDS.items() if issubclass(kind, Pretraining)]
+"""Those with an encoder."""
+EMBEDDERS = [member for member, kind in _KINDS.items() if issubclass(kind, Embedder)]
+"""Those without."""
 
 
 def settings_of(name: str, *assignments: str, level: Level = "graph") -> Settings:
-    small = ["encoder.layers=2", "encoder.units=8", "head.units=0", "batch_size=4", *assignments]
+    small = ["encoder.layers=2", "encoder.units=8", "batch_size=4", *assignments]
     if "train.epochs" not in find_method(name).FIXED:
         small.append("epochs=3")
     preset = "graphcl" if level == "graph" else find_method(name).PRESETS[level]

@@ -20,7 +20,7 @@ ROOM = 80.0
 """What the untrained encoder stays below, so that there is something to gain."""
 SMALL: dict[Level, list[str]] = {
     "graph": ["encoder.layers=2", "encoder.units=16", "epochs=40", "train.lr=0.003", "batch_size=60"],
-    "node": ["encoder.units=32", "head.units=0", "epochs=150", "train.lr=0.001", "patience=0"],
+    "node": ["encoder.units=32", "epochs=150", "train.lr=0.001", "patience=0"],
 }
 TRAINED = [(name, level) for name in method_names() for level in find_method(name).PRESETS if name != "untrained"]
 

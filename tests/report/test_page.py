@@ -109,7 +109,7 @@ def test_accuracies_are_those_that_evaluate_prints(run: Path, text: str) -> None
 
 
 def test_settings_versions_and_commands_are_listed(run: Path, text: str) -> None:
-    for word in ("removal.delta", "train.epochs", "svm.folds", torch.__version__, "class 2"):
+    for word in ("options.delta", "train.epochs", "svm.folds", torch.__version__, "class 2"):
         assert str(word) in text
     assert f"nmrgcl pretrain motifs --config {run}/seed-0/config.json --seeds 2 --device cpu --out {run}-again" in text
 

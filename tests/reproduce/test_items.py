@@ -62,8 +62,8 @@ def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "varied"),
     [
-        ("figure5", {"removal.kind"}),
-        ("figure6", {"removal.delta", "method", "train.epochs"}),
+        ("figure5", {"options.removal"}),
+        ("figure6", {"options.delta", "method", "train.epochs"}),
         ("figure7", {"views.first", "views.second"}),
         ("figure8", {"views.first", "views.second"}),
     ],

@@ -145,7 +145,7 @@ def test_the_command_computes_the_same_plan_again() -> None:
     words = "--preset graphcl --row 'nmrGCL, bi' --selection paper --most-epochs 3 --set delta=0.5"
     assert repeat_command(item, plan) == f"nmrgcl reproduce table1 {words}"
     quick = find_item("table2").plan(quick=True)
-    assert quick.assignments == ("encoder.units=64", "diffusion.alpha=0.2")
+    assert quick.assignments == ("encoder.units=64", "alpha=0.2")
     assert repeat_command(find_item("table2"), quick) == "nmrgcl reproduce table2 --quick"
 
 

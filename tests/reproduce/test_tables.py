@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nmrgcl.methods
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.methods import build_method
-from nmrgcl.methods.untrained import Untrained
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
@@ -26,7 +26,6 @@ from nmrgcl.reproduce.tables.sheet import load_sheet
 from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.reproduce.tables.words import device_marks, figure_text, marks_text
 from nmrgcl.reproduce.verdict import Verdict
-from nmrgcl.run import recipe as recipe_module
 from nmrgcl.run.cell import Run
 from tests.reproduce.planted_tables import table_rows_of
 
@@ -84,7 +83,7 @@ def test_one_training_serves_both_selections_and_c_has_one_grid() -> None:
     assert honest.key != paper.key
     assert {run.settings.svm.c for (_, row, _, _), run in found.items() if row not in ("GCN", "GIN")} == {"grid"}
     assert honest.settings.train.epochs == 500
-    variants = {run.settings.removal.kind for (_, row, _, _), run in found.items() if row.startswith("nmrGCL")}
+    variants = {run.settings.options.removal for (_, row, _, _), run in found.items() if row.startswith("nmrGCL")}
     assert variants == {"non_maximum", "none", "both", "random", "non_minimum", "learned"}
     assert found["NCI1", "GIN", "honest", 0].protocol == "finetune"
 
@@ -94,7 +93,7 @@ def test_presets_rows_selections_and_epochs_can_be_chosen() -> None:
     assert [run.settings.train.batch_size for run in found.values()] == [128]
     short = cells("table1", only=["NCI1"], seeds=1, most_epochs=7, assignments=["epochs=9"])
     assert {run.settings.train.epochs for run in short.values()} == {0, 7}
-    assert {run.settings.finetune.tune_epochs for run in short.values() if run.protocol == "finetune"} == {7}
+    assert {run.settings.finetune.epochs for run in short.values() if run.protocol == "finetune"} == {7}
 
 
 @pytest.mark.parametrize(
@@ -115,11 +114,10 @@ def test_what_a_table_cannot_do_is_told(name: str, asked: dict[str, Any], words:
         cells(name, **asked)
 
 
-def test_a_row_fills_when_a_file_with_its_name_appears(monkeypatch: pytest.MonkeyPatch) -> None:
-    names, find = cells_module.method_names, cells_module.find_method
-    monkeypatch.setattr(cells_module, "method_names", lambda: [*names(), "wl", "news"])
-    for module in (cells_module, recipe_module):
-        monkeypatch.setattr(module, "find_method", lambda n: Untrained if n in ("wl", "news") else find(n))
+def test_a_row_fills_when_a_file_with_its_name_appears(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("wl", "news"):
+        (tmp_path / f"{name}.py").write_text("from nmrgcl.methods.untrained import METHOD\n")
+    monkeypatch.setattr(nmrgcl.methods, "__path__", [*nmrgcl.methods.__path__, str(tmp_path)])
     found = cells("table1", only=["NCI1"], seeds=1)
     assert found["NCI1", "WL", "honest", 0].method == "wl"
     assert found["NCI1", "news", "paper", 0].method == "news"
@@ -274,8 +272,8 @@ def test_what_the_untrained_encoder_passes_too_is_marked() -> None:
 def test_table2_has_a_row_without_removal_that_differs_in_nothing_else() -> None:
     found = cells("table2", only=["PubMed"], seeds=1)
     ours, without = (found["PubMed", row, "public", 0].settings for row in ("nmrGCL", "nmrGCL, w/o RO"))
-    assert without.removal.kind == "none"
-    assert without == ours.updated({"removal.kind": "none"})
+    assert without.options.removal == "none"
+    assert without == ours.updated({"options.removal": "none"})
 
 
 def mixed_scores(row: str, seed: int) -> Scores:

@@ -19,4 +19,16 @@ def result_of(run: Run, *folds: float) -> Result:
     """A result that nobody computed."""
     scores = {"folds": list(folds), "mean": sum(folds) / len(folds)}
     facts: dict[str, object] = {"epochs": 2}
-    return Result(run.key, run.to_dict(), "done", scores, None, facts, facts, {"nmrgcl": "0"}, {}, {"total": 1.5})
+    return Result(
+        run.key,
+        run.named(),
+        run.settings.to_dict(),
+        "done",
+        scores,
+        None,
+        facts,
+        facts,
+        {"nmrgcl": "0"},
+        {},
+        {"total": 1.5},
+    )

@@ -1,27 +1,89 @@
 import hashlib
 import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
+from typing import Any
 
 import pytest
 
+from nmrgcl import method_files
 from nmrgcl.errors import DataError, SettingError
+from nmrgcl.methods.nmrgcl import NMRGCL, Options
 from nmrgcl.run.cell import Run, cross
-from nmrgcl.settings import Settings
+from nmrgcl.settings import Settings, SVMSettings, TrainSettings, read_assignments, schema
+
+FROZEN = {
+    "MUTAG": "71cff48b0bd0a4fd342115c6129e08a2",
+    "MUTAG seed=4": "fe4402523dd8dbc1cc7930e1f9514bcb",
+    "PROTEINS selection=paper tau=0.1 encoder.units=128 encoder.layers=5": "5276dbbd53d5284d23189c6718fc0ccf",
+    "NCI1 removal=both where=representation": "b8dd842b5d4b1524393f990dee6d013d",
+    "MUTAG method=graphcl": "905aff33742543a6a45f9095a9b3fcf8",
+    "DD method=graphcl protocol=lssvm tau=0.5 head_units=64": "13da863a2d141a7457ca28174a597598",
+    "MUTAG method=untrained epochs=0": "acbf39e823ad48a838140b8bd5e65601",
+    "PubMed level=node method=grace tau=0.7": "664fffcdbd5b88b233cadd13d3c49779",
+    "PubMed level=node method=dgi split=public": "b5bc23fac4f1a748d0abaac9534d2047",
+    "Amazon-Photo level=node method=mvgrl diffusion=heat keep=16": "96f20707d9fefd0ecb2cbf90203e91f5",
+    "Amazon-Photo level=node method=merit momentum=0.9 data.scale=rows": "55189495766a864d9d556b7121f6c99a",
+    "Coauthor-CS level=node method=cca_ssg split=paper-80-10-10": "2d425b13bd89d1328ff0e32811000c90",
+    "IMDB-BINARY protocol=finetune finetune.lr=0.003 method=untrained epochs=0": "841c5cfa5cf4a0b5cea5eb9e86fbaa8d",
+    "motifs views.first=Identity svm.c=fine": "cf1932f0b7191d5b35b9939fc9819091",
+}
+"""Cells by what they differ in, and their keys."""
+
+
+def described(cell: str) -> Run:
+    dataset, *texts = cell.split(" ")
+    values: dict[str, Any] = read_assignments(texts)
+    how = {name: values.pop(name) for name in ("protocol", "selection", "split") if name in values}
+    return Run(dataset, Settings.from_dict(values), **how)
+
+
+def forget_methods() -> None:
+    method_files._hints.cache_clear()
+    schema._defaults.cache_clear()
 
 
 def test_the_key_is_the_hash_of_a_text_that_anybody_can_write() -> None:
-    run = Run("MUTAG", Settings(seed=3))
-    settings = json.dumps(Settings(seed=3).to_dict(), sort_keys=True, separators=(",", ":"))
+    run = Run("MUTAG", Settings(seed=3).updated({"tau": 0.5, "encoder.units": 64, "epochs": 20}))
     text = (
-        '{"format":1,"run":{"dataset":"MUTAG","protocol":"svm","selection":"honest",'
-        f'"settings":{settings},"split":"stratified"}}}}'
+        '{"dataset":"MUTAG","format":2,"method":"nmrgcl","protocol":"svm","selection":"honest",'
+        '"settings":{"encoder.units":64,"options.tau":0.5,"seed":3},"split":"stratified"}'
     )
     assert run.key == hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def test_the_key_of_the_default_cell_is_what_it_always_was() -> None:
-    """Where this fails, results of earlier versions are no longer found: raise ``FORMAT`` if that is meant."""
-    assert Run("MUTAG", Settings()).key == "407a700ad4a674d635f437926cb164df"
+@pytest.mark.parametrize(("cell", "key"), FROZEN.items(), ids=[cell.replace(" ", "-") for cell in FROZEN])
+def test_keys_are_what_they_always_were(cell: str, key: str) -> None:
+    """Where this fails, stored results are no longer found."""
+    assert described(cell).key == key
+
+
+def test_a_new_option_changes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class More(Options):
+        new: int = 3
+
+    before = [described(cell).key for cell in FROZEN]
+    monkeypatch.setitem(NMRGCL.__annotations__, "options", More)
+    forget_methods()
+    assert Settings().options == More()
+    assert [described(cell).key for cell in FROZEN] == before
+    assert Run("MUTAG", Settings().updated({"new": 4})).key not in before
+    monkeypatch.undo()
+    forget_methods()
+
+
+@pytest.mark.parametrize(
+    ("kind", "others"), [(NMRGCL, "MUTAG method=graphcl"), (TrainSettings, None), (SVMSettings, None)]
+)
+def test_a_higher_format_changes_the_keys_of_what_it_is_about(
+    kind: type, others: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = described("MUTAG"), described("MUTAG").key, described("MUTAG").training
+    others_before = described(others).key if others else None
+    monkeypatch.setattr(kind, "FORMAT", 2, raising=False)
+    assert described("MUTAG").key != before[1]
+    assert (described("MUTAG").training != before[2]) == (kind is not SVMSettings)
+    assert others is None or described(others).key == others_before
 
 
 @pytest.mark.parametrize(

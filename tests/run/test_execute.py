@@ -158,7 +158,7 @@ def test_paper_selection_reports_the_best_epoch_and_c_on_the_evaluated_folds(tmp
     best = max(tables, key=lambda key: tables[key].mean())
     assert result.chosen == {"epoch": best[0], "c": best[1]}
     np.testing.assert_array_equal(result.scores["folds"], tables[best])
-    assert result.to_dict()["run"]["selection"] == "paper"
+    assert result.to_dict()["cell"]["selection"] == "paper"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_cell_judged_by_least_squares_has_the_scores_of_that_judge(selection: 
     else:
         assert result.scores["folds"] == tested[left_out.argmax(0), [0, 1]].tolist()
         assert result.scores["inner"] == left_out.max(0).tolist()
-        assert result.to_dict()["run"]["protocol"] == "lssvm"
+        assert result.to_dict()["cell"]["protocol"] == "lssvm"
 
 
 def test_the_untrained_encoder_is_a_cell_like_any_other(tmp_path: Path) -> None:

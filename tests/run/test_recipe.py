@@ -20,8 +20,8 @@ from tests.test_cli import run
 
 CPU = torch.device("cpu")
 SMALL = {"train.epochs": 2, "encoder.layers": 2, "encoder.units": 8, "train.batch_size": 16}
-WRONG = {"loss.name": "infonce", "removal.kind": "non_maximum"}
-"""What GraphCL is not."""
+WRONG = {"encoder.name": "gin"}
+"""What MVGRL is not."""
 
 
 @pytest.mark.parametrize("name", [name for name in method_names() if find_method(name).FIXED])
@@ -33,23 +33,32 @@ def test_what_a_method_fixes_holds_whatever_the_preset_says(name: str) -> None:
 
 
 def test_a_method_refuses_what_it_does_not_mean_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = "method graphcl means loss.name = 'graphcl', not 'infonce'"
+    words = "method mvgrl means encoder.name = 'gcn', not 'gin'"
     with pytest.raises(SettingError, match=words):
-        recipe("graphcl", assignments=WRONG)
+        recipe("mvgrl", level="node", assignments=WRONG)
     with pytest.raises(SettingError, match=words):
-        GraphEmbedder("graphcl", settings=WRONG, device="cpu").fit("MUTAG")
-    cell = Run("MUTAG", Settings().updated({"method": "graphcl"}))
+        GraphEmbedder("mvgrl", level="node", settings=WRONG, device="cpu").fit("MUTAG")
+    cell = Run("MUTAG", Settings(method="mvgrl"))
     with pytest.raises(SettingError, match=words):
         execute(cell, Results(tmp_path), device=CPU)
-    out, err = run(capsys, "pretrain", "MUTAG", "--method", "graphcl", "--set", "loss.name=infonce", code=2)
+    out, err = run(capsys, "pretrain", "MUTAG", "--method", "mvgrl", "--set", "encoder.name=gin", code=2)
     assert (out, err.count("\n")) == ("", 1)
     assert words in err
 
 
 def test_in_a_table_each_method_keeps_its_own_meaning() -> None:
-    assert free_assignments("graphcl", ["loss.name=infonce", "epochs=3"]) == {"epochs": 3}
-    settings = recipe("graphcl", assignments=["loss.name=infonce", "epochs=3"], method_wins=True)
-    assert (settings.loss.name, settings.train.epochs) == ("graphcl", 3)
+    given = ["encoder.name=gin", "alpha=0.3", "delta=0.2", "epochs=3"]
+    assert free_assignments("mvgrl", given) == {"alpha": 0.3, "epochs": 3}
+    assert free_assignments("nmrgcl", given) == {"encoder.name": "gin", "delta": 0.2, "epochs": 3}
+    settings = recipe("mvgrl", level="node", assignments=given, method_wins=True)
+    assert (settings.encoder.name, settings.options.alpha, settings.train.epochs) == ("gcn", 0.3, 3)
+    with pytest.raises(SettingError, match="unknown setting 'detla'; did you mean delta"):
+        free_assignments("nmrgcl", ["detla=0.2"])
+
+
+def test_the_method_that_is_named_twice_must_be_the_same() -> None:
+    with pytest.raises(SettingError, match="--set method=dgi: --method says graphcl"):
+        recipe("graphcl", assignments=["method=dgi"])
 
 
 def test_the_method_may_come_from_an_assignment() -> None:

@@ -5,6 +5,8 @@ import hashlib
 import json
 import re
 import shutil
+import zlib
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,7 +85,9 @@ def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
     ("changed", "word"),
     [
         ({"key": "0" * 32}, "key"),
-        ({"run": quick(seed=1).to_dict()}, "key"),
+        ({"cell": quick(seed=1).named()}, "key"),
+        ({"settings": {"method": "nmrgl"}}, "unknown method"),
+        ({"settings": {"train.epoch": 1}}, "unknown setting"),
         ({"scores": {"folds": [], "mean": 0.0}}, "percentages"),
         ({"scores": {"folds": [101.0], "mean": 101.0}}, "percentages"),
         ({"scores": {"folds": [50.0], "mean": 51.0}}, "mean"),
@@ -114,7 +118,7 @@ def test_no_text_at_all_does_more_than_being_refused(text: str) -> None:
 
 def test_a_newer_version_is_no_damage(tmp_path: Path) -> None:
     results = Results(tmp_path)
-    results.path(RUN.key).write_text(signed(DONE, version=2))
+    results.path(RUN.key).write_text(signed(DONE, version=3))
     for read in (results.get, results.finished):
         with pytest.raises(DataError, match="newer version.*upgrade") as caught:
             read(RUN.key)
@@ -193,6 +197,9 @@ def test_a_damaged_pack_adds_nothing(tmp_path: Path) -> None:
         for damaged in (whole[:position], bytes(flipped)):
             if 4 <= position < 10 and damaged == flipped:
                 continue  # gzip's date and system, which mean nothing here
+            with suppress(OSError, EOFError, zlib.error):
+                if gzip.decompress(damaged) == gzip.decompress(whole):
+                    continue  # a reference to another place with the same words
             pack.write_bytes(damaged)
             with pytest.raises(DataError, match=re.escape(str(pack))) as caught:
                 merge(here, [pack])

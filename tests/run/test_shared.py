@@ -23,7 +23,7 @@ SVM = quick(epochs=5)
 LEAST_SQUARES = replace(SVM, protocol="lssvm")
 PAPER = replace(SVM, selection="paper")
 RAW = quick(epochs=5, standardise=False)
-FINETUNED = replace(quick(epochs=5, tune_epochs=2), protocol="finetune")
+FINETUNED = replace(quick(epochs=5, finetune={"epochs": 2}), protocol="finetune")
 
 
 def alone(run: Run, folder: Path) -> Any:

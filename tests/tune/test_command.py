@@ -22,7 +22,7 @@ SMALL += ["batch_size=150", "data.features=labels"]
 
 def command(folder: Path, *more: str, data: str = "motifs") -> list[str]:
     space = folder / "space.toml"
-    space.write_text('loss.tau = [0.1, 0.5]\nencoder.pool = ["sum", "mean"]\nencoder.units = [64]\n')
+    space.write_text('options.tau = [0.1, 0.5]\nencoder.pool = ["sum", "mean"]\nencoder.units = [64]\n')
     held = [part for text in SMALL for part in ("--set", text)]
     places = ["--results", str(folder / "results"), "--out", str(folder / "tuned"), "--space", str(space)]
     return ["tune", data, *held, *places, "--seeds", "2", "--device", "cpu", "--jobs", "1", *more]
@@ -49,13 +49,13 @@ def test_two_candidates_then_a_third_and_nothing_is_computed_twice(
     assert found["winner"]["candidate"] == int(inner.mean((1, 2)).argmax())
     assert sum(c["chosen"] for c in found["candidates"]) == 6
     assert found["device"] == "cpu"
-    assert set(found["candidates"][1]["changed"]) <= {"loss.tau", "encoder.pool"}  # --set holds encoder.units
+    assert set(found["candidates"][1]["changed"]) <= {"options.tau", "encoder.pool"}  # --set holds encoder.units
 
     third = tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")
     assert len(Results(tmp_path / "results").keys()) == 6
     means = [c["inner_mean"] for c in third["candidates"]]
-    assert sum(count for _, _, count in third["effects"]["loss.tau"]) == 2  # the preset drew nothing
-    spread = {round(mean, 2) for _, mean, _ in third["effects"]["loss.tau"]}
+    assert sum(count for _, _, count in third["effects"]["options.tau"]) == 2  # the preset drew nothing
+    spread = {round(mean, 2) for _, mean, _ in third["effects"]["options.tau"]}
     assert spread <= {round(m, 2) for m in [*means[1:], sum(means[1:]) / 2]}
     assert third["candidates"][1]["inner"] == found["candidates"][1]["inner"]
     monkeypatch.setattr("nmrgcl.run.execute._compute", forbid)
@@ -119,14 +119,14 @@ def test_a_candidate_that_fails_is_left_out(
     compute = execute._compute
 
     def fragile(cell: Any, *arguments: Any) -> Any:
-        if cell.seed == 1 and cell.settings.loss.tau == 0.5:
+        if cell.seed == 1 and cell.settings.options.tau == 0.5:
             raise RuntimeError("too hot")
         return compute(cell, *arguments)
 
     monkeypatch.setattr("nmrgcl.run.execute._compute", fragile)
     found = tuned(capsys, tmp_path, "--budget", "4", "--protocol", "lssvm")
     failed = [c["failed"] for c in found["candidates"]]
-    assert failed == [c["changed"].get("loss.tau") == 0.5 for c in found["candidates"]]
+    assert failed == [c["changed"].get("options.tau") == 0.5 for c in found["candidates"]]
     assert 0 < sum(failed) < len(failed)
     assert all(not c["chosen"] for c in found["candidates"] if c["failed"])
 
@@ -147,7 +147,7 @@ def test_removal_is_not_tuned_where_nothing_is_removed(capsys: pytest.CaptureFix
         more = ["--budget", "2", "--dry-run", "--json", "--space", "small", "--method", method]
         (found,) = json.loads(run(capsys, *command(tmp_path, *more))[0])["searches"]
         listed[method] = set(found["candidates"][1])
-    assert listed["nmrgcl"] - listed["graphcl"] == {"removal.delta", "removal.where"}
+    assert listed["nmrgcl"] - listed["graphcl"] == {"options.delta", "options.where"}
 
 
 def test_datasets_of_nodes_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

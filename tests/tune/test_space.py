@@ -24,11 +24,11 @@ def space_of(folder: Path, text: str) -> Space:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("loss.tua = [0.1]", "unknown setting 'loss.tua'; did you mean loss.tau"),
-        ("units = [3]", "encoder.units or head.units"),
-        ("loss.tau = 0.1", "loss.tau = 0.1 must be a list of values to try"),
-        ("loss.tau = []", "must be a list of values to try"),
-        ("loss.tau = [0.1, -1]", "loss.tau = -1 must be above 0"),
+        ("options.tua = [0.1]", "unknown setting 'options.tua'; did you mean options.tau"),
+        ("name = [3]", "must be a word"),
+        ("options.tau = 0.1", "options.tau = 0.1 must be a list of values to try"),
+        ("options.tau = []", "must be a list of values to try"),
+        ("options.tau = [0.1, -1]", "tau = -1 must be above 0"),
         ('encoder.layers = ["three"]', "must be a whole number"),
         ("seed = [0, 1]", "seed must be the same for every candidate"),
         ('method = ["graphcl"]', "method must be the same"),
@@ -39,7 +39,7 @@ def space_of(folder: Path, text: str) -> Space:
         ('[[views]]\nthird = [{ name = "DropNodes" }]', "unknown setting 'views.third'"),
         ("strength = [2.0]", "must be probabilities"),
         ("", "an empty space"),
-        ("loss.tau = [", "not valid TOML"),
+        ("options.tau = [", "not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_one_line_that_names_file_and_key(text: str, words: str, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_settings_groups_and_strength_are_drawn_together(tmp_path: Path) -> None
     """
     space = space_of(tmp_path, text)
     found = space.apply(space.draw(np.random.default_rng(0)), START)
-    assert found.loss.tau == 0.5
+    assert found.options.tau == 0.5
     (composed,) = found.views.first
     assert composed["views"] == [{"name": "DropEdges", "p": 0.25}, {"name": "MaskFeatures", "p": 0.25}]
     assert found.views.second == (
@@ -86,7 +86,7 @@ def test_settings_groups_and_strength_are_drawn_together(tmp_path: Path) -> None
 
 def test_what_is_held_is_not_tried() -> None:
     graphs = set(read_space("graphs").options)
-    assert graphs - set(read_space("graphs").without(["loss.tau", "seed"]).options) == {"loss.tau"}
+    assert graphs - set(read_space("graphs").without(["options.tau", "seed"]).options) == {"options.tau"}
     assert graphs - set(read_space("graphs").without(["views.first"]).options) == {"views", "strength"}
 
 

@@ -113,7 +113,7 @@ def epochs(graphs: Graphs, settings: Settings, *, choices: int, by_graph: bool =
         for data in loader:
             one, two = (d.to(device) for d in (data if by_graph else (data, data)))
             z1, z2 = embed(one), embed(two)
-            loss = infonce(z1, z2, positive=cosine(z1, z2 * non_maximum(z1, settings.removal.delta)))
+            loss = infonce(z1, z2, positive=cosine(z1, z2 * non_maximum(z1, settings.options.delta)))
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()

@@ -13,7 +13,7 @@ from nmrgcl.bench.graphs_at_hand import at_hand, load_graphs
 from nmrgcl.bench.table import Row
 from nmrgcl.bench.timing import Measure, in_turn, row, stopwatch
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import build_method
+from nmrgcl.methods import build_pretraining
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import Progress, pretrain
 from nmrgcl.train.feed import batches
@@ -55,14 +55,14 @@ def epoch_measures(graphs: Graphs) -> dict[str, Measure]:
 
 
 def _ours(graphs: Graphs, settings: Settings) -> Measure:
-    method = build_method(settings, graphs.num_features).to(graphs.device)
+    method = build_pretraining(settings, graphs.num_features).to(graphs.device)
     epochs = pretrain(method, graphs, settings.train)
     return stopwatch(lambda: next(epochs), graphs.device)
 
 
 def _floor(graphs: Graphs, settings: Settings) -> Measure:
     plain = settings.updated({"views.first": [], "views.second": []})
-    method = build_method(plain, graphs.num_features).to(graphs.device).train()
+    method = build_pretraining(plain, graphs.num_features).to(graphs.device).train()
     optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
     collated = [graphs.take(part) for part in batches(graphs.num_graphs, settings.train.batch_size)]
 

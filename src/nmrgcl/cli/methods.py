@@ -1,29 +1,75 @@
 """``nmrgcl methods``."""
 
 import json
+from dataclasses import fields
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
 
 from nmrgcl.cli.options import AsJson
 
 
-def methods(as_json: AsJson = False) -> None:
-    """List the methods: every file in ``nmrgcl/methods`` is one.
+def methods(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one with its options.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the methods, or show one with its options: every file in ``nmrgcl/methods`` is a method.
 
     Examples:
 
       nmrgcl methods
 
+      nmrgcl methods nmrgcl
+
       nmrgcl methods --json
     """
     from nmrgcl.methods import find_method, method_names
 
-    kinds = {name: find_method(name) for name in method_names()}
-    summaries = {name: (kind.__doc__ or "").strip().partition("\n")[0] for name, kind in kinds.items()}
+    if name is not None:
+        _show(_facts(name), as_json)
+        return
+    rows = [_facts(one) for one in method_names()]
     if as_json:
-        rows = [
-            {"name": n, "summary": summaries[n], "fixed": kind.FIXED, "presets": kind.PRESETS}
-            for n, kind in kinds.items()
-        ]
         print(json.dumps({"methods": rows}))
         return
-    for name, summary in summaries.items():
-        print(f"{name:<10} {' and '.join(f'{level}s' for level in kinds[name].PRESETS):<17} {summary}")
+    for row in rows:
+        embeds = " and ".join(f"{level}s" for level in find_method(row["name"]).PRESETS)
+        print(f"{row['name']:<10} {embeds:<17} {row['summary']}")
+
+
+def _facts(name: str) -> dict[str, Any]:
+    from nmrgcl.method_files import options_class
+    from nmrgcl.methods import find_method
+
+    kind, options = find_method(name), options_class(name)
+    hints = get_type_hints(options)
+    return {
+        "name": name,
+        "summary": (kind.__doc__ or "").strip().partition("\n")[0],
+        "fixed": kind.FIXED,
+        "presets": kind.PRESETS,
+        "options": [
+            {
+                "name": field.name,
+                "default": field.default,
+                "choices": list(get_args(hints[field.name])),
+                "about": field.metadata.get("doc", ""),
+            }
+            for field in fields(options)
+        ],
+    }
+
+
+def _show(facts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(facts))
+        return
+    print(f"{facts['name']}: {facts['summary']}")
+    for level, preset in facts["presets"].items():
+        print(f"embeds {level}s; preset {preset} unless another is named")
+    for key, value in facts["fixed"].items():
+        print(f"always has {key} = {value}")
+    print("options, set with --set NAME=VALUE:" if facts["options"] else "no options of its own")
+    for option in facts["options"]:
+        choices = f" ({', '.join(option['choices'])})" if option["choices"] else ""
+        print(f"  {option['name']:<12} {option['default']!s:<12} {option['about']}{choices}")

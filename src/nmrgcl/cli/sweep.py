@@ -118,18 +118,17 @@ def _cells(
 def _rows(preset: str | None, methods: list[str], assignments: list[str], level: str, data: str) -> "list[Settings]":
     """The settings of each method for a dataset: where it means one of them, its own meaning counts."""
     from nmrgcl.methods import build_method, find_method
-    from nmrgcl.run.recipe import recipe
-    from nmrgcl.settings import parse_assignments, setting_keys
-    from nmrgcl.settings.check import find_key
+    from nmrgcl.run.recipe import free_assignments, recipe
+    from nmrgcl.settings import full_key, read_assignments
 
     given: dict[str, Any] = {"preset": preset, "assignments": assignments, "level": level, "dataset": data}
     names: list[str] | list[None] = methods or [None]
     rows = [recipe(name, **given, method_wins=True) for name in names]
-    fixed = [find_method(row.method).FIXED for row in rows]
-    for text, value in parse_assignments(assignments).items():
-        key = find_key(text, setting_keys(), "--set")
-        if all(meaning.get(key, value) != value for meaning in fixed):
-            raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
+    for text, value in read_assignments(assignments).items():
+        if not any(free_assignments(row.method, {text: value}) for row in rows):
+            key = full_key(text, rows[0].method, "--set")  # which refuses an option that no method here has
+            if all(find_method(row.method).FIXED.get(key, value) != value for row in rows):
+                raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
     for settings in rows:
         build_method(settings, 1)  # what is impossible is told before anything is written
     return rows

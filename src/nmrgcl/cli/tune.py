@@ -103,19 +103,18 @@ def _plan(
     from nmrgcl.run.cell import canonical
     from nmrgcl.run.level import class_labels
     from nmrgcl.run.recipe import recipe
-    from nmrgcl.settings import parse_assignments, setting_keys
-    from nmrgcl.settings.check import find_key
+    from nmrgcl.settings import full_key, read_assignments
     from nmrgcl.tune.search import plan
     from nmrgcl.tune.space import read_space
 
     fixed, name = find_method(method).FIXED, canonical(data)
     start = recipe(method, preset=preset, assignments=assignments, dataset=name)
-    given = {find_key(key, setting_keys(), "--set") for key in parse_assignments(assignments)}
+    given = {full_key(key, method, "--set") for key in read_assignments(assignments)}
     if every_scaling and "svm.standardise" in given:
         raise SettingError("--every-scaling: --set holds svm.standardise; leave one of the two out")
-    space = read_space(file).without({*given, *fixed})
-    if start.removal.kind == "none" and "removal.kind" not in space.options:
-        space = space.without(["removal.delta", "removal.where"])  # where nothing is removed, they mean nothing
+    space = read_space(file, method).without({*given, *fixed})
+    if method == "nmrgcl" and start.options.removal == "none" and "options.removal" not in space.options:
+        space = space.without(["options.delta", "options.where"])  # where nothing is removed, they mean nothing
     if not space.options:
         raise SettingError(f"{space.source}: nothing is left to try; --set or the method holds all of it")
     dataset = load(data)

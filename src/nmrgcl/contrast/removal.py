@@ -51,7 +51,7 @@ def _both(first: Tensor, second: Tensor, delta: float, gate: Tensor | None) -> M
 
 def _learned(first: Tensor, second: Tensor, delta: float, gate: Tensor | None) -> Masks:
     if gate is None:
-        raise SettingError("removal.kind = learned needs the gate that is trained with the encoder")
+        raise SettingError("removal = learned needs the gate that is trained with the encoder")
     return None, gate.sigmoid()
 
 
@@ -72,7 +72,7 @@ REMOVALS: dict[str, Callable[[Tensor, Tensor, float, Tensor | None], Masks]] = {
 def removal_masks(kind: str, first: Tensor, second: Tensor, *, delta: float, gate: Tensor | None = None) -> Masks:
     """Masks for view 1 and view 2 from the scores of both (``[B, D]``); None means that nothing is removed."""
     if kind not in REMOVALS:
-        raise SettingError(f"unknown removal.kind {kind!r}; {nearest(kind, REMOVALS)}")
+        raise SettingError(f"unknown removal {kind!r}; {nearest(kind, REMOVALS)}")
     return REMOVALS[kind](first, second, delta, gate)
 
 

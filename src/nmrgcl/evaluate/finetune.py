@@ -77,13 +77,13 @@ def finetune_score(
         raise DataError("all of the training part is of one class: choose another split or seed")
     train = _epoch(model, graphs, labels, parts[0], options, level=level, batch_size=batch_size, capture=capture)
     best = FinetuneScore(0.0, -1.0, 0)
-    for epoch in range(1, options.tune_epochs + 1):
+    for epoch in range(1, options.epochs + 1):
         model.train()
         train()
         valid, test = _accuracies(model, graphs, labels, parts[1:], level)
         if valid > best.valid:
             best = FinetuneScore(test, valid, epoch)
-        if options.tune_patience and epoch - best.epoch >= options.tune_patience:
+        if options.patience and epoch - best.epoch >= options.patience:
             break
     return best
 

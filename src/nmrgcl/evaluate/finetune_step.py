@@ -23,7 +23,7 @@ class Update:
         on_gpu = device.type == "cuda"
         self.optimiser = torch.optim.Adam(
             model.parameters(),
-            lr=options.tune_lr,
+            lr=options.lr,
             weight_decay=options.weight_decay,
             fused=on_gpu,
             capturable=on_gpu,

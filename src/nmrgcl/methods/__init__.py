@@ -1,29 +1,36 @@
 """Methods: views + encoder + objective. A file here that ends in ``METHOD = …`` is a method; its name is the file's."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from importlib import import_module
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nmrgcl.augment import View, on_halves
 from nmrgcl.encode import build_encoder, embed_graphs
-from nmrgcl.errors import SettingError, nearest
+from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
+from nmrgcl.method_files import load_method, method_names
 from nmrgcl.settings import Settings
-from nmrgcl.train import Trainable
+from nmrgcl.train import Fittable, Trainable
 
 Level = Literal["graph", "node"]
 
 
-class Method(Trainable):
-    """An encoder and the way it is pre-trained."""
+class Method(nn.Module, ABC):
+    """Turns graphs into embeddings: a ``Pretraining`` of an encoder, or an ``Embedder`` without one."""
+
+    options: Any
+    """What only this method has: a frozen dataclass in its file, declared as ``options: Options``."""
 
     FIXED: ClassVar[dict[str, Any]] = {}
     """Settings that make the method what it is."""
+
+    FORMAT: ClassVar[int] = 1
+    """Part of the key of its cells; raise it when the same settings come to mean something else."""
 
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong"}
     """What it can embed, graphs or the nodes of one, and the recipe for each where none is named."""
@@ -37,9 +44,46 @@ class Method(Trainable):
                 f"(--preset {preset}) or another method"
             )
         self.level: Level = settings.level
+        self.options = settings.options
+
+    @abstractmethod
+    def embed(self, graphs: Graphs) -> Tensor:
+        """``[B, D]`` embeddings of graphs; at node level ``[N, D]`` of all nodes."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """D: the number of columns of embeddings."""
+
+
+class Embedder(Method, Fittable):
+    """Fits without an encoder: ``fit(graphs)``, then ``embed(graphs)``.
+
+    What ``fit`` finds lives in buffers, which may have any shape, so that a model folder holds it.
+    """
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Take over the buffers, whatever their shape; RuntimeError where there are others than ``__init__`` made."""
+        if strict and set(state_dict) != set(self.state_dict()):
+            raise RuntimeError(f"expected the buffers {sorted(self.state_dict())}, found {sorted(state_dict)}")
+        for name, value in state_dict.items():
+            *parents, leaf = name.split(".")
+            self.get_submodule(".".join(parents))._buffers[leaf] = value
+
+
+class Pretraining(Method, Trainable):
+    """An encoder and the way it is pre-trained."""
+
+    def __init__(self, settings: Settings, num_features: int) -> None:
+        super().__init__(settings, num_features)
         options = asdict(settings.encoder)
         self.readout = options.pop("pool")
         self.encoder = build_encoder(options.pop("name"), num_features, **options)
+
+    @property
+    def width(self) -> int:
+        """As wide as the encoder."""
+        return self.encoder.units
 
     def embed_views(self, graphs: Graphs, first: View, second: View) -> Tensor:
         """``[2B, D]``: all graphs as the first view shows them, then as the second one does."""
@@ -77,24 +121,12 @@ def drop_dead_edges(graphs: Graphs) -> Graphs:
     return replace(graphs, node_keep=None, edge_keep=graphs.live_edges).compact() if graphs.masked else graphs
 
 
-def method_names() -> list[str]:
-    """Every method there is."""
-    files = (path for folder in __path__ for path in Path(folder).glob("*.py"))
-    return sorted(path.stem for path in files if not path.stem.startswith("_"))
-
-
-def find_method(name: str) -> type[Method]:
+def find_method(name: str) -> type[Pretraining] | type[Embedder]:
     """The class of the method called ``name``."""
-    if name not in method_names():
-        raise SettingError(f"unknown method {name!r}; {nearest(name, method_names())}")
-    module = import_module(f"nmrgcl.methods.{name}")
-    found = getattr(module, "METHOD", None)
-    if not (isinstance(found, type) and issubclass(found, Method)):
-        raise SettingError(f"{module.__file__}: names no method; end it with METHOD = and a subclass of Method")
-    return found
+    return load_method(name)
 
 
-def build_method(settings: Settings, num_features: int) -> Method:
+def build_method(settings: Settings, num_features: int) -> Pretraining | Embedder:
     """The method that ``settings`` describe, initialised by its seed; the encoder's weights come first, so that
     methods with equal encoders start from equal ones.
     """
@@ -102,3 +134,30 @@ def build_method(settings: Settings, num_features: int) -> Method:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         return kind(settings, num_features)
+
+
+def build_pretraining(settings: Settings, num_features: int) -> Pretraining:
+    """Likewise for a method that must have an encoder."""
+    method = build_method(settings, num_features)
+    if not isinstance(method, Pretraining):
+        raise SettingError(f"method {settings.method} has no encoder, which is needed here; choose another method")
+    return method
+
+
+def build_untrained(settings: Settings, num_features: int) -> Pretraining:
+    """The encoder that the method which ``settings`` describe starts from."""
+    return build_pretraining(settings.updated({"method": "untrained"}), num_features)
+
+
+__all__ = [
+    "Embedder",
+    "Level",
+    "Method",
+    "Pretraining",
+    "build_method",
+    "build_pretraining",
+    "build_untrained",
+    "drop_dead_edges",
+    "find_method",
+    "method_names",
+]

@@ -1,7 +1,7 @@
 """Deep Graph Infomax (Veličković et al. 2019)."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -10,15 +10,14 @@ from nmrgcl.augment import ShuffleNodes
 from nmrgcl.contrast import jensen_shannon
 from nmrgcl.encode import pool
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Method
+from nmrgcl.methods import Level, Pretraining
 from nmrgcl.settings import Settings
 from nmrgcl.train import Progress
 
 
-class DGI(Method):
+class DGI(Pretraining):
     """Tell the nodes of a graph from those of the graph with shuffled features, by the graph's summary."""
 
-    FIXED: ClassVar[dict[str, Any]] = {"loss.name": "jsd", "removal.kind": "none"}
     PRESETS: ClassVar[dict[Level, str]] = {"node": "dgi"}
 
     def __init__(self, settings: Settings, num_features: int) -> None:

@@ -1,7 +1,8 @@
 """GRACE (Zhu et al. 2020): every other node, in both views, is a negative; Eq. 14 without removal."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -9,27 +10,34 @@ from nmrgcl.augment import build_view
 from nmrgcl.contrast import infonce
 from nmrgcl.encode import Head
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Method
-from nmrgcl.settings import Settings
+from nmrgcl.methods import Level, Pretraining
+from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
 
-class GRACE(Method):
+@dataclass(frozen=True)
+class Options:
+    """The loss and its head."""
+
+    tau: float = setting(0.2, "temperature of the loss (τ)", above=0)
+    head_units: int = setting(0, "width of the projection head; 0: as wide as the representation", min=0)
+
+
+class GRACE(Pretraining):
     """Contrast the two views of a node with all other nodes; edges are dropped and feature columns masked."""
 
-    FIXED: ClassVar[dict[str, Any]] = {"loss.name": "infonce", "removal.kind": "none"}
+    options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"node": "grace"}
 
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__(settings, num_features)
-        self.tau = settings.loss.tau
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
-        self.head = Head(self.encoder.units, settings.head.units, nn.ELU)
+        self.head = Head(self.encoder.units, self.options.head_units, nn.ELU)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Both directions, negatives within a view and across."""
         z1, z2 = (self.head(r) for r in self.embed_pair(*(view(graphs) for view in self.views)))
-        yield infonce(z1, z2, tau=self.tau)
+        yield infonce(z1, z2, tau=self.options.tau)
 
 
 METHOD = GRACE

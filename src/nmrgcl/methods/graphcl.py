@@ -1,7 +1,7 @@
 """GraphCL (You et al. 2020) with the loss of its public code."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -9,26 +9,33 @@ from nmrgcl.augment import build_view
 from nmrgcl.contrast import graphcl_loss
 from nmrgcl.encode import Head
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
-from nmrgcl.settings import Settings
+from nmrgcl.methods import Pretraining
+from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
 
-class GraphCL(Method):
+@dataclass(frozen=True)
+class Options:
+    """The loss and its head."""
+
+    tau: float = setting(0.2, "temperature of the loss (τ)", above=0)
+    head_units: int = setting(0, "width of the projection head; 0: as wide as the representation", min=0)
+
+
+class GraphCL(Pretraining):
     """Contrast two views of a graph with the other graphs of the batch; nothing is removed."""
 
-    FIXED: ClassVar[dict[str, Any]] = {"loss.name": "graphcl", "removal.kind": "none"}
+    options: Options
 
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__(settings, num_features)
-        self.tau = settings.loss.tau
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
-        self.head = Head(self.encoder.units, settings.head.units)
+        self.head = Head(self.encoder.units, self.options.head_units)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """The published code's variant of NT-Xent."""
         z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
-        yield graphcl_loss(z1, z2, tau=self.tau)
+        yield graphcl_loss(z1, z2, tau=self.options.tau)
 
 
 METHOD = GraphCL

@@ -1,45 +1,60 @@
 """MVGRL (Hassani & Khasahmadi 2020) on the nodes of one graph."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from nmrgcl.augment import ShuffleNodes
-from nmrgcl.augment.diffusion import DiffusedOnce
+from nmrgcl.augment.diffusion import DiffusedOnce, Diffusion
 from nmrgcl.contrast import jensen_shannon
 from nmrgcl.encode import GCN, pool
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Method
-from nmrgcl.settings import Settings
+from nmrgcl.methods import Level, Pretraining
+from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
 
-class MVGRL(Method):
+@dataclass(frozen=True)
+class Options:
+    """The second graph: the largest entries of each row of PageRank or of the heat kernel."""
+
+    diffusion: Diffusion = setting("ppr", "PageRank, or the heat kernel")
+    alpha: float = setting(0.2, "probability to return to the start, for ppr (α)", above=0, below=1)
+    time: float = setting(5.0, "duration, for heat (t)", above=0)
+    keep: int = setting(32, "entries of a row that stay", min=1)
+
+    def build(self) -> DiffusedOnce:
+        """The diffusion that these options describe."""
+        return DiffusedOnce(self.diffusion, alpha=self.alpha, time=self.time, keep=self.keep)
+
+
+class MVGRL(Pretraining):
     """Tell a node from a shuffled one by the summary of the other view: the graph, and its diffusion."""
 
-    FIXED: ClassVar[dict[str, Any]] = {"loss.name": "jsd", "removal.kind": "none", "encoder.name": "gcn"}
+    options: Options
+    FIXED: ClassVar[dict[str, Any]] = {"encoder.name": "gcn"}
     PRESETS: ClassVar[dict[Level, str]] = {"node": "mvgrl"}
 
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__(settings, num_features)
-        options, diffusion = settings.encoder, settings.diffusion
+        encoder = settings.encoder
         if not isinstance(self.encoder, GCN):
             raise SettingError("method mvgrl needs encoder.name = gcn")
         self.diffused = GCN(
             num_features,
-            layers=options.layers,
-            units=options.units,
-            activation=options.activation,
-            activate_last=options.activate_last,
-            dropout=options.dropout,
+            layers=encoder.layers,
+            units=encoder.units,
+            activation=encoder.activation,
+            activate_last=encoder.activate_last,
+            dropout=encoder.dropout,
         )
-        self.diffuse = DiffusedOnce(diffusion.name, alpha=diffusion.alpha, time=diffusion.time, keep=diffusion.keep)
+        self.diffuse = self.options.build()
         self.shuffle = ShuffleNodes(1.0)
-        self.score = nn.Parameter(nn.init.xavier_uniform_(torch.empty(options.units, options.units)))
+        self.score = nn.Parameter(nn.init.xavier_uniform_(torch.empty(encoder.units, encoder.units)))
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """A node of one view is scored with the summary of the other."""

@@ -1,7 +1,8 @@
-"""nmrGCL (arXiv 2203.12821); its ablations are values of ``removal.kind``."""
+"""nmrGCL (arXiv 2203.12821); its ablations are values of the option ``removal``."""
 
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -9,29 +10,41 @@ from torch import Tensor, nn
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import LOSSES, cosine, removal_masks, remove
 from nmrgcl.encode import Head
-from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Method
-from nmrgcl.settings import Settings
+from nmrgcl.methods import Level, Pretraining
+from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
 
-class NMRGCL(Method):
+@dataclass(frozen=True)
+class Options:
+    """What is removed from the positive pair (Eq. 13), and the loss."""
+
+    removal: Literal["none", "non_maximum", "both", "random", "non_minimum", "learned"] = setting(
+        "non_maximum", "what is removed from the second view"
+    )
+    delta: float = setting(0.7, "threshold on the share of the largest value (δ)", min=0)
+    where: Literal["projection", "representation"] = setting("projection", "removed after the head, or before it")
+    loss: Literal["infonce", "graphcl"] = setting("infonce", "Eq. 14, or the variant of GraphCL's code")
+    tau: float = setting(0.2, "temperature of the loss (τ)", above=0)
+    head_units: int = setting(0, "width of the projection head; 0: as wide as the representation", min=0)
+
+
+class NMRGCL(Pretraining):
     """Contrast two views; what one shows most prominently is removed from the other (Eq. 13)."""
 
+    options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
 
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__(settings, num_features)
-        self.removal = settings.removal
-        if settings.loss.name not in LOSSES:
-            raise SettingError(f"method nmrgcl contrasts: loss.name = {settings.loss.name}; use {' or '.join(LOSSES)}")
-        self.contrast, self.tau = LOSSES[settings.loss.name], settings.loss.tau
+        options = self.options
+        self.contrast = LOSSES[options.loss]
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
-        self.head = Head(self.encoder.units, settings.head.units)
-        on_projection = settings.removal.where == "projection"
-        width = (settings.head.units or self.encoder.units) if on_projection else self.encoder.units
-        self.gate = nn.Parameter(torch.randn(width)) if settings.removal.kind == "learned" else None
+        self.head = Head(self.encoder.units, options.head_units)
+        on_projection = options.where == "projection"
+        width = (options.head_units or self.encoder.units) if on_projection else self.encoder.units
+        self.gate = nn.Parameter(torch.randn(width)) if options.removal == "learned" else None
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Eq. 14; the mask touches positives only."""
@@ -40,20 +53,20 @@ class NMRGCL(Method):
         else:
             r = torch.cat(self.embed_pair(*(view(graphs) for view in self.views)))
         z1, z2 = self.head(r).chunk(2)
-        kind, delta, where = self.removal.kind, self.removal.delta, self.removal.where
-        if kind == "none" or (kind == "non_maximum" and where == "projection"):
-            yield self.contrast(z1, z2, delta=None if kind == "none" else delta, tau=self.tau)
+        removal, delta, tau = self.options.removal, self.options.delta, self.options.tau
+        if removal == "none" or (removal == "non_maximum" and self.options.where == "projection"):
+            yield self.contrast(z1, z2, delta=None if removal == "none" else delta, tau=tau)
         else:
             r1, r2 = r.chunk(2)
-            yield self.contrast(z1, z2, positive=self._positive(r1, r2, z1, z2), tau=self.tau)
+            yield self.contrast(z1, z2, positive=self._positive(r1, r2, z1, z2), tau=tau)
 
     def _positive(self, r1: Tensor, r2: Tensor, z1: Tensor, z2: Tensor) -> Tensor:
         """``[B]`` cosine of the two views of each row after removal: on the projection (text) or before it (Alg. 1)."""
-        kind, delta = self.removal.kind, self.removal.delta
-        if self.removal.where == "projection":
-            m1, m2 = removal_masks(kind, z1, z2, delta=delta, gate=self.gate)
+        removal, delta = self.options.removal, self.options.delta
+        if self.options.where == "projection":
+            m1, m2 = removal_masks(removal, z1, z2, delta=delta, gate=self.gate)
             return cosine(remove(z1, m1), remove(z2, m2))
-        m1, m2 = removal_masks(kind, r1.abs(), r2.abs(), delta=delta, gate=self.gate)
+        m1, m2 = removal_masks(removal, r1.abs(), r2.abs(), delta=delta, gate=self.gate)
         return cosine(
             z1 if m1 is None else self.head(remove(r1, m1)),
             z2 if m2 is None else self.head(remove(r2, m2)),

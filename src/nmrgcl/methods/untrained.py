@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Method
+from nmrgcl.methods import Level, Pretraining
 from nmrgcl.train import Progress
 
 
-class Untrained(Method):
+class Untrained(Pretraining):
     """No objective, no epochs."""
 
     FIXED: ClassVar[dict[str, Any]] = {"train.epochs": 0}

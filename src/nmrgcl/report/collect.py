@@ -1,7 +1,7 @@
 """The facts of a run as plain data, before anything is drawn."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
 from nmrgcl.diagnose.collapse import effective_rank, singular_spectrum
 from nmrgcl.errors import DataError
-from nmrgcl.methods import build_method
+from nmrgcl.methods import build_untrained
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.report.accuracy import judge
 from nmrgcl.run import Judgement, embed_all, find_models, require_level
@@ -83,7 +83,7 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
     if first.settings.level == "node":
         require_level(dataset, first.settings)
     graphs = apply_features(dataset, first.features).to(device)
-    start = build_method(replace(first.settings, method="untrained"), first.features.width)
+    start = build_untrained(first.settings, first.features.width)
     before, after = (embed_all(method.to(device), graphs).cpu() for method in (start, first.method))
     judgement, unjudged = None, ""
     try:

@@ -53,6 +53,7 @@ def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
         raise DataError(f"{path}: not JSON; nmrgcl reproduce writes such files") from None
     try:
         plan, rows = _parse(values, item)
+        _require_current(path, item, plan, rows)
         scores = item.scores(plan, rows)  # rows of another make are told here, not in the middle of a page
         item.judge(scores)
         if item.grids is not None:
@@ -61,6 +62,13 @@ def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"
         raise DataError(f"{path}: damaged or of another kind ({reason}); write it again") from None
+
+
+def _require_current(path: Path, item: Item, plan: Plan, rows: Sequence[Row]) -> None:
+    """Refuse keys of an earlier version: none of the rows would be found, and all cells computed again."""
+    keys = {row["key"] for row in rows if row.get("key")}
+    if keys and keys.isdisjoint(cell.run.key for cell in item.cells(plan)):
+        raise DataError(f"{path}: has the keys of an earlier version; run nmrgcl results migrate {path}")
 
 
 def _parse(values: Any, item: Item) -> tuple[Plan, list[Row]]:

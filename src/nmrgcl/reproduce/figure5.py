@@ -33,7 +33,7 @@ VARIANTS = {
     "non_minimum": "non-min",
     "learned": "learn",
 }
-"""Values of ``removal.kind`` with the paper's names for them."""
+"""Values of the option ``removal`` with the paper's names for them."""
 DENSE, SPARSE = ("DD", "IMDB-BINARY"), ("NCI1",)
 CLAIMS = (
     "removing the operation lowers accuracy",
@@ -48,7 +48,7 @@ CLAIMS = (
 
 def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
     """Every kind of removal."""
-    return {(kind,): base.updated({"removal.kind": kind}) for kind in VARIANTS}
+    return {(kind,): base.updated({"options.removal": kind}) for kind in VARIANTS}
 
 
 def judge(scores: Scores) -> list[Verdict]:

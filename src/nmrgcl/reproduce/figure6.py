@@ -49,7 +49,7 @@ CLAIMS = (
 
 def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
     """Every threshold, and no training at all."""
-    swept: dict[tuple[Any, ...], Settings] = {(delta,): base.updated({"removal.delta": delta}) for delta in DELTAS}
+    swept: dict[tuple[Any, ...], Settings] = {(delta,): base.updated({"options.delta": delta}) for delta in DELTAS}
     return swept | {(UNTRAINED,): base.updated({"method": "untrained", "train.epochs": 0})}
 
 

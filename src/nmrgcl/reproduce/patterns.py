@@ -50,7 +50,7 @@ def train_pattern(
 
     Without ``stages``, those of the encoder as it is initialised.
     """
-    settings = resolve(PRESET, assignments=(f"train.epochs={EPOCHS}", f"head.units={UNITS}", *assignments))
+    settings = resolve(PRESET, assignments=(f"train.epochs={EPOCHS}", f"head_units={UNITS}", *assignments))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         method = Patterned(settings, graphs.num_features, objective).to(graphs.device)

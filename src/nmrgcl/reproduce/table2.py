@@ -69,7 +69,7 @@ ITEM = Item(
     cost="369 cells, meant for a GPU; --quick: 44 cells, minutes on two cores",
     claims=CLAIMS,
     full=Extent(tuple(SHEET.columns), 5),
-    small=Extent(("Amazon-Photo",), 2, most_epochs=3, assignments=("encoder.units=64", "diffusion.alpha=0.2")),
+    small=Extent(("Amazon-Photo",), 2, most_epochs=3, assignments=("encoder.units=64", "alpha=0.2")),
     judge=judge,
     draw=DESIGN.draw,
     axes=("row", "split"),

@@ -75,7 +75,8 @@ def _record(run: Run, results: Results, error: Exception) -> Outcome:
     message = " ".join(words.split())[:500] or "no message"
     failure = Result(
         key=run.key,
-        cell=run.to_dict(),
+        cell=run.named(),
+        settings=run.settings.to_dict(),
         status="failed",
         scores={},
         chosen=None,

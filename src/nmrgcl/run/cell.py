@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 from nmrgcl.data.catalog import find, find_tu
 from nmrgcl.errors import DataError, SettingError, nearest
+from nmrgcl.methods import find_method
 from nmrgcl.settings import Settings
 
-FORMAT = 1
-"""Part of every key: a cell whose meaning changes is another cell."""
+FORMAT = 2
+"""Part of every key. Since 2, a key names only what differs from its default."""
 KEY = re.compile(r"[0-9a-f]{32}")
 PROTOCOLS: dict[str, tuple[str, ...]] = {"graph": ("svm", "lssvm", "finetune"), "node": ("linear", "finetune")}
 """How graphs and nodes are judged; the first is meant where none is named."""
@@ -73,7 +74,7 @@ class Run:
     @property
     def key(self) -> str:
         """32 hexadecimal digits that stand for all of it."""
-        return content_key(self.to_dict())
+        return content_key(self.named())
 
     @property
     def judge(self) -> str:
@@ -83,8 +84,22 @@ class Run:
     @property
     def training(self) -> str:
         """The key of its training: cells that differ only in how they are judged have the same."""
-        settings = {name: value for name, value in self.settings.to_dict().items() if name not in JUDGES}
-        return content_key({"dataset": self.dataset, "settings": settings})
+        named = self.named()
+        trained: dict[str, Any] = {"dataset": self.dataset, "method": self.method}
+        for part in ("settings", "formats"):
+            if own := {key: value for key, value in named.get(part, {}).items() if key.partition(".")[0] not in JUDGES}:
+                trained[part] = own
+        return content_key(trained)
+
+    def named(self) -> dict[str, Any]:
+        """What the key is made of: a new setting or option changes no key as long as it has its default.
+
+        A default that changes, or a meaning, raises the ``FORMAT`` of its settings or its method, which is named then.
+        """
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        formats = {name: number for name, number in formats_of(self.settings).items() if number != 1}
+        named = plain | {"method": self.method, "settings": self.settings.differences()}
+        return named | ({"formats": formats} if formats else {})
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, ready for JSON."""
@@ -106,9 +121,15 @@ class Run:
 
 
 def content_key(values: Mapping[str, Any]) -> str:
-    """The key of a run's plain values."""
-    text = json.dumps({"format": FORMAT, "run": values}, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """The key of what a cell, or its training, names."""
+    text = json.dumps({"format": FORMAT, **values}, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def formats_of(settings: Settings) -> dict[str, int]:
+    """The format number of each group of settings and of the method."""
+    groups = {f.name: getattr(getattr(settings, f.name), "FORMAT", 1) for f in fields(settings)}
+    return groups | {"method": find_method(settings.method).FORMAT}
 
 
 def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **protocol: Any) -> list[Run]:

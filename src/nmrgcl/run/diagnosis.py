@@ -17,13 +17,15 @@ from nmrgcl.diagnose.measure import Measurement, measure
 from nmrgcl.encode import pool
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
+from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model
 from nmrgcl.run.embed import embed_all
 from nmrgcl.run.export import Embeddings, read_embeddings
 from nmrgcl.run.level import require_level
 from nmrgcl.settings import Settings
 
+DELTA = 0.7
+"""The threshold of Eq. 13 for models whose method has none."""
 VIEWED = 2048
 """Two views are drawn of an even sample of so many graphs at most."""
 
@@ -58,9 +60,9 @@ def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source:
     found = measure(
         z,
         y=_codes(dataset, settings.level, device),
-        views=_embed_views(method, graphs, settings),
-        layers=_embed_layers(method, graphs),
-        delta=settings.removal.delta,
+        views=_embed_views(method, graphs, settings) if isinstance(method, Pretraining) else None,
+        layers=_embed_layers(method, graphs) if isinstance(method, Pretraining) else (),
+        delta=getattr(settings.options, "delta", DELTA),
     )
     return Diagnosis(source, dataset.name, f"{settings.level}s", settings.method, settings.seed, found)
 
@@ -102,7 +104,7 @@ def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
 
 
 @torch.no_grad()
-def _embed_views(method: Method, graphs: Graphs, settings: Settings) -> tuple[Tensor, Tensor]:
+def _embed_views(method: Pretraining, graphs: Graphs, settings: Settings) -> tuple[Tensor, Tensor]:
     if method.level == "graph":
         graphs = graphs.take(torch.arange(0, graphs.num_graphs, max(1, -(-graphs.num_graphs // VIEWED))))
     with torch.random.fork_rng(devices=[graphs.device] if graphs.device.type == "cuda" else []):
@@ -111,7 +113,7 @@ def _embed_views(method: Method, graphs: Graphs, settings: Settings) -> tuple[Te
     return method.embed_pair(first, second)
 
 
-def _embed_layers(method: Method, graphs: Graphs, batch_size: int = 512) -> list[Tensor]:
+def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) -> list[Tensor]:
     """``[B, ·]`` read-outs of each layer, or ``[N, ·]`` at node level."""
     if method.level == "node":
         return layer_outputs(method.encoder, graphs)

@@ -16,6 +16,7 @@ from nmrgcl.methods import build_method
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.source import training_source
 from nmrgcl.settings import Settings
+from nmrgcl.train import Trainable
 from nmrgcl.train.feed import open_feed
 from nmrgcl.train.state import TrainingState
 from nmrgcl.train.step import GuardedStep
@@ -43,6 +44,8 @@ def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: t
     graphs = training_source(dataset, features, settings, device)
     method = build_method(settings, features.width).to(device).train()
     parameters = sum(p.numel() for p in method.parameters())
+    if not isinstance(method, Trainable):  # it fits all graphs at once, and no part of that tells what the whole takes
+        return Cost(parameters, 0, 0.0, _peak_memory(device))
     seconds = []
     devices = [device] if device.type == "cuda" else []
     feed = open_feed(graphs, device, settings.train, settings.level, settings.train.chunk_graphs or None)

@@ -13,7 +13,7 @@ import torch
 
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method, build_method
+from nmrgcl.methods import Embedder, Pretraining, build_method
 from nmrgcl.run.cell import Run
 from nmrgcl.run.embed import embed_all, embed_some
 from nmrgcl.run.interrupt import Signals, noted_signals
@@ -87,7 +87,8 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
     }
     return Result(
         key=run.key,
-        cell=run.to_dict(),
+        cell=run.named(),
+        settings=run.settings.to_dict(),
         status="done",
         scores=scores,
         chosen=chosen,
@@ -110,7 +111,7 @@ class _Memory(RunMemory):
         return super().due(epoch_ended=epoch_ended) or (epoch_ended and len(self.metrics) == self.total)
 
 
-def _train(run: Run, method: Method, graphs: Graphs, y: np.ndarray, memory: _Memory) -> None:
+def _train(run: Run, method: Pretraining | Embedder, graphs: Graphs, y: np.ndarray, memory: _Memory) -> None:
     """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
     for epoch in pretrain(method, graphs, run.settings.train, seed=run.seed, memory=memory):
         judging = time.perf_counter()

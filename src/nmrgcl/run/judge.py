@@ -17,7 +17,7 @@ from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.lssvm import lssvm_scores
 from nmrgcl.evaluate.spread import by_seed, with_spread
 from nmrgcl.evaluate.svm import svm_scores_many
-from nmrgcl.methods import build_method
+from nmrgcl.methods import build_untrained
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.cell import CUTS, PROTOCOLS
 from nmrgcl.run.embed import embed_all
@@ -25,7 +25,7 @@ from nmrgcl.run.export import Embeddings
 from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.selection import lssvm_options
 from nmrgcl.run.subject import Subject, subject_of
-from nmrgcl.settings import LinearSettings, Settings, SVMSettings, parse_assignments
+from nmrgcl.settings import LinearSettings, Settings, SVMSettings, read_assignments
 
 Machine = Literal["svm", "lssvm"]
 
@@ -256,12 +256,12 @@ def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool)
     """Embeddings by the model, or by the encoder as it was at the start of its training."""
     method = model.method
     if start:
-        method = build_method(replace(model.settings, method="untrained"), model.features.width)
+        method = build_untrained(model.settings, model.features.width)
     return embed_all(method.to(device), apply_features(dataset, model.features).to(device)).cpu().numpy()
 
 
 def _judge_settings(settings: Settings, overrides: Sequence[str]) -> Settings:
-    values = parse_assignments(overrides)
+    values = read_assignments(overrides)
     for key in values:
         known = asdict(settings.svm) | asdict(settings.linear)
         if not key.startswith(("svm.", "linear.")) and key not in known:

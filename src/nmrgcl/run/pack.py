@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,11 +39,11 @@ def write_pack(path: Path, results: Iterable[Result]) -> int:
     return len(lines)
 
 
-def read_pack(path: Path) -> list[Result]:
+def read_pack(path: Path, parse: Callable[[bytes, str], Result] = parse_result) -> list[Result]:
     """All finished cells of a pack; DataError, with the line, where anything in it is not what was written."""
     try:
         with reading.open_file(path) as packed, gzip.GzipFile(fileobj=packed) as file:
-            found = list(_entries(path, file))
+            found = list(_entries(path, file, parse))
     except OSError as error:  # gzip's own errors are among them
         raise DataError(f"{path}: cannot be read ({error.strerror or 'not a pack of results'}); {_REMEDY}") from None
     except (EOFError, zlib.error):
@@ -83,7 +83,7 @@ def _same(one: Result, other: Result) -> bool:
     return one.chosen == other.chosen and all(one.scores[part] == other.scores[part] for part in both)
 
 
-def _entries(path: Path, file: gzip.GzipFile) -> Iterator[Result]:
+def _entries(path: Path, file: gzip.GzipFile, parse: Callable[[bytes, str], Result]) -> Iterator[Result]:
     count = _read_head(path, file.readline(MAX_BYTES))
     seen = set()
     for number in range(2, count + 2):
@@ -91,7 +91,7 @@ def _entries(path: Path, file: gzip.GzipFile) -> Iterator[Result]:
         if not line.endswith(b"\n"):
             raise DataError(f"{path}, line {number}: cut short, {count} results are announced; {_REMEDY}")
         try:
-            result = parse_result(line, f"{path}, line {number}")
+            result = parse(line, f"{path}, line {number}")
         except DamagedError as error:
             raise DataError(f"{error}; {_REMEDY}") from None
         if result.status != "done" or result.key in seen:

@@ -13,7 +13,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.track import track, warn_of_collapse
 from nmrgcl.errors import NonFiniteError, SettingError
-from nmrgcl.methods import build_method
+from nmrgcl.methods import Pretraining, build_method, find_method
 from nmrgcl.model_folder import MODEL, Model, save_model, weights_digest
 from nmrgcl.run.device import suitable_threads
 from nmrgcl.run.embed import embed_some
@@ -96,11 +96,10 @@ def pretrain_seeds(
             start.features if start else choose_features(dataset, options.features, options.max_degree, options.scale)
         )
         graphs = training_source(dataset, features, settings, device)
-    if start and start.settings.encoder != settings.encoder:
-        raise SettingError(f"the earlier model has another encoder ({start.settings.encoder}); use its settings")
     with explained(settings):
         build_method(settings, features.width)  # what is impossible is told before anything is written
-    digest = weights_digest(start.method.encoder) if start else None
+    encoder = _encoder_of(start, settings) if start else None
+    digest = weights_digest(encoder) if encoder else None
     record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every)
     folder = RunFolder(Path(out), record)
     folder.check(seeds, overwrite=overwrite, resume=resume)
@@ -109,13 +108,22 @@ def pretrain_seeds(
         for seed in seeds:
             if not folder.is_complete(seed):
                 method = build_method(replace(settings, seed=seed), features.width).to(device)
-                if start:
-                    method.encoder.load_state_dict(start.method.encoder.state_dict())
+                if encoder is not None and isinstance(method, Pretraining):
+                    method.encoder.load_state_dict(encoder.state_dict())
                 model = Model(method, replace(settings, seed=seed), features, dataset.name)
                 yield from _pretrain_one(model, graphs, device, folder, track_every, cadence or Cadence(), signals)
             remove_checkpoints(folder.checkpoints(seed), folder.token)
             signals.obey()
         folder.require_there(seeds)
+
+
+def _encoder_of(start: Model, settings: Settings) -> torch.nn.Module:
+    """That of an earlier model, which a training with ``settings`` can go on from."""
+    if start.settings.encoder != settings.encoder:
+        raise SettingError(f"the earlier model has another encoder ({start.settings.encoder}); use its settings")
+    if not isinstance(start.method, Pretraining) or not issubclass(find_method(settings.method), Pretraining):
+        raise SettingError("--from: both models must have an encoder; one of these methods has none")
+    return start.method.encoder
 
 
 def _pretrain_one(

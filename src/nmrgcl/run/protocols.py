@@ -46,7 +46,7 @@ def _finetune(run: Run, method: Method, graphs: Graphs, truth: Truth) -> dict[st
     with own_chance(run.seed, 0, graphs.device):
         for split in _splits(run, truth):
             method.load_state_dict(start)
-            model = Classifier(method, method.embed, method.encoder.units, classes, settings.encoder.dropout)
+            model = Classifier(method, method.embed, method.width, classes, settings.encoder.dropout)
             found.append(
                 finetune_score(
                     model.to(graphs.device),

@@ -7,8 +7,9 @@ from typing import Any
 from nmrgcl.errors import SettingError
 from nmrgcl.methods import find_method
 from nmrgcl.run.level import default_preset
-from nmrgcl.settings import Settings, parse_assignments, resolve, setting_keys
-from nmrgcl.settings.check import find_key, flatten
+from nmrgcl.settings import Settings, full_key, read_assignments, resolve
+from nmrgcl.settings.check import flatten
+from nmrgcl.settings.schema import ForeignOptionError
 
 Assignments = Mapping[str, Any] | Sequence[str]
 """Values by key, or texts such as ``epochs=12``."""
@@ -33,24 +34,31 @@ def recipe(
         assignments: single settings.
         level: of what is embedded.
         dataset: the catalog's name, for which a preset may have values of its own.
-        method_wins: assignments to what the method fixes are left out, where they are an error otherwise.
+        method_wins: assignments to what the method fixes, or does not have, are left out instead of refused.
     """
-    settings = resolve(preset, config, dataset=dataset)
-    given = _values(assignments)
-    name = method or settings.updated(given, source="--set").method
+    given = read_assignments(assignments)
+    if method is None:
+        method = resolve(preset, config, {"method": given["method"]} if "method" in given else {}).method
+    elif given.get("method", method) != method:
+        raise SettingError(f"--set method={given['method']}: --method says {method}; leave one of the two out")
     if preset is None and config is None:
-        settings = resolve(default_preset(name, level), dataset=dataset)
-    fixed = find_method(name).FIXED
-    given = free_assignments(name, given) if method_wins else given
-    settings = settings.updated({"method": name, **fixed}).updated(given, source="--set")
+        preset = default_preset(method, level)
+    settings = resolve(preset, config, dataset=dataset, method=method).updated(find_method(method).FIXED)
+    settings = settings.updated(free_assignments(method, given) if method_wins else given, source="--set")
     require_meaning(settings)
     return settings
 
 
 def free_assignments(method: str, assignments: Assignments) -> dict[str, Any]:
-    """The assignments without those to settings that the method fixes."""
-    fixed, keys = find_method(method).FIXED, setting_keys()
-    return {key: value for key, value in _values(assignments).items() if find_key(key, keys, "--set") not in fixed}
+    """The assignments to what this method leaves open: neither to what it fixes nor to options of other methods."""
+    fixed, free = find_method(method).FIXED, {}
+    for key, value in read_assignments(assignments).items():
+        try:
+            if full_key(key, method, "--set") not in fixed:
+                free[key] = value
+        except ForeignOptionError:
+            continue
+    return free
 
 
 def require_meaning(settings: Settings) -> None:
@@ -62,9 +70,3 @@ def require_meaning(settings: Settings) -> None:
                 f"method {settings.method} means {key} = {value!r}, not {plain[key]!r}; leave {key} out or change the "
                 "method"
             )
-
-
-def _values(assignments: Assignments) -> dict[str, Any]:
-    if isinstance(assignments, Mapping):
-        return dict(flatten(assignments))
-    return parse_assignments(assignments)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from nmrgcl.errors import ModelError
 from nmrgcl.graphs import Graphs
 from nmrgcl.owned import Kind
 from nmrgcl.settings import Settings
+from nmrgcl.settings.renamed import is_old, renamed
 from nmrgcl.sparse_rows import is_sparse
 from nmrgcl.train.feed import Source
 
@@ -63,11 +64,17 @@ def read_record(folder: Path) -> RunRecord | None:
             raise ModelError(f"{path}: written by a newer version (format {values['version']}); upgrade nmrgcl")
         if values.pop("checksum") != checksum_of(values):
             raise ValueError
-        return RunRecord(**{k: v for k, v in values.items() if k not in ("format", "version")})
+        record = RunRecord(**{k: v for k, v in values.items() if k not in ("format", "version")})
+        return replace(record, settings=_today(record.settings)) if is_old(record.settings) else record
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ModelError(f"{path}: damaged; choose another --out, or remove the folder to start again") from None
+
+
+def _today(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of version 1 as this version writes them."""
+    return settings_of_run(Settings.from_dict(renamed(settings)))
 
 
 def settings_of_run(settings: Settings) -> dict[str, Any]:

@@ -9,11 +9,15 @@ from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import DataError, UserError
 from nmrgcl.run.cell import KEY, Run, content_key
 
-FORMAT, VERSION = "nmrgcl-result", 1
+FORMAT, VERSION = "nmrgcl-result", 2
 MAX_BYTES = 2**24
 """Of one result; a thousand epochs of a hundred folds need less."""
 
 _TABLES = ("scores", "training", "data", "versions", "hardware", "times")
+
+
+class OldError(DataError):
+    """A result of an earlier version, whose key means nothing today; ``nmrgcl results migrate`` gives it another."""
 
 
 class DamagedError(DataError):
@@ -26,7 +30,8 @@ class Result:
 
     Attributes:
         key: of the cell.
-        cell: the cell's plain values, as they were when it was computed.
+        cell: what the key names of the cell.
+        settings: all of them, as they were when it was computed.
         status: failed cells have an ``error`` (type, message) instead of scores.
         scores: folds (accuracies in percent) and their mean; ``inner``, where C was chosen inside the training folds:
             for each of them the accuracy by which it was chosen. Results of earlier versions do not have it.
@@ -41,6 +46,7 @@ class Result:
 
     key: str
     cell: dict[str, Any]
+    settings: dict[str, Any]
     status: Literal["done", "failed"]
     scores: dict[str, Any]
     chosen: dict[str, Any] | None
@@ -54,7 +60,8 @@ class Result:
     @property
     def run(self) -> Run:
         """The cell as a value of this version."""
-        return Run.from_dict(self.cell)
+        names = ("dataset", "protocol", "selection", "split")
+        return Run.from_dict({name: self.cell[name] for name in names} | {"settings": self.settings})
 
     @property
     def mean(self) -> float:
@@ -64,7 +71,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """What the file holds."""
         values = asdict(self)
-        values = {"format": FORMAT, "version": VERSION, "key": values.pop("key"), "run": values.pop("cell"), **values}
+        values = {"format": FORMAT, "version": VERSION, **values}
         return values | {"checksum": checksum_of(values)}
 
     def to_json(self) -> str:
@@ -80,11 +87,13 @@ def parse_result(text: str | bytes, source: str) -> Result:
             raise ValueError("not a result")
         if values["version"] > VERSION:
             raise DataError(f"{source}: written by a newer version (format {values['version']}); upgrade nmrgcl")
+        if values["version"] < VERSION:
+            raise OldError(f"{source}: written by an earlier version; nmrgcl results migrate brings it up to date")
         if values.pop("checksum") != checksum_of(values):
             raise ValueError("its checksum does not match")
-        if not KEY.fullmatch(values["key"]) or values["key"] != content_key(values["run"]):
-            raise ValueError("its key is not that of its run")
-        result = Result(cell=values.pop("run"), **{k: v for k, v in values.items() if k not in ("format", "version")})
+        if not KEY.fullmatch(values["key"]) or values["key"] != content_key(values["cell"]):
+            raise ValueError("its key is not that of its cell")
+        result = Result(**{k: v for k, v in values.items() if k not in ("format", "version")})
         _check(result)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError) else ""
@@ -104,7 +113,7 @@ def _check(result: Result) -> None:
     if result.status not in ("done", "failed") or (result.status == "failed") != (result.error is not None):
         raise ValueError("its status is unknown")
     try:
-        Run.from_dict(result.cell)
+        _ = result.run
     except UserError as error:
         raise ValueError(str(error)) from None
     if result.status == "done":

@@ -12,7 +12,7 @@ from nmrgcl import atomic, reading
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.owned import remove_empty, require_no_link
 from nmrgcl.run.cell import KEY
-from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
+from nmrgcl.run.result import MAX_BYTES, DamagedError, OldError, Result, parse_result
 from nmrgcl.train.checkpoint import remove_checkpoints
 
 _DONE = re.compile(rf"({KEY.pattern})\.json")
@@ -81,6 +81,19 @@ class Results:
         for name in (".work", ".locks", ".trained"):
             self._hidden(name)
 
+    def require_current(self) -> None:
+        """Refuse a folder of results by an earlier version: none of them would be found, and all computed again."""
+        for key in self.keys()[:1]:
+            try:
+                self._read(key, "done")
+            except OldError:
+                raise OldError(
+                    f"{self.folder}: holds results of an earlier version; nmrgcl results migrate {self.folder} brings "
+                    "them up to date"
+                ) from None
+            except DataError:
+                pass
+
     def _hidden(self, name: str) -> Path:
         require_no_link(self.folder / name)
         return self.folder / name
@@ -111,7 +124,7 @@ class Results:
 
     def keys(self) -> list[str]:
         """Of the finished cells."""
-        return self._named(_DONE)
+        return self.named("done")
 
     def all(self) -> tuple[list[Result], list[str]]:
         """The finished cells, and a line about each file that is not usable."""
@@ -120,11 +133,11 @@ class Results:
     def failed(self) -> list[Result]:
         """The cells that failed and have not been finished since."""
         finished = set(self.keys())
-        return self._read_all([key for key in self._named(_FAILED) if key not in finished], "failed")[0]
+        return self._read_all([key for key in self.named("failed") if key not in finished], "failed")[0]
 
     def find(self, beginning: str) -> Result:
         """The only cell, finished or failed, whose key begins so."""
-        keys = {key for key in [*self.keys(), *self._named(_FAILED)] if key.startswith(beginning)}
+        keys = {key for key in [*self.keys(), *self.named("failed")] if key.startswith(beginning)}
         if len(keys) != 1 or not beginning:
             found = f"{len(keys)} cells have keys that begin so" if keys else "no cell has a key that begins so"
             raise SettingError(f"{self.folder}: {beginning!r}: {found}; nmrgcl results list shows them")
@@ -134,7 +147,9 @@ class Results:
             raise SettingError(f"{self.folder}: {key} has just been removed")
         return result
 
-    def _named(self, pattern: re.Pattern[str]) -> list[str]:
+    def named(self, status: str) -> list[str]:
+        """The keys of files with results of this status."""
+        pattern = _DONE if status == "done" else _FAILED
         if not self.folder.is_dir():
             return []
         return sorted(match[1] for path in self.folder.iterdir() if (match := pattern.fullmatch(path.name)))

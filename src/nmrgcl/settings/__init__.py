@@ -3,12 +3,21 @@
 Resolved settings are valid input again: ``Settings.from_dict(settings.to_dict()) == settings``.
 """
 
-from nmrgcl.settings.schema import FinetuneSettings, LinearSettings, Settings, SVMSettings, TrainSettings, setting_keys
+from nmrgcl.settings.check import setting
+from nmrgcl.settings.schema import (
+    FinetuneSettings,
+    LinearSettings,
+    Settings,
+    SVMSettings,
+    TrainSettings,
+    full_key,
+    setting_keys,
+)
 from nmrgcl.settings.sources import (
     datasets_of_preset,
     load_preset,
-    parse_assignments,
     preset_names,
+    read_assignments,
     read_config,
     resolve,
 )
@@ -20,10 +29,12 @@ __all__ = [
     "Settings",
     "TrainSettings",
     "datasets_of_preset",
+    "full_key",
     "load_preset",
-    "parse_assignments",
     "preset_names",
+    "read_assignments",
     "read_config",
     "resolve",
+    "setting",
     "setting_keys",
 ]

@@ -1,7 +1,7 @@
 """Strict reading: a value of the right kind under a key that exists, or one line saying what would be right."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from nmrgcl.errors import SettingError, nearest
@@ -10,6 +10,11 @@ LARGEST = 2**31 - 1
 """Of whole numbers that have no other bound."""
 
 ViewChoices = tuple[dict[str, Any], ...]
+
+
+def setting(default: Any, doc: str = "", **limits: Any) -> Any:
+    """A field of settings: its default, a line about it, and its limits (``min``, ``max``, ``above``, ``below``)."""
+    return field(default=default, metadata={"doc": doc, **limits})
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -21,26 +26,24 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{key}", value
 
 
-def find_key(key: str, known: Sequence[str], source: str) -> str:
-    """The full dotted key that ``key`` names, by itself if only one setting ends so."""
-    if key in known:
-        return key
-    matches = [k for k in known if k.rpartition(".")[2] == key]
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        raise SettingError(f"{source}: {key!r} could be {' or '.join(matches)}; write one of them in full")
-    leaves = {k.rpartition(".")[2] for k in known}
-    raise SettingError(f"{source}: unknown setting {key!r}; {nearest(key, known if '.' in key else {*known, *leaves})}")
+def find_key(key: str, known: Sequence[str]) -> str | None:
+    """The full dotted key that ``key`` names: an option, a setting of the training, or the only one that ends so."""
+    for name in (key, f"options.{key}", f"train.{key}"):
+        if name in known:
+            return name
+    matches = [name for name in known if name.rpartition(".")[2] == key]
+    return matches[0] if len(matches) == 1 else None
 
 
 def build(kind: type, values: Mapping[str, Any], source: str, prefix: str = "") -> Any:
-    """A dataclass of type ``kind`` from complete nested values."""
+    """A dataclass of type ``kind`` from complete nested values; a part that is built already is taken as it is."""
     hints = get_type_hints(kind)
     built: dict[str, Any] = {}
     for f in fields(kind):
         key, value = f"{prefix}{f.name}", values[f.name]
-        if is_dataclass(hints[f.name]):
+        if is_dataclass(value):
+            built[f.name] = value
+        elif is_dataclass(hints[f.name]):
             built[f.name] = build(hints[f.name], value, source, f"{key}.")
         else:
             built[f.name] = _check(key, value, hints[f.name], f.metadata, source)

@@ -2,11 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from typing import Any, Literal
 
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import SettingError, nearest
+from nmrgcl.method_files import method_names, options_class
 from nmrgcl.settings.check import ViewChoices, build, find_key, flatten
+from nmrgcl.settings.renamed import OPTIONS, RENAMED
+
+
+class ForeignOptionError(SettingError):
+    """An option that only other methods have."""
 
 
 @dataclass(frozen=True)
@@ -37,43 +44,6 @@ class EncoderSettings:
     activation: Literal["relu", "prelu", "rrelu", "elu"] = "relu"
     activate_last: bool = True
     dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
-
-
-@dataclass(frozen=True)
-class HeadSettings:
-    """The projection head; 0 units: as wide as the representation."""
-
-    units: int = field(default=0, metadata={"min": 0})
-
-
-@dataclass(frozen=True)
-class RemovalSettings:
-    """What is removed from the positive pair (Eq. 13)."""
-
-    kind: Literal["none", "non_maximum", "both", "random", "non_minimum", "learned"] = "non_maximum"
-    delta: float = field(default=0.7, metadata={"min": 0})
-    where: Literal["projection", "representation"] = "projection"
-
-
-@dataclass(frozen=True)
-class LossSettings:
-    """The objective; ``decorrelate`` is CCA-SSG's weight, ``beta`` and ``momentum`` are MERIT's."""
-
-    name: Literal["infonce", "graphcl", "jsd", "cca", "merit"] = "infonce"
-    tau: float = field(default=0.2, metadata={"above": 0})
-    decorrelate: float = field(default=1e-3, metadata={"min": 0})
-    beta: float = field(default=0.6, metadata={"min": 0, "max": 1})
-    momentum: float = field(default=0.8, metadata={"min": 0, "below": 1})
-
-
-@dataclass(frozen=True)
-class DiffusionSettings:
-    """The second graph of MVGRL and MERIT: the ``keep`` largest entries a row of PageRank or heat."""
-
-    name: Literal["ppr", "heat"] = "ppr"
-    alpha: float = field(default=0.2, metadata={"above": 0, "below": 1})
-    time: float = field(default=5.0, metadata={"above": 0})
-    keep: int = field(default=32, metadata={"min": 1})
 
 
 @dataclass(frozen=True)
@@ -122,17 +92,17 @@ class LinearSettings:
 
 @dataclass(frozen=True)
 class FinetuneSettings:
-    """Training encoder and linear head with labels; ``tune_patience`` epochs without a better validation end it."""
+    """Training encoder and linear head with labels; ``patience`` epochs without a better validation end it."""
 
-    tune_epochs: int = field(default=200, metadata={"min": 1})
-    tune_lr: float = field(default=1e-2, metadata={"above": 0})
+    epochs: int = field(default=200, metadata={"min": 1})
+    lr: float = field(default=1e-2, metadata={"above": 0})
     weight_decay: float = field(default=5e-4, metadata={"min": 0})
-    tune_patience: int = field(default=50, metadata={"min": 0})
+    patience: int = field(default=50, metadata={"min": 0})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All of a run."""
+    """All of a run: what every method shares, and the options of its own method."""
 
     method: str = "nmrgcl"
     seed: int = field(default=0, metadata={"min": 0, "max": 2**32 - 1})  # scikit-learn takes no larger one
@@ -140,19 +110,27 @@ class Settings:
     data: DataSettings = DataSettings()
     views: ViewSettings = ViewSettings()
     encoder: EncoderSettings = EncoderSettings()
-    head: HeadSettings = HeadSettings()
-    removal: RemovalSettings = RemovalSettings()
-    loss: LossSettings = LossSettings()
-    diffusion: DiffusionSettings = DiffusionSettings()
+    options: Any = None
     train: TrainSettings = TrainSettings()
     svm: SVMSettings = SVMSettings()
     linear: LinearSettings = LinearSettings()
     finetune: FinetuneSettings = FinetuneSettings()
 
+    def __post_init__(self) -> None:
+        kind = options_class(self.method)
+        if self.options is None:
+            object.__setattr__(self, "options", kind())
+        elif not isinstance(self.options, kind):
+            raise TypeError(f"{self.options!r} are not options of method {self.method}")
+
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, ready for JSON."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
+
+    def differences(self) -> dict[str, Any]:
+        """Plain values by dotted key of what differs from its default; the method itself is not among them."""
+        return {key: value for key, value in flatten(self.to_dict()) if value != _defaults(self.method)[key]}
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], *, source: str = "settings") -> "Settings":
@@ -160,20 +138,57 @@ class Settings:
         return Settings().updated(values, source=source)
 
     def updated(self, values: Mapping[str, Any], *, source: str = "settings") -> "Settings":
-        """These settings with some replaced; an unknown key or impossible value is an error."""
+        """These settings with some replaced; an unknown key or impossible value is an error.
+
+        The options of another method start from its defaults.
+        """
         if not isinstance(values, Mapping):
             raise SettingError(f"{source}: expected a table of settings")
-        plain = self.to_dict()
-        for key, value in flatten(values):
-            *groups, leaf = find_key(key, setting_keys(), source).split(".")
+        named = dict(flatten(values))
+        method = named.pop("method", self.method)
+        if not isinstance(method, str):
+            raise SettingError(f"{source}: method = {method!r} must be a word")
+        plain = (self if method == self.method else replace(self, method=method, options=None)).to_dict()
+        for key, value in named.items():
+            *groups, leaf = full_key(key, method, source).split(".")
             target = plain
             for group in groups:
                 target = target[group]
             target[leaf] = value
+        plain["options"] = build(options_class(method), plain["options"], source)
         built: Settings = build(Settings, plain, source)
         return built
 
 
-def setting_keys() -> list[str]:
-    """All dotted keys."""
-    return [key for key, _ in flatten(asdict(Settings()))]
+def setting_keys(method: str) -> list[str]:
+    """All dotted keys that this method has."""
+    return list(_defaults(method))
+
+
+def full_key(key: str, method: str, source: str) -> str:
+    """The dotted key that ``key`` names for this method; SettingError with the nearest one if it names none."""
+    known = setting_keys(method)
+    found = find_key(key, known)
+    if found is not None:
+        return found
+    leaf = key.rpartition(".")[2]
+    new = RENAMED.get(key) or OPTIONS.get(key)
+    if new is not None and find_key(new, known):
+        raise SettingError(f"{source}: {key} is now called {new}")
+    name = new or leaf
+    if others := [other for other in method_names() if name in options_class(other).__dataclass_fields__]:
+        raise ForeignOptionError(
+            f"{source}: {name!r} is an option of {', '.join(others)}, not of {method}; "
+            f"nmrgcl methods {method} lists its options"
+        )
+    matches = [one for one in known if one.rpartition(".")[2] == key]
+    if matches:
+        raise SettingError(f"{source}: {key!r} could be {' or '.join(matches)}; write one of them in full")
+    leaves = {one.rpartition(".")[2] for one in known}
+    raise SettingError(f"{source}: unknown setting {key!r}; {nearest(key, known if '.' in key else {*known, *leaves})}")
+
+
+@cache
+def _defaults(method: str) -> dict[str, Any]:
+    """Plain values by dotted key."""
+    return dict(flatten(Settings(method=method).to_dict()))

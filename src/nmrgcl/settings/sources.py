@@ -1,7 +1,7 @@
 """Where settings come from: presets, files and ``key=value`` assignments, the later over the earlier."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -10,27 +10,38 @@ from nmrgcl import reading
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.settings.check import flatten
 from nmrgcl.settings.parse import parse_json, parse_toml
-from nmrgcl.settings.schema import Settings
+from nmrgcl.settings.renamed import is_old, renamed
+from nmrgcl.settings.schema import Settings, setting_keys
 
 
 def resolve(
     preset: str | None = None,
     config: Path | None = None,
-    assignments: Sequence[str] = (),
+    assignments: Sequence[str] | Mapping[str, Any] = (),
     *,
     dataset: str | None = None,
+    method: str | None = None,
 ) -> Settings:
     """Defaults, then ``preset``, then ``config``, then ``key=value`` assignments.
 
-    A preset may have other values for some datasets; ``dataset`` is the name that the catalog has for it. What a method
-    fixes is not looked at: ``run.recipe`` does.
+    Args:
+        preset: its options are left out where ``method`` has none of that name.
+        config: a file of settings.
+        assignments: texts, or values by key.
+        dataset: the catalog's name; a preset may have other values for some datasets.
+        method: None: the one that the sources name, the later before the earlier.
     """
-    settings = Settings()
-    if preset is not None:
-        settings = settings.updated(load_preset(preset, dataset), source=f"preset {preset}")
-    if config is not None:
-        settings = settings.updated(read_config(config), source=str(config))
-    return settings.updated(parse_assignments(assignments), source="--set")
+    named = load_preset(preset, dataset) if preset is not None else {}
+    written = dict(flatten(read_config(config))) if config is not None else {}
+    given = read_assignments(assignments)
+    if method is None:
+        method = {**named, **written, **given}.get("method", Settings.method)
+    settings = Settings().updated({"method": method})
+    own = setting_keys(method)
+    lent = {key: value for key, value in named.items() if not key.startswith("options.") or key in own}
+    for values, source in ((lent, f"preset {preset}"), (written, str(config)), (given, "--set")):
+        settings = settings.updated({**values, "method": method}, source=source)
+    return settings
 
 
 def preset_names() -> list[str]:
@@ -69,12 +80,17 @@ def read_config(path: Path) -> dict[str, Any]:
         values = values["settings"]
     if not isinstance(values, dict):
         raise SettingError(f"{path}: expected a table of settings")
-    return values
+    return renamed(values) if is_old(values) else values
 
 
-def parse_assignments(texts: Sequence[str]) -> dict[str, Any]:
-    """``key=value`` texts as values; a value is read as TOML, or else taken as a word."""
-    return dict(_parse_assignment(text) for text in texts)
+def read_assignments(assignments: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """``key=value`` texts, or values by nested or dotted key, as values by key.
+
+    The value in a text is read as TOML, or else taken as a word.
+    """
+    if isinstance(assignments, Mapping):
+        return dict(flatten(assignments))
+    return dict(_parse_assignment(text) for text in assignments)
 
 
 def _parse_assignment(text: str) -> tuple[str, Any]:

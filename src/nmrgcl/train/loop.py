@@ -17,7 +17,7 @@ from nmrgcl.train.feed import Feed, Source, open_feed
 from nmrgcl.train.recording import CapturedStep, Recording, captured_by_size, recorded_if_possible
 from nmrgcl.train.state import TrainingState, own_chance, restore, snapshot
 from nmrgcl.train.step import GuardedStep
-from nmrgcl.train.trainable import Trainable
+from nmrgcl.train.trainable import Fittable, Trainable
 
 
 class Memory(Protocol):
@@ -47,7 +47,7 @@ class Epoch:
 
 
 def pretrain(
-    method: Trainable,
+    method: Trainable | Fittable,
     graphs: Graphs | Source,
     options: TrainSettings,
     *,
@@ -62,8 +62,11 @@ def pretrain(
     there, in the middle of an epoch if need be, as if it had never stopped.
 
     ``device`` is where the method is; without it, where the graphs are. Those that do not fit there pass through it in
-    chunks, as ``options.chunk_graphs`` says.
+    chunks, as ``options.chunk_graphs`` says. A method that fits all graphs at once does so, and has no epochs.
     """
+    if isinstance(method, Fittable):
+        _fit(method, graphs, device, seed)
+        return
     if options.epochs == 0:
         return
     device = device or (graphs.device if isinstance(graphs, Graphs) else torch.device("cpu"))
@@ -79,6 +82,13 @@ def pretrain(
             yield epoch
             if memory and memory.due(epoch_ended=True):
                 memory.keep(state.step, snapshot(state, method, optimisers, device))
+
+
+def _fit(method: Fittable, graphs: Graphs | Source, device: torch.device | None, seed: int) -> None:
+    whole = graphs if isinstance(graphs, Graphs) else graphs.take(torch.arange(len(graphs)))
+    whole = whole.to(device) if device else whole
+    with own_chance(seed, 0, whole.device):
+        method.fit(whole)
 
 
 def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None) -> Iterator[Epoch]:

@@ -1,4 +1,4 @@
-"""What the loop asks of a method."""
+"""What the loop asks of a method: to be trained batch by batch, or to fit all graphs at once."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,6 +10,16 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train.optimiser import Optimiser
 from nmrgcl.train.progress import Progress
+
+
+class Fittable(nn.Module, ABC):
+    """Fits graphs or the nodes of one (``level``) at once, without epochs."""
+
+    level: Literal["graph", "node"]
+
+    @abstractmethod
+    def fit(self, graphs: Graphs) -> None:
+        """Find what embeddings need to know of ``graphs``; what is drawn at random is drawn from torch or NumPy."""
 
 
 class Trainable(nn.Module, ABC):

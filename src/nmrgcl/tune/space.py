@@ -12,9 +12,10 @@ from nmrgcl import reading
 from nmrgcl.augment import build_view
 from nmrgcl.errors import SettingError, UserError
 from nmrgcl.run.cell import JUDGES
-from nmrgcl.settings import Settings, setting_keys
-from nmrgcl.settings.check import find_key, flatten
+from nmrgcl.settings import Settings, full_key, setting_keys
+from nmrgcl.settings.check import flatten
 from nmrgcl.settings.parse import parse_toml
+from nmrgcl.settings.schema import ForeignOptionError
 
 STRENGTH = "strength"
 """A key of a space that is no setting: the ``p`` of every view, but for Subgraph's, which sends its walk home."""
@@ -57,8 +58,11 @@ class Space:
         return settings.updated(changed, source=self.source)
 
 
-def read_space(name: str | Path = "graphs") -> Space:
-    """The space of a TOML file, or the package's of that name; every value is checked."""
+def read_space(name: str | Path = "graphs", method: str = "nmrgcl") -> Space:
+    """The space of a TOML file, or the package's of that name; every value is checked.
+
+    Options that ``method`` does not have are refused in a file, and left out of a space of the package.
+    """
     packaged = {file.name.removesuffix(".toml"): file for file in _packaged()}
     source = str(name)
     try:
@@ -69,9 +73,17 @@ def read_space(name: str | Path = "graphs") -> Space:
         raise SettingError(f"{source}: cannot be read ({error.strerror}); name a TOML file or one of {known}") from None
     except ValueError as error:
         raise SettingError(f"{source}: not valid TOML ({error})") from None
-    options = dict(_checked(key, value, source) for key, value in flatten(values))
+    options = {}
+    for key, value in flatten(values):
+        try:
+            full, checked = _checked(key, value, method, source)
+        except ForeignOptionError:
+            if own is None:
+                raise
+        else:
+            options[full] = checked
     if not options:
-        raise SettingError(f"{source}: an empty space; list values, for example loss.tau = [0.1, 0.2]")
+        raise SettingError(f"{source}: an empty space; list values, for example options.tau = [0.1, 0.2]")
     return Space(source, options)
 
 
@@ -79,7 +91,7 @@ def _packaged() -> Iterator[Any]:
     yield from (file for file in (resources.files("nmrgcl") / "tune").iterdir() if file.name.endswith(".toml"))
 
 
-def _checked(key: str, values: Any, source: str) -> tuple[str, tuple[Any, ...]]:
+def _checked(key: str, values: Any, method: str, source: str) -> tuple[str, tuple[Any, ...]]:
     """The full key and its values, each of which is possible by itself."""
     if not isinstance(values, list) or not values:
         raise SettingError(f"{source}: {key} = {values!r} must be a list of values to try, for example {key} = [1, 2]")
@@ -87,19 +99,19 @@ def _checked(key: str, values: Any, source: str) -> tuple[str, tuple[Any, ...]]:
         if not all(isinstance(p, int | float) and not isinstance(p, bool) and 0 <= p <= 1 for p in values):
             raise SettingError(f"{source}: {STRENGTH} = {values!r} must be probabilities")
         return key, tuple(values)
-    groups = {name.partition(".")[0] for name in setting_keys() if "." in name}
+    groups = {name.partition(".")[0] for name in setting_keys(method) if "." in name}
     if key in groups and not all(isinstance(value, dict) for value in values):
         raise SettingError(f"{source}: {key} is a group of settings; list tables, for example [[{key}]]")
-    key = key if key in groups else find_key(key, setting_keys(), source)
+    key = key if key in groups else full_key(key, method, source)
     for value in values:
-        _require_possible(_spread({key: value}), source)
+        _require_possible(_spread({key: value}), method, source)
     return key, tuple(values)
 
 
-def _require_possible(values: Mapping[str, Any], source: str) -> None:
-    settings = Settings().updated(values, source=source)
+def _require_possible(values: Mapping[str, Any], method: str, source: str) -> None:
+    settings = Settings(method=method).updated(values, source=source)
     for key in values:
-        name = find_key(key, setting_keys(), source)
+        name = full_key(key, method, source)
         if name in _GIVEN or (name.partition(".")[0] in JUDGES and name != "svm.standardise"):
             raise SettingError(f"{source}: {name} must be the same for every candidate; leave it out of the space")
     try:

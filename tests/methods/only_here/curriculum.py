@@ -9,12 +9,12 @@ from nmrgcl.augment.nodes import DropNodes
 from nmrgcl.contrast import infonce
 from nmrgcl.encode import Head
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
+from nmrgcl.methods import Pretraining
 from nmrgcl.settings import Settings
 from nmrgcl.train import Progress
 
 
-class Curriculum(Method):
+class Curriculum(Pretraining):
     """Contrast graphs of which more and more is missing; each epoch draws how much at the most."""
 
     CAPTURABLE = False

@@ -10,12 +10,12 @@ from nmrgcl.augment import build_view
 from nmrgcl.encode import pool
 from nmrgcl.encode.teacher import Teacher
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
+from nmrgcl.methods import Pretraining
 from nmrgcl.settings import Settings
 from nmrgcl.train import Progress
 
 
-class Queued(Method):
+class Queued(Pretraining):
     """Tell the teacher's embedding of a graph from those of the last few batches."""
 
     queue: Tensor

@@ -9,12 +9,12 @@ from nmrgcl.augment import build_view
 from nmrgcl.contrast import infonce
 from nmrgcl.encode import Head
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
+from nmrgcl.methods import Pretraining
 from nmrgcl.settings import Settings, TrainSettings
 from nmrgcl.train import Optimiser, Progress
 
 
-class TwoPlayers(Method):
+class TwoPlayers(Pretraining):
     """The encoder recognises a graph by what an adversary leaves of its embedding."""
 
     def __init__(self, settings: Settings, num_features: int) -> None:

@@ -106,5 +106,5 @@ def _capped(settings: Settings, most: int) -> Settings:
     """Trained for ``most`` epochs at most, with labels or without; 0: as it is."""
     if not most:
         return settings
-    epochs, tune = min(settings.train.epochs, most), min(settings.finetune.tune_epochs, most)
-    return settings.updated({"train.epochs": epochs, "finetune.tune_epochs": tune})
+    epochs, tune = min(settings.train.epochs, most), min(settings.finetune.epochs, most)
+    return settings.updated({"train.epochs": epochs, "finetune.epochs": tune})

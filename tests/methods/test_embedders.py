@@ -1,0 +1,110 @@
+"""What every method without an encoder promises; a new file in ``methods/`` is picked up by itself."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from nmrgcl import GraphEmbedder, load
+from nmrgcl.errors import SettingError
+from nmrgcl.evaluate.svm import svm_scores
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Embedder, Level, build_method, build_pretraining
+from nmrgcl.model_folder import load_model
+from nmrgcl.run import evaluate_run, pretrain_seeds
+from nmrgcl.run.cell import Run
+from nmrgcl.run.diagnosis import diagnose_model
+from nmrgcl.run.estimate import estimate_cost
+from nmrgcl.run.execute import execute
+from nmrgcl.run.results import Results
+from nmrgcl.train import pretrain
+from tests.methods.members import DATA, EMBEDDERS, GRAPHS, known_here, settings_of
+from tests.methods.planted import planted_graphs
+
+CPU = torch.device("cpu")
+SEPARATED = 75.0
+"""Accuracy in percent on three planted classes; degrees alone reach 85."""
+
+
+@pytest.fixture(autouse=True)
+def known() -> Iterator[None]:
+    with known_here():
+        yield
+
+
+@pytest.fixture(params=EMBEDDERS, ids=[" of ".join(member) for member in EMBEDDERS])
+def member(request: pytest.FixtureRequest) -> tuple[str, Level]:
+    found: tuple[str, Level] = request.param
+    return found
+
+
+def fitted(name: str, graphs: Graphs, level: Level = "graph") -> Embedder:
+    settings = settings_of(name, level=level)
+    method = build_method(settings, graphs.num_features)
+    assert isinstance(method, Embedder)
+    assert list(pretrain(method, graphs, settings.train, seed=settings.seed)) == []
+    return method
+
+
+def test_fitting_twice_gives_the_same_bits(member: tuple[str, Level]) -> None:
+    name, level = member
+    one = fitted(name, DATA[level], level)
+    torch.rand(17)
+    other = fitted(name, DATA[level], level)
+    for key, value in one.state_dict().items():
+        assert torch.equal(value, other.state_dict()[key])
+    assert torch.equal(one.embed(DATA[level]), other.embed(DATA[level]))
+
+
+@pytest.mark.parametrize("name", [name for name, level in EMBEDDERS if level == "graph"])
+def test_embeddings_come_one_per_graph_and_do_not_depend_on_the_batch(name: str) -> None:
+    method = fitted(name, GRAPHS)
+    z = method.embed(GRAPHS)
+    parts = torch.cat([method.embed(GRAPHS.take(torch.tensor([i]))) for i in range(len(GRAPHS))])
+    assert z.shape == (len(GRAPHS), method.width)
+    assert bool(z.isfinite().all())
+    torch.testing.assert_close(parts, z, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name, level in EMBEDDERS if level == "graph"])
+def test_planted_classes_are_separated(name: str) -> None:
+    graphs, y = planted_graphs()
+    z = fitted(name, graphs).embed(graphs).numpy()
+    assert svm_scores(z, y, seed=0, c="default", jobs=1).mean() > SEPARATED
+
+
+@pytest.mark.parametrize("name", [name for name, level in EMBEDDERS if level == "graph"])
+def test_a_model_without_an_encoder_is_saved_loaded_judged_and_diagnosed(name: str, tmp_path: Path) -> None:
+    embedder = GraphEmbedder(name, device="cpu").fit("motifs")
+    z = embedder.transform("motifs")
+    embedder.save(tmp_path / "model")
+    again = GraphEmbedder.load(tmp_path / "model", device="cpu")
+    np.testing.assert_array_equal(again.transform("motifs"), z)
+    assert list(embedder.get_feature_names_out()) == [f"z{i}" for i in range(z.shape[1])]
+    found = evaluate_run(tmp_path / "model", load("motifs"), device=CPU, fold_seeds=1)
+    assert found.untrained is None  # there is no encoder that it could start from
+    assert diagnose_model(load_model(tmp_path / "model"), load("motifs"), CPU, "model").found.layers == []
+    assert estimate_cost(load("motifs"), settings_of(name), seeds=1, device=CPU).steps == 0
+    cell = Run("motifs", settings_of(name))
+    assert execute(cell, Results(tmp_path), device=CPU).mean == pytest.approx(found.trained.folds.mean(), abs=3)
+    with pytest.raises(SettingError, match="has no encoder, which protocol finetune trains"):
+        execute(replace(cell, protocol="finetune"), Results(tmp_path), device=CPU)
+    with pytest.raises(SettingError, match=f"method {name} has no encoder, which is needed here"):
+        build_pretraining(settings_of(name), 3)
+
+
+@pytest.mark.parametrize("name", [name for name, level in EMBEDDERS if level == "graph"])
+def test_a_run_without_an_encoder_goes_on_after_a_kill(name: str, tmp_path: Path) -> None:
+    """Fitting begins again, with the same result; what was complete is left as it is."""
+    options = {"seeds": [0, 1], "device": CPU}
+    for out in (tmp_path / "whole", tmp_path / "again"):
+        assert list(pretrain_seeds(load("motifs"), settings_of(name), out=out, **options)) == []
+    shutil.rmtree(tmp_path / "again" / "seed-1")
+    list(pretrain_seeds(load("motifs"), settings_of(name), out=tmp_path / "again", resume="yes", **options))
+    for seed in (0, 1):
+        one, other = (tmp_path / run / f"seed-{seed}" / "model.safetensors" for run in ("whole", "again"))
+        assert one.read_bytes() == other.read_bytes()
