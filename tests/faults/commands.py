@@ -24,9 +24,9 @@ from nmrgcl.reproduce.page import write_item
 from nmrgcl.run import (
     Cadence,
     Embeddings,
-    Judgement,
+    Evaluation,
     evaluate_run,
-    keep_judgement,
+    keep_evaluation,
     pretrain_seeds,
     write_embeddings,
 )
@@ -107,7 +107,7 @@ def _made() -> Path:
 
 
 @cache
-def _judgement() -> Judgement:
+def _evaluation() -> Evaluation:
     with scratch() as folder:
         _train(folder / "run")
         return evaluate_run(folder / "run", DATA, device=CPU, jobs=1)
@@ -127,7 +127,7 @@ COMMANDS = {
     "datasets import, a store": Command(lambda place: write_dataset(place, DATA), "store"),
     "save": Command(lambda place: _model().save(place), clash=("config.json",)),
     "save, a model": Command(lambda place: _model().save(place), "model"),
-    "evaluate": Command(lambda place: keep_judgement(place, _judgement(), DATA), "run", clash=RUN),
+    "evaluate": Command(lambda place: keep_evaluation(place, _evaluation(), DATA), "run", clash=RUN),
     "report": Command(
         lambda place: write_report(place, DATA, own_page(place), device=CPU, figures=place / "figures", jobs=1),
         "run",

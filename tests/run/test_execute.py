@@ -24,8 +24,8 @@ from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.lock import BusyError, locked
 from nmrgcl.run.memory import Cadence
+from nmrgcl.run.protocols import is_judged
 from nmrgcl.run.results import Results
-from nmrgcl.run.selection import is_judged
 from nmrgcl.settings import Settings
 from nmrgcl.train import pretrain
 from tests.run.cells import CPU, quick
@@ -136,7 +136,7 @@ def test_a_signal_leaves_a_checkpoint_from_which_the_cell_goes_on(
 def test_a_signal_while_judging_loses_no_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = Results(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.run.execute.judge", lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
+        patch.setattr("nmrgcl.run.execute.score_cell", lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
         with pytest.raises(Interrupted):
             execute(quick(), results, device=CPU)
     trained = epochs_trained(monkeypatch)

@@ -61,21 +61,6 @@ def svm_scores(
     return svm_nested([(z, y, seed)], **options, device=device).outer[0]
 
 
-def svm_scores_many(
-    cases: Sequence[Case],
-    *,
-    folds: int = 10,
-    c: Penalty = "grid",
-    standardise: Scaling = True,
-    inner: Inner = "in_order",
-    jobs: int = -1,
-    device: torch.device | None = None,
-) -> np.ndarray:
-    """``svm_scores`` of many ``(z, y, seed)``, ``[S, folds]``; all their parts run in parallel."""
-    options: dict[str, Any] = {"folds": folds, "c": c, "standardise": standardise, "inner": inner, "jobs": jobs}
-    return svm_nested(cases, **options, device=device).outer
-
-
 def svm_nested(
     cases: Sequence[Case],
     *,
@@ -86,9 +71,9 @@ def svm_nested(
     jobs: int = -1,
     device: torch.device | None = None,
 ) -> Nested:
-    """``svm_scores_many`` beside the mean over the inner folds at the C that was chosen, ``[S, folds]`` each.
+    """``svm_scores`` of many cases beside the mean over the inner folds at the C that was chosen, ``[S, folds]`` each.
 
-    The latter is ``best_score_`` of ``GridSearchCV``, in percent.
+    The latter is ``best_score_`` of ``GridSearchCV``, in percent. All parts of all cases run in parallel.
     """
     values = candidates(c)
     for z, y, _ in cases:

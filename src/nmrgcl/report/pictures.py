@@ -27,14 +27,14 @@ def examples(facts: Facts) -> list[Picture]:
 
 
 def _spread(facts: Facts) -> Picture | None:
-    found = facts.judgement
+    found = facts.evaluation
     if found is None:
         return None
     n, folds = found.trained.folds.shape
     rows = [(facts.models[0].settings.method, found.trained.folds)]
     if found.untrained is not None and found.untrained.folds.shape == (n, folds):  # a stored one has means only
         rows.append(("untrained", found.untrained.folds))
-    part, many = ("fold", f"{n} × {folds}") if found.linear is None else ("seed", str(n))
+    part, many = ("fold", f"{n} × {folds}") if found.protocol != "linear" else ("seed", str(n))
     middle = " and ".join(f"{np.median(values):.1f} % for {name}" for name, values in rows)
     return Picture(
         key="folds",

@@ -2,13 +2,12 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from nmrgcl.diagnose.collapse import effective_rank
@@ -22,11 +21,19 @@ from nmrgcl.run.machine import hardware, versions
 from nmrgcl.run.material import load_material
 from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.out_of_memory import explained
-from nmrgcl.run.protocols import judge
+from nmrgcl.run.protocols import (
+    SCORE_BY,
+    Case,
+    PenaltyScores,
+    Truth,
+    choose_best,
+    is_judged,
+    score_by_finetuning,
+    score_every_penalty,
+)
 from nmrgcl.run.recipe import require_meaning
 from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results, token_of
-from nmrgcl.run.selection import every_penalty, is_judged
 from nmrgcl.run.shared import keep_training, take_training
 from nmrgcl.run.stop import end_at_once, handled
 from nmrgcl.train import pretrain
@@ -70,7 +77,7 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
             memory = _Memory(folder, cadence, signals, token_of(run.key), run.settings.train.epochs)
             taken = take_training(shared, run, method)
             if taken is None:
-                _train(run, method, graphs, truth.y, memory)
+                _train(run, method, graphs, truth, memory)
                 keep_training(shared, run, method, memory.metrics)
             signals.obey()
         with handled(end_at_once):
@@ -78,7 +85,7 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
             lines = taken.metrics if taken else memory.metrics
             epochs = [json.loads(line) for line in lines] or [{"epoch": 0, "loss": None}]
             rank = effective_rank(embed_some(method, graphs))
-            scores, chosen = judge(run, method, graphs, truth, epochs)
+            scores, chosen = score_cell(run, method, graphs, truth, epochs)
     spent = [json.loads(line) for line in memory.timings]
     times: dict[str, Any] = {
         "load": loaded - began,
@@ -99,6 +106,33 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
     )
 
 
+def score_cell(
+    run: Run, method: Method, graphs: Graphs, truth: Truth, epochs: Sequence[dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The scores of a trained method by the cell's protocol, and what selection "paper" chose.
+
+    ``epochs`` is what was noted of each; some have the ``scores`` of every C.
+    """
+    if run.protocol == "finetune":
+        return score_by_finetuning(method, graphs, truth, run.split, run.settings).to_dict(), None
+    if run.selection == "honest":
+        case = _case(run, method, graphs, truth)
+        return SCORE_BY[run.protocol]([case], run.settings, graphs.device, 1)[0].to_dict(), None
+    tables = {epoch["epoch"]: epoch["scores"] for epoch in epochs if "scores" in epoch}
+    if epochs[-1]["epoch"] not in tables:
+        tables[epochs[-1]["epoch"]] = _score_every_penalty(run, method, graphs, truth)
+    scores, chosen = choose_best(tables)
+    return scores.to_dict(), chosen
+
+
+def _score_every_penalty(run: Run, method: Method, graphs: Graphs, truth: Truth) -> PenaltyScores:
+    return score_every_penalty(run.protocol, _case(run, method, graphs, truth), run.settings, graphs.device)
+
+
+def _case(run: Run, method: Method, graphs: Graphs, truth: Truth) -> Case:
+    return Case(embed_all(method, graphs).cpu().numpy(), truth, run.seed, run.split)
+
+
 class _Memory(RunMemory):
     """Also keeps the end of the training: judging may take longer than the training did."""
 
@@ -110,14 +144,14 @@ class _Memory(RunMemory):
         return super().due(epoch_ended=epoch_ended) or (epoch_ended and len(self.metrics) == self.total)
 
 
-def _train(run: Run, method: Method, graphs: Graphs, y: np.ndarray, memory: _Memory) -> None:
+def _train(run: Run, method: Method, graphs: Graphs, truth: Truth, memory: _Memory) -> None:
     """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
     for epoch in pretrain(method, graphs, run.settings.train, seed=run.seed, memory=memory):
         judging = time.perf_counter()
         line: dict[str, Any] = {"epoch": epoch.number, "loss": epoch.loss}
         if run.selection == "paper" and is_judged(epoch.number, run.settings.train.epochs):
             with handled(end_at_once):
-                line["scores"] = every_penalty(run, embed_all(method, graphs), y)
+                line["scores"] = _score_every_penalty(run, method, graphs, truth)
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}
         memory.metrics.append(json.dumps(line))
         memory.timings.append(json.dumps(spent))

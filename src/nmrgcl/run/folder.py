@@ -12,7 +12,7 @@ from nmrgcl import atomic
 from nmrgcl.errors import SettingError
 from nmrgcl.model_folder import MODEL
 from nmrgcl.owned import read_marker, require_format, require_no_link, require_replaceable
-from nmrgcl.run.kept import EVALUATION, FORMATS, SPLITS
+from nmrgcl.run.evaluation import EVALUATION, FORMATS, SPLITS
 from nmrgcl.run.record import NAME, RUN, RunRecord, read_record, token_of, write_record
 from nmrgcl.settings import Settings
 from nmrgcl.train.checkpoint import remove_checkpoints
