@@ -16,7 +16,7 @@ from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.model_folder import load_model
 from nmrgcl.report.accuracy import read_stored
 from nmrgcl.run import Cadence, find_models, pretrain_seeds
-from nmrgcl.run.record import read_record
+from nmrgcl.run.folder import read_record
 from nmrgcl.run.results import Results
 from nmrgcl.store import MANIFEST
 from nmrgcl.train.checkpoint import FORMAT

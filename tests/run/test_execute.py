@@ -16,13 +16,13 @@ from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.cases import GRID
 from nmrgcl.evaluate.lssvm import lssvm_table
 from nmrgcl.evaluate.svm import svm_scores
+from nmrgcl.lock import BusyError, locked
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.cell import Run
-from nmrgcl.run.embed import embed_dataset
+from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.lock import BusyError, locked
 from nmrgcl.run.memory import Cadence
 from nmrgcl.run.protocols import is_judged
 from nmrgcl.run.results import Results

@@ -16,7 +16,6 @@ from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.methods.nmrgcl import NMRGCL
 from nmrgcl.run import Cadence, pretrain_seeds
-from nmrgcl.run.lock import BusyError, locked
 from nmrgcl.settings import Settings
 
 DATA = motifs(graphs=20)
@@ -171,14 +170,6 @@ def test_the_lock_follows_no_link(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "run")
     assert kept(tmp_path, "precious")
     assert not (tmp_path / "nowhere").exists()
-
-
-@pytest.mark.parametrize("text", ["", "4242\n", "process of thought on paper", "process 1 on a host\nand more"])
-def test_another_program_s_lock_is_held_but_not_written_to(tmp_path: Path, text: str) -> None:
-    (tmp_path / ".lock").write_text(text)
-    with locked(tmp_path), pytest.raises(BusyError, match="another process is writing here"), locked(tmp_path):
-        pass
-    assert (tmp_path / ".lock").read_text() == text
 
 
 @pytest.mark.parametrize("cadence", [Cadence(), Cadence(steps=1)], ids=["no checkpoints", "checkpoints"])

@@ -16,7 +16,7 @@ from nmrgcl.report.pictures import examples, plots
 from nmrgcl.report.render import prepare, render
 from nmrgcl.report.repeat import commands
 from nmrgcl.run import Evaluation, SeedScores, find_models, hardware, versions
-from nmrgcl.run.record import RUN
+from nmrgcl.run.folder import RUN
 from nmrgcl.settings.check import flatten
 
 

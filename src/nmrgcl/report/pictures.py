@@ -6,7 +6,7 @@ from nmrgcl.report.collect import Facts
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, draw_row, nearest
 from nmrgcl.report.figures import plot_curves, plot_projection, plot_spectrum, plot_spread, used_spectrum
 from nmrgcl.report.svg import Picture
-from nmrgcl.run.embed import RANK_GRAPHS
+from nmrgcl.run.embeddings import RANK_GRAPHS
 
 MOST_POINTS = 2000
 EXAMPLES = 4

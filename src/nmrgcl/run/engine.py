@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
-from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.backends import BACKENDS, Backend, Place, WorkerDiedError, worker_count
 from nmrgcl.run.cell import Run
+from nmrgcl.run.execute import Outcome
+from nmrgcl.run.interrupt import Stop
 from nmrgcl.run.results import Results
 from nmrgcl.run.shared import SharedTrainings, in_turn, soonest
-from nmrgcl.run.stop import Stop
 
 Mapped = Callable[[Iterable[Run]], Iterator[Outcome]]
 

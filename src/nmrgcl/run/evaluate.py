@@ -15,9 +15,8 @@ from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.cell import CUTS, PROTOCOLS
-from nmrgcl.run.embed import embed_all
+from nmrgcl.run.embeddings import Embeddings, embed_all
 from nmrgcl.run.evaluation import Evaluation, SeedScores, subject_of
-from nmrgcl.run.export import Embeddings
 from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.protocols import SCORE_BY, Case, Truth
 from nmrgcl.settings import Settings, parse_assignments

@@ -18,7 +18,7 @@ from nmrgcl.errors import ModelError
 from nmrgcl.evaluate.spread import by_seed, with_spread
 from nmrgcl.model_folder import folder_digest
 from nmrgcl.owned import require_format
-from nmrgcl.run.record import digest_of
+from nmrgcl.run.material import digest_of
 from nmrgcl.settings import Settings
 
 EVALUATION = "evaluation.json"

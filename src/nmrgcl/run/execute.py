@@ -1,26 +1,30 @@
-"""One cell → its result, computed once: what is finished is read, what was begun goes on."""
+"""One cell → its result, computed once: what is finished is read, what was begun goes on.
+
+A worker calls ``attempt``: whatever happens, an outcome comes back and the next cell can follow.
+"""
 
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.graphs import Graphs
+from nmrgcl.lock import BusyError, locked
 from nmrgcl.methods import Method, build_method
 from nmrgcl.run.cell import Run
-from nmrgcl.run.embed import embed_all, embed_some
-from nmrgcl.run.interrupt import Signals, noted_signals
-from nmrgcl.run.lock import locked
-from nmrgcl.run.machine import hardware, versions
+from nmrgcl.run.embeddings import embed_all, embed_some
+from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
+from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
 from nmrgcl.run.material import load_material
 from nmrgcl.run.memory import Cadence, RunMemory
-from nmrgcl.run.out_of_memory import explained
 from nmrgcl.run.protocols import (
     SCORE_BY,
     Case,
@@ -35,8 +39,81 @@ from nmrgcl.run.recipe import require_meaning
 from nmrgcl.run.result import Result
 from nmrgcl.run.results import Results, token_of
 from nmrgcl.run.shared import keep_training, take_training
-from nmrgcl.run.stop import end_at_once, handled
 from nmrgcl.train import pretrain
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt at a cell ended.
+
+    Attributes:
+        key: of the cell.
+        status: "lost" where the worker died or was ended; the cell's checkpoint remains.
+        mean: score of a cell that is done.
+        message: one line about one that is not.
+        signum: the signal that ended it.
+        crowded: memory did not suffice beside other cells.
+    """
+
+    key: str
+    status: Literal["done", "failed", "busy", "lost"]
+    mean: float | None = None
+    message: str = ""
+    signum: int = 0
+    crowded: bool = False
+
+
+def attempt(run: Run, folder: Path, device: str, stop: Path | None = None) -> Outcome:
+    """Execute ``run`` with results in ``folder``; a failure is recorded there.
+
+    Args:
+        run: the cell.
+        folder: of the results.
+        device: "auto", "cpu" or "cuda", as this process sees them.
+        stop: in a worker process, the file that asks it to end.
+    """
+    if stop is not None and stop.exists():
+        return Outcome(run.key, "lost", message="not begun: the sweep is ending")
+    if stop is not None and spoilt():
+        os._exit(1)  # a new worker can compute what this one would only fail at
+    results = Results(folder)
+    try:
+        with handled(end_at_once), watched(stop) if stop else nullcontext():
+            return Outcome(run.key, "done", execute(run, results, device=choose_device(device)).mean)
+    except BusyError as error:
+        return Outcome(run.key, "busy", message=str(error))
+    except Interrupted as error:
+        return Outcome(run.key, "lost", message=str(error), signum=error.signum)
+    except Exception as error:
+        crowded = stop is not None and isinstance(error, OutOfMemoryError)
+        return replace(_record(run, results, error), crowded=crowded)
+    finally:
+        give_back_memory()
+        if stop is not None and orphaned():
+            os._exit(1)  # nobody is left to hear of it, and the pool would wait for minutes
+
+
+def _record(run: Run, results: Results, error: Exception) -> Outcome:
+    words = "".join(c if c.isprintable() else " " for c in str(error))
+    message = " ".join(words.split())[:500] or "no message"
+    failure = Result(
+        key=run.key,
+        cell=run.to_dict(),
+        status="failed",
+        scores={},
+        chosen=None,
+        training={},
+        data={},
+        versions=versions(),
+        hardware={},
+        times={"ended": datetime.now(UTC).isoformat(timespec="seconds")},
+        error={"type": type(error).__name__, "message": message},
+    )
+    try:
+        results.put(failure)
+    except OSError as full:
+        message += f"; and that could not be recorded ({full.strerror})"
+    return Outcome(run.key, "failed", message=message)
 
 
 def execute(run: Run, results: Results, *, device: torch.device, cadence: Cadence | None = None) -> Result:

@@ -1,25 +1,78 @@
-"""The folder of a run: who may write there, what in it belongs to the run, and what is removed with it."""
+"""The folder of a run: what it is the run of, who may write there, and what is removed with it."""
 
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from nmrgcl import atomic
-from nmrgcl.errors import SettingError
+from nmrgcl import atomic, reading
+from nmrgcl.checksums import checksum_of
+from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.model_folder import MODEL
-from nmrgcl.owned import read_marker, require_format, require_no_link, require_replaceable
+from nmrgcl.owned import Kind, read_marker, require_format, require_no_link, require_replaceable
 from nmrgcl.run.evaluation import EVALUATION, FORMATS, SPLITS
-from nmrgcl.run.record import NAME, RUN, RunRecord, read_record, token_of, write_record
 from nmrgcl.settings import Settings
 from nmrgcl.train.checkpoint import remove_checkpoints
 
+NAME, FORMAT, VERSION = "run.json", "nmrgcl-run", 1
+FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html")
+RUN = Kind("run", NAME, lambda values: values.get("format") == FORMAT, lambda _: FILES)
 Resume = Literal["no", "yes", "auto"]
 _MODEL = re.compile(r"seed-\d+")
 _CHECKPOINTS = re.compile(r"\.seed-\d+\.checkpoints")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Settings (without the seed), the data's name and digest, and the digest of the encoder it starts from."""
+
+    settings: dict[str, Any]
+    dataset: str
+    data_sha256: str
+    start_sha256: str | None
+    track_every: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The values of ``run.json``."""
+        values = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return values | {"checksum": checksum_of(values)}
+
+
+def write_record(folder: Path, record: RunRecord) -> None:
+    """Write ``folder/run.json``, which makes the folder ours: nothing else is written there before it."""
+    values = record.to_dict()
+    atomic.write_text(folder / NAME, json.dumps(values, indent=1) + "\n", token_of(values))
+
+
+def token_of(values: Mapping[str, Any]) -> str:
+    """What the names of unfinished files contain in the folder with this ``run.json``."""
+    return str(values.get("checksum"))[:16]
+
+
+def read_record(folder: Path) -> RunRecord | None:
+    """What the folder is the run of; None where it is none yet."""
+    path = folder / NAME
+    try:
+        values = json.loads(reading.read_text(path))
+        if values["format"] != FORMAT:
+            raise ValueError
+        if values["version"] > VERSION:
+            raise ModelError(f"{path}: written by a newer version (format {values['version']}); upgrade nmrgcl")
+        if values.pop("checksum") != checksum_of(values):
+            raise ValueError
+        return RunRecord(**{k: v for k, v in values.items() if k not in ("format", "version")})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ModelError(f"{path}: damaged; choose another --out, or remove the folder to start again") from None
+
+
+def settings_of_run(settings: Settings) -> dict[str, Any]:
+    """Plain values without the seed, which differs within a run."""
+    return {key: value for key, value in settings.to_dict().items() if key != "seed"}
 
 
 @dataclass(frozen=True)
