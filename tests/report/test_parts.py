@@ -148,7 +148,7 @@ def test_a_stored_evaluation_of_another_kind_is_passed_over(
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "fewer models": ({"folds": [[50.0, 50.0, 50.0]]}, "not one per fold"),
     "not numbers": ({"folds": "none"}, "not one per fold"),
-    "not finite": ({"folds": [[1e999] * 3] * 2}, "not one per fold"),
+    "not finite": ({"folds": [[1e999] * 3] * 2}, "not what nmrgcl evaluate writes"),
     "no untrained": ({"untrained": None}, "not one per fold"),
     "other weights": ({"models_sha256": ["0" * 64, "1" * 64]}, "those of other models"),
     "one model more": ({"models_sha256": []}, "those of other models"),

@@ -77,7 +77,7 @@ def test_a_folder_without_our_marker_is_not_entered(tmp_path: Path, name: str, o
 @pytest.mark.parametrize("options", [{}, {"resume": "auto"}, {"overwrite": True}], ids=str)
 def test_another_s_run_json_is_refused(tmp_path: Path, text: str, options: Any) -> None:
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(ModelError, match=r"run.json: damaged; choose another --out"):
+    with pytest.raises(ModelError, match=r"run.json: not the record of a run; choose another --out"):
         train(tmp_path, **options)
     assert [p.name for p in tmp_path.iterdir()] == ["run.json"]
 

@@ -1,16 +1,13 @@
 """What an evaluation found, and what it leaves in the run's folder: its scores, and the folds they were measured on."""
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nmrgcl import atomic, reading
-from nmrgcl.checksums import checksum_of
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import FeatureSpec, apply_features
 from nmrgcl.data.splits import split_nodes, stratified_folds
@@ -18,15 +15,17 @@ from nmrgcl.errors import ModelError
 from nmrgcl.evaluate.spread import by_seed, with_spread
 from nmrgcl.model_folder import folder_digest
 from nmrgcl.owned import require_format
+from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.run.material import digest_of
 from nmrgcl.settings import Settings
 
 EVALUATION = "evaluation.json"
 SPLITS = "splits.json"
-MAX_BYTES = 1 << 28
-VERSION = 2
-"""The version of both files. Since 2 they have a checksum, and scores name their models and data."""
-FORMATS = {EVALUATION: "nmrgcl-evaluation", SPLITS: "nmrgcl-splits"}
+FORMATS = {
+    name: RecordFormat(format_, 2, "what nmrgcl evaluate writes", oldest=2, limit=1 << 28)
+    for name, format_ in {EVALUATION: "nmrgcl-evaluation", SPLITS: "nmrgcl-splits"}.items()
+}
+"""Since version 2 they have a checksum, and scores name their models and data."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ def subject_of(folders: Sequence[Path], dataset: Dataset, features: FeatureSpec)
 def require_place(run: Path) -> None:
     """Refuse to replace files of these names that are not ours."""
     for name, format_ in FORMATS.items():
-        require_format(run / name, format_)
+        require_format(run / name, format_.name)
 
 
 def keep_evaluation(run: Path, found: Evaluation, dataset: Dataset) -> bool:
@@ -159,8 +158,8 @@ def keep_evaluation(run: Path, found: Evaluation, dataset: Dataset) -> bool:
         splits["part"] = {str(seed): part.tolist() for seed, part in parts.items()}
     require_place(run)
     try:
-        _write(run / SPLITS, splits)
-        _write(run / EVALUATION, found.to_dict())
+        FORMATS[SPLITS].write(run / SPLITS, splits)
+        FORMATS[EVALUATION].write(run / EVALUATION, found.to_dict())
     except OSError:
         return False
     return True
@@ -171,14 +170,12 @@ def read_evaluation(run: Path, subject: Subject, data: str) -> dict[str, Any] | 
 
     ModelError where the file was changed after it was written, or is about other models or other graphs of that name.
     """
-    values = _read(run / EVALUATION, f"run nmrgcl evaluate {run} DATA again")
+    values = _read(run, EVALUATION)
     if values is None or values.get("dataset") != data:
         return None
     for key, what in {"models_sha256": "models", "data_sha256": "data"}.items():
         if values.get(key) != subject.to_dict()[key]:
-            raise ModelError(
-                f"{run / EVALUATION}: its scores are those of other {what}; run nmrgcl evaluate {run} DATA again"
-            )
+            raise ModelError(f"{run / EVALUATION}: its scores are those of other {what}; {_remedy(run)}")
     return values
 
 
@@ -202,40 +199,23 @@ def part_of(dataset: Dataset, name: str, seed: int) -> np.ndarray:
 
 def read_splits(run: Path) -> dict[int, np.ndarray]:
     """Seed → ``[B]`` the fold that each graph was tested in, or ``[N]`` the part that each node was in."""
-    path, remedy = run / SPLITS, f"run nmrgcl evaluate {run} DATA again"
-    values = _read(path, remedy)
+    values = _read(run, SPLITS)
     if values is None:
-        raise ModelError(f"{path}: is not there; run nmrgcl evaluate {run} DATA")
+        raise ModelError(f"{run / SPLITS}: is not there; run nmrgcl evaluate {run} DATA")
     try:
         found = values["tested_in"] if "tested_in" in values else values["part"]
         return {int(seed): np.array(fold, np.int64) for seed, fold in found.items()}
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise ModelError(f"{path}: not a record of splits; {remedy}") from None
+        raise FORMATS[SPLITS].mismatch.told(ModelError, run / SPLITS, _remedy(run)) from None
 
 
-def _write(path: Path, facts: Mapping[str, Any]) -> None:
-    values = {"format": FORMATS[path.name], "version": VERSION, **facts}
-    atomic.write_text(path, json.dumps(values | {"checksum": checksum_of(values)}) + "\n")
-
-
-def _read(path: Path, remedy: str) -> dict[str, Any] | None:
-    """What ``_write`` wrote; None where there is no such file, ModelError where it holds anything else."""
+def _read(run: Path, name: str) -> dict[str, Any] | None:
+    """What ``keep_evaluation`` wrote; None where there is no such file, ModelError where it holds anything else."""
     try:
-        values = json.loads(reading.read_text(path, MAX_BYTES))
-        version = values["version"]
-        if values["format"] != FORMATS[path.name] or not isinstance(version, int):
-            raise ValueError
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
-    except (KeyError, TypeError, ValueError, RecursionError):
-        raise ModelError(f"{path}: not what nmrgcl evaluate writes; {remedy}") from None
-    if version > VERSION:
-        raise ModelError(f"{path}: written by a newer version (format {version}); upgrade nmrgcl")
-    if version < VERSION:
-        raise ModelError(f"{path}: written by an earlier version, without a checksum; {remedy}")
-    if values.get("checksum") != checksum_of(values):
-        raise ModelError(f"{path}: was changed after it was written (its checksum does not match); {remedy}")
-    found: dict[str, Any] = values
-    return found
+        return FORMATS[name].read(run / name)
+    except RecordError as error:
+        raise error.told(ModelError, run / name, _remedy(run)) from None
+
+
+def _remedy(run: Path) -> str:
+    return f"run nmrgcl evaluate {run} DATA again"

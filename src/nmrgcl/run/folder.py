@@ -4,22 +4,22 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from nmrgcl import atomic, reading
-from nmrgcl.checksums import checksum_of
+from nmrgcl import atomic
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.model_folder import MODEL
 from nmrgcl.owned import Kind, read_marker, require_format, require_no_link, require_replaceable
+from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.run.evaluation import EVALUATION, FORMATS, SPLITS
 from nmrgcl.settings import Settings
 from nmrgcl.train.checkpoint import remove_checkpoints
 
-NAME, FORMAT, VERSION = "run.json", "nmrgcl-run", 1
+NAME, RECORD = "run.json", RecordFormat("nmrgcl-run", 1, "the record of a run")
 FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html")
-RUN = Kind("run", NAME, lambda values: values.get("format") == FORMAT, lambda _: FILES)
+RUN = Kind("run", NAME, lambda values: values.get("format") == RECORD.name, lambda _: FILES)
 Resume = Literal["no", "yes", "auto"]
 _MODEL = re.compile(r"seed-\d+")
 _CHECKPOINTS = re.compile(r"\.seed-\d+\.checkpoints")
@@ -37,14 +37,12 @@ class RunRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """The values of ``run.json``."""
-        values = {"format": FORMAT, "version": VERSION, **asdict(self)}
-        return values | {"checksum": checksum_of(values)}
+        return RECORD.seal(asdict(self))
 
 
 def write_record(folder: Path, record: RunRecord) -> None:
     """Write ``folder/run.json``, which makes the folder ours: nothing else is written there before it."""
-    values = record.to_dict()
-    atomic.write_text(folder / NAME, json.dumps(values, indent=1) + "\n", token_of(values))
+    RECORD.write(folder / NAME, asdict(record), token=token_of(record.to_dict()), indent=1)
 
 
 def token_of(values: Mapping[str, Any]) -> str:
@@ -54,20 +52,18 @@ def token_of(values: Mapping[str, Any]) -> str:
 
 def read_record(folder: Path) -> RunRecord | None:
     """What the folder is the run of; None where it is none yet."""
-    path = folder / NAME
     try:
-        values = json.loads(reading.read_text(path))
-        if values["format"] != FORMAT:
-            raise ValueError
-        if values["version"] > VERSION:
-            raise ModelError(f"{path}: written by a newer version (format {values['version']}); upgrade nmrgcl")
-        if values.pop("checksum") != checksum_of(values):
-            raise ValueError
-        return RunRecord(**{k: v for k, v in values.items() if k not in ("format", "version")})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ModelError(f"{path}: damaged; choose another --out, or remove the folder to start again") from None
+        values = RECORD.read(folder / NAME)
+        return None if values is None else _run_record(values)
+    except RecordError as error:
+        remedy = "choose another --out, or remove the folder to start again"
+        raise error.told(ModelError, folder / NAME, remedy) from None
+
+
+def _run_record(values: dict[str, Any]) -> RunRecord:
+    if values.keys() != {field.name for field in fields(RunRecord)}:
+        raise RECORD.mismatch
+    return RunRecord(**values)
 
 
 def settings_of_run(settings: Settings) -> dict[str, Any]:
@@ -168,7 +164,7 @@ class RunFolder:
 def _parts(out: Path) -> Iterator[Path]:
     """What is removed with a run, its evaluation first; SettingError where something foreign has such a name."""
     for name in (EVALUATION, SPLITS):
-        require_format(out / name, FORMATS[name])
+        require_format(out / name, FORMATS[name].name)
         yield out / name
     for name in sorted(os.listdir(out)):
         if _MODEL.fullmatch(name):

@@ -1,17 +1,16 @@
 """What became of one cell, as plain values that prove themselves."""
 
-import json
 import math
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import DataError, UserError
+from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.run.cell import KEY, Run, content_key
 
-FORMAT, VERSION = "nmrgcl-result", 1
-MAX_BYTES = 2**24
-"""Of one result; a thousand epochs of a hundred folds need less."""
+RESULT = RecordFormat("nmrgcl-result", 1, "a result", limit=2**24)
+"""A thousand epochs of a hundred folds need less than its limit."""
 
 _TABLES = ("scores", "training", "data", "versions", "hardware", "times")
 
@@ -63,33 +62,51 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """What the file holds."""
-        values = asdict(self)
-        values = {"format": FORMAT, "version": VERSION, "key": values.pop("key"), "run": values.pop("cell"), **values}
-        return values | {"checksum": checksum_of(values)}
+        return RESULT.seal(self._values())
 
     def to_json(self) -> str:
         """One line."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        return RESULT.to_text(self._values())
+
+    def _values(self) -> dict[str, Any]:
+        values = asdict(self)
+        return {"key": values.pop("key"), "run": values.pop("cell"), **values}
 
 
 def parse_result(text: str | bytes, source: str) -> Result:
     """The result that ``to_json`` wrote; DamagedError, or DataError where it is of a newer version."""
     try:
-        values = json.loads(text, parse_constant=_refuse, parse_float=_finite)
-        if values["format"] != FORMAT or not isinstance(values["version"], int):
-            raise ValueError("not a result")
-        if values["version"] > VERSION:
-            raise DataError(f"{source}: written by a newer version (format {values['version']}); upgrade nmrgcl")
-        if values.pop("checksum") != checksum_of(values):
-            raise ValueError("its checksum does not match")
+        return _result(RESULT.parse(text))
+    except RecordError as error:
+        raise _refusal(error, source) from None
+
+
+def read_result(path: Path) -> Result | None:
+    """The result in a file; None where there is none, DamagedError where it is not what was written."""
+    try:
+        values = RESULT.read(path)
+        return None if values is None else _result(values)
+    except RecordError as error:
+        raise _refusal(error, path) from None
+
+
+def _refusal(error: RecordError, source: Path | str) -> UserError:
+    """A result that cannot be read now, or only by a newer version, is not damaged: it must not be replaced."""
+    if error.problem in ("newer", "unreadable"):
+        return error.told(DataError, source, "remove it, or make it readable")
+    return DamagedError(f"{source}: damaged, {error}")
+
+
+def _result(values: dict[str, Any]) -> Result:
+    try:
         if not KEY.fullmatch(values["key"]) or values["key"] != content_key(values["run"]):
             raise ValueError("its key is not that of its run")
-        result = Result(cell=values.pop("run"), **{k: v for k, v in values.items() if k not in ("format", "version")})
+        result = Result(cell=values.pop("run"), **values)
         _check(result)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = str(error) if isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError) else ""
-        reason = f" ({reason.splitlines()[0]})" if reason else ""
-        raise DamagedError(f"{source}: damaged{reason}") from None
+    except (KeyError, TypeError, AttributeError, RecursionError):
+        raise RESULT.mismatch from None
+    except ValueError as error:
+        raise RecordError("foreign", str(error).partition("\n")[0]) from None
     return result
 
 
@@ -117,11 +134,3 @@ def _check(result: Result) -> None:
             raise ValueError("the mean is not that of the folds")
     elif not all(isinstance(part, str) for part in (result.error or {}).values()):
         raise ValueError("its error is no text")
-
-
-def _finite(digits: str) -> float:
-    return number if math.isfinite(number := float(digits)) else _refuse(digits)
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is not a number")

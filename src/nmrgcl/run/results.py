@@ -1,6 +1,5 @@
 """A folder of results: one small file a cell, named by the cell's key, whole or not there."""
 
-import errno
 import os
 import re
 import sys
@@ -8,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nmrgcl import atomic, reading
+from nmrgcl import atomic
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.owned import remove_empty, require_no_link
 from nmrgcl.run.cell import KEY
-from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
+from nmrgcl.run.result import DamagedError, Result, read_result
 from nmrgcl.train.checkpoint import remove_checkpoints
 
 _DONE = re.compile(rf"({KEY.pattern})\.json")
@@ -141,17 +140,9 @@ class Results:
 
     def _read(self, key: str, status: str) -> Result | None:
         path = self.path(key, status)
-        try:
-            content = reading.read_bytes(path, MAX_BYTES)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            if error.errno == errno.EFBIG:
-                raise DamagedError(f"{path}: damaged (larger than any result)") from None
-            raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-        result = parse_result(content, str(path))
-        if (result.key, result.status) != (key, status):
-            raise DamagedError(f"{path}: damaged (it holds another cell than its name says)")
+        result = read_result(path)
+        if result is not None and (result.key, result.status) != (key, status):
+            raise DamagedError(f"{path}: damaged, it holds another cell than its name says")
         return result
 
     def _read_all(self, keys: list[str], status: str) -> tuple[list[Result], list[str]]:
