@@ -15,8 +15,8 @@ from nmrgcl.data.motifs import motifs
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.run.checkpoints import RunMemory
 from nmrgcl.run.material import digest_of
-from nmrgcl.run.memory import RunMemory
 from nmrgcl.settings import Settings
 from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.test_resume import files
@@ -93,7 +93,7 @@ def test_a_run_on_a_dataset_that_stays_on_disk_is_the_same_run(tmp_path: Path, m
     assert "graphs" not in vars(dataset)
     # One goes on where the other stopped: it is the same data.
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.run.memory.RunMemory.keep", stop_after_keeping)
+        patch.setattr("nmrgcl.run.checkpoints.RunMemory.keep", stop_after_keeping)
         with pytest.raises(SettingError, match="enough"):
             for _ in pretrain_seeds(
                 dataset, SETTINGS, seeds=[0], out=tmp_path / "both", device=CPU, cadence=Cadence(steps=5)

@@ -20,10 +20,10 @@ from nmrgcl.lock import BusyError, locked
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.cell import Run
+from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.memory import Cadence
 from nmrgcl.run.protocols import is_judged
 from nmrgcl.run.results import Results
 from nmrgcl.settings import Settings
@@ -40,9 +40,9 @@ def in_a_child_that_is_killed(run: Run, results: Results, *, at_write: int) -> N
     """Execute ``run`` in a fork of this process that dies by SIGKILL right after its ``at_write``-th checkpoint."""
     pid = os.fork()
     if pid == 0:
-        from nmrgcl.run import memory
+        from nmrgcl.run import checkpoints
 
-        write, left = memory.write_checkpoint, [at_write]
+        write, left = checkpoints.write_checkpoint, [at_write]
 
         def write_then_die(*arguments: Any) -> Path:
             path = write(*arguments)
@@ -51,7 +51,7 @@ def in_a_child_that_is_killed(run: Run, results: Results, *, at_write: int) -> N
                 os.kill(os.getpid(), signal.SIGKILL)
             return path
 
-        memory.write_checkpoint = write_then_die  # type: ignore[assignment]
+        checkpoints.write_checkpoint = write_then_die  # type: ignore[assignment]
         try:
             execute(run, results, device=CPU, cadence=Cadence(steps=1))
         finally:

@@ -13,8 +13,7 @@ import pytest
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.run.engine import run_cells
 from nmrgcl.run.pack import merge, read_pack, write_pack
-from nmrgcl.run.result import DamagedError, Result, parse_result
-from nmrgcl.run.results import Results, token_of
+from nmrgcl.run.results import DamagedError, Result, Results, parse_result, token_of
 from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.cells import quick, result_of
 

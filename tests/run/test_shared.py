@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from nmrgcl.run.cell import Run
-from nmrgcl.run.engine import Summary, run_cells
+from nmrgcl.run.engine import Summary, in_turn, run_cells, soonest
 from nmrgcl.run.execute import execute, score_cell
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.results import Results
-from nmrgcl.run.shared import in_turn, soonest
 from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.cells import CPU, quick
 from tests.run.test_execute import epochs_trained

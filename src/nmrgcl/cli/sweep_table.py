@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.run.cell import Run
-from nmrgcl.run.result import Result
+from nmrgcl.run.results import Result
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import Outcome
 from nmrgcl.run.machine import choose_device
 from nmrgcl.run.pretrain import estimate_cost
-from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import Result, Results
 
 
 @dataclass(frozen=True)

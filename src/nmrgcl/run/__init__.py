@@ -1,5 +1,6 @@
 """From a dataset to models, and from models to scores: what the commands do, without the printing."""
 
+from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.embeddings import Embeddings, embed_all, embed_dataset, read_embeddings, write_embeddings
 from nmrgcl.run.evaluate import evaluate_embeddings, evaluate_run, find_models
 from nmrgcl.run.evaluation import (
@@ -13,7 +14,6 @@ from nmrgcl.run.evaluation import (
 )
 from nmrgcl.run.level import default_preset, require_level
 from nmrgcl.run.machine import choose_device, hardware, versions
-from nmrgcl.run.memory import Cadence
 from nmrgcl.run.pretrain import SeedEpoch, estimate_cost, pretrain_seeds
 
 __all__ = [

@@ -20,11 +20,11 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.lock import BusyError, locked
 from nmrgcl.methods import Method, build_method
 from nmrgcl.run.cell import Run
+from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
 from nmrgcl.run.embeddings import embed_all, embed_some
 from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
 from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
 from nmrgcl.run.material import load_material
-from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.run.protocols import (
     SCORE_BY,
     Case,
@@ -36,9 +36,7 @@ from nmrgcl.run.protocols import (
     score_every_penalty,
 )
 from nmrgcl.run.recipe import require_meaning
-from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results, token_of
-from nmrgcl.run.shared import keep_training, take_training
+from nmrgcl.run.results import Result, Results, token_of
 from nmrgcl.train import pretrain
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from nmrgcl import atomic, reading
 from nmrgcl.errors import DataError
 from nmrgcl.record import RecordError, RecordFormat
-from nmrgcl.run.result import RESULT, DamagedError, Result, parse_result
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import RESULT, DamagedError, Result, Results, parse_result
 
 PACK = RecordFormat("nmrgcl-results", 1, "a pack of results", sealed=False)
 """The first line of a pack; the others are results."""

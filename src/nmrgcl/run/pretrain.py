@@ -21,13 +21,13 @@ from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.lock import locked
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import MODEL, Model, save_model, weights_digest
+from nmrgcl.run.checkpoints import Cadence, RunMemory
 from nmrgcl.run.embeddings import embed_some
 from nmrgcl.run.folder import Resume, RunFolder, RunRecord, settings_of_run
 from nmrgcl.run.interrupt import Signals, noted_signals
 from nmrgcl.run.level import require_level
 from nmrgcl.run.machine import explained, suitable_threads
 from nmrgcl.run.material import digest_of, training_source
-from nmrgcl.run.memory import Cadence, RunMemory
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, pretrain
 from nmrgcl.train.checkpoint import Checkpoint, remove_checkpoints

@@ -12,8 +12,7 @@ from nmrgcl.data.features import choose_features
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.methods import build_method
 from nmrgcl.run.cell import BY_FOLDS, Run
-from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import Result, Results
 from nmrgcl.settings import Settings
 from nmrgcl.tune.space import Space
 
