@@ -35,7 +35,7 @@ from nmrgcl.run.pack import merge, write_pack
 from nmrgcl.run.results import Results
 from nmrgcl.tune.files import write_found
 from nmrgcl.tune.found import Found
-from nmrgcl.tune.search import Candidate, Scores, Search
+from nmrgcl.tune.search import Candidate, Search, SearchScores
 from tests.faults.small import DATA, SETTINGS, scratch, small_cells, small_result, train
 
 CPU = torch.device("cpu")
@@ -77,7 +77,7 @@ def _cached(place: Path) -> None:
 
 def _tuned() -> Found:
     search = Search("motifs", (Candidate(SHORT, {}),), 1, "svm")
-    return Found(search, Scores(np.ones((1, 1, 2)), np.ones((1, 1, 2)), ()), "nmrgcl tune motifs", "2026-01-01")
+    return Found(search, SearchScores(np.ones((1, 1, 2)), np.ones((1, 1, 2)), ()), "nmrgcl tune motifs", "2026-01-01")
 
 
 def _reproduce(place: Path) -> None:

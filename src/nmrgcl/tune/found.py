@@ -10,7 +10,7 @@ from nmrgcl.evaluate.spread import by_seed
 from nmrgcl.record import RecordFormat
 from nmrgcl.settings.check import flatten
 from nmrgcl.tune.choice import Choice, best_overall, choose_by_fold
-from nmrgcl.tune.search import Candidate, Scores, Search
+from nmrgcl.tune.search import Candidate, Search, SearchScores
 
 TUNED = RecordFormat("nmrgcl-tuned", 1, "a search", sealed=False)
 
@@ -27,7 +27,7 @@ class Found:
     """
 
     search: Search
-    scores: Scores
+    scores: SearchScores
     command: str
     date: str
 
