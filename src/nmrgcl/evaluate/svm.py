@@ -24,7 +24,7 @@ from nmrgcl.evaluate.svm_on_device import Cut, shares_right, solves
 LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
 
 Inner = Literal["in_order", "shuffled"]
-Case = tuple[np.ndarray, np.ndarray, int]
+LabelledRows = tuple[np.ndarray, np.ndarray, int]
 """Embeddings ``[B, D]``, class codes ``[B]``, and the seed of the folds."""
 
 
@@ -62,7 +62,7 @@ def svm_scores(
 
 
 def svm_nested(
-    cases: Sequence[Case],
+    cases: Sequence[LabelledRows],
     *,
     folds: int = 10,
     c: Penalty = "grid",
@@ -128,7 +128,7 @@ def svm_table(
 
 
 def _nested_on_device(
-    case: Case, values: Sequence[float], folds: int, inner: Inner, standardise: Scaling, device: torch.device
+    case: LabelledRows, values: Sequence[float], folds: int, inner: Inner, standardise: Scaling, device: torch.device
 ) -> Nested:
     """Of one case, ``[folds]`` each: machines of all C for the outer folds, too, since those cost next to nothing."""
     z, y, seed = case

@@ -16,7 +16,7 @@ from nmrgcl.evaluate.cases import candidates
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
-from nmrgcl.evaluate.svm import svm_nested, svm_table
+from nmrgcl.evaluate.svm import LabelledRows, svm_nested, svm_table
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Method
 from nmrgcl.settings import Settings, SVMSettings
@@ -47,7 +47,7 @@ class Case:
     split: str = "stratified"
 
     @property
-    def labelled(self) -> tuple[np.ndarray, np.ndarray, int]:
+    def labelled(self) -> LabelledRows:
         """Embeddings and class codes of the rows that are judged, and the seed of the folds."""
         known = self.truth.y >= 0
         # Without a copy where all are: arrays that cases share go to worker processes once.
