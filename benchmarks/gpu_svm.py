@@ -20,7 +20,7 @@ from nmrgcl.data import load
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.evaluate.svm import svm_nested
 from nmrgcl.methods import build_method
-from nmrgcl.run.embed import embed_all
+from nmrgcl.run.embeddings import embed_all
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
 

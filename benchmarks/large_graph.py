@@ -15,7 +15,7 @@ import torch
 
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_pretraining
-from nmrgcl.run.embed import embed_all
+from nmrgcl.run.embeddings import embed_all
 from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
 from nmrgcl.train.feed import open_feed

@@ -22,7 +22,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.evaluate.lssvm import lssvm_table
 from nmrgcl.methods import build_method
-from nmrgcl.run.embed import embed_all
+from nmrgcl.run.embeddings import embed_all
 from nmrgcl.settings import resolve
 from nmrgcl.train import pretrain
 

@@ -14,9 +14,9 @@ from nmrgcl.data import load
 from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.track import track
 from nmrgcl.methods import build_method
-from nmrgcl.run.embed import embed_some
+from nmrgcl.run.embeddings import embed_some
+from nmrgcl.run.material import training_source
 from nmrgcl.run.recipe import recipe
-from nmrgcl.run.source import training_source
 from nmrgcl.train import pretrain
 
 CPU = torch.device("cpu")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nmrgcl.cli.sweep_table import as_text, tabulate
 from nmrgcl.run.results import Results
 from tests.run.cells import QUICK, quick, result_of
 from tests.test_cli import run
@@ -153,3 +154,20 @@ def test_every_command_explains_itself_with_an_example(command: str, capsys: pyt
 def test_help_does_not_load_torch() -> None:
     code = "import sys, nmrgcl.cli.sweep, nmrgcl.cli.results; assert not {'torch', 'joblib', 'rich'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_table_has_means_over_seeds() -> None:
+    made = [result_of(quick(seed=seed), score) for seed, score in enumerate([60.0, 70.0, 80.0])]
+    made.append(result_of(quick("MUTAG"), 90.0))
+    made.append(result_of(quick(method="graphcl"), 10.0))
+    entries = tabulate(made)
+    assert [(e.method, e.dataset, e.mean, e.std, e.n) for e in entries] == [
+        ("nmrgcl", "motifs", 70.0, 10.0, 3),
+        ("nmrgcl", "MUTAG", 90.0, None, 1),
+        ("graphcl", "motifs", 10.0, None, 1),
+    ]
+    assert as_text(entries).splitlines() == [
+        "         motifs             MUTAG",
+        "nmrgcl   70.00 ± 10.00 (3)  90.00 (1)",
+        "graphcl  10.00 (1)          –",
+    ]

@@ -18,8 +18,8 @@ from nmrgcl.cli.terminal import LONGEST, Printable
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import printable
-from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.cell import Run
+from nmrgcl.run.execute import Outcome
 from nmrgcl.settings import Settings
 from tests.test_cli import run
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from nmrgcl import GraphEmbedder, load
+from nmrgcl.cli.sweep_table import tabulate
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.linear import linear_score
@@ -17,11 +18,10 @@ from nmrgcl.methods import build_method
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds, read_splits
 from nmrgcl.run.cell import Run, cross
-from nmrgcl.run.embed import embed_dataset
+from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Results
-from nmrgcl.run.table import tabulate
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import pretrain
 from nmrgcl.train.checkpoint import Checkpoint

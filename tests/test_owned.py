@@ -13,7 +13,7 @@ from nmrgcl.estimator import GraphEmbedder
 from nmrgcl.model_folder import MODEL
 from nmrgcl.owned import Kind, read_marker, remove, require_format, require_group, require_named, require_replaceable
 from nmrgcl.run import pretrain_seeds
-from nmrgcl.run.record import RUN
+from nmrgcl.run.folder import RUN
 from nmrgcl.settings import resolve
 from nmrgcl.store import STORE, write_store
 

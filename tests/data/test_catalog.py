@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from nmrgcl.data import locate
-from nmrgcl.data.catalog import CATALOG, Entry, find, find_tu, known_names
+from nmrgcl.data.catalog import CATALOG, CatalogEntry, find, find_tu, known_names
 from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError
 from tests.data.formats.tu_text import write_tu
@@ -59,7 +59,7 @@ def test_other_names_of_the_collection_are_known_as_it_spells_them() -> None:
 
 
 @pytest.mark.parametrize("entry", CATALOG, ids=lambda entry: entry.name)
-def test_every_row_is_complete(entry: Entry) -> None:
+def test_every_row_is_complete(entry: CatalogEntry) -> None:
     assert entry.licence
     assert entry.citation
     assert entry.classes > 1
@@ -134,7 +134,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(home: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", CATALOG, ids=lambda entry: entry.name)
-def test_a_folder_that_is_merely_called_like_a_dataset_does_not_hide_it(tmp_path: Path, entry: Entry) -> None:
+def test_a_folder_that_is_merely_called_like_a_dataset_does_not_hide_it(tmp_path: Path, entry: CatalogEntry) -> None:
     (tmp_path / entry.name).mkdir()
     with pytest.raises(DataError, match="holds no graphs that are known here"):
         load(f"./{entry.name}")

@@ -15,8 +15,8 @@ from nmrgcl.data.motifs import motifs
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.run import Cadence, pretrain_seeds
-from nmrgcl.run.memory import RunMemory
-from nmrgcl.run.record import digest_of
+from nmrgcl.run.checkpoints import RunMemory
+from nmrgcl.run.material import digest_of
 from nmrgcl.settings import Settings
 from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.test_resume import files
@@ -57,7 +57,7 @@ def test_what_is_taken_is_what_the_whole_has(
             source.take(torch.tensor(index, dtype=torch.long)), whole.take(torch.tensor(index, dtype=torch.long))
         )
     for at_a_time in (7, 100):
-        monkeypatch.setattr("nmrgcl.run.record.AT_A_TIME", at_a_time)
+        monkeypatch.setattr("nmrgcl.run.material.AT_A_TIME", at_a_time)
         assert digest_of(source) == digest_of(whole)
     assert "graphs" not in vars(stored)  # nobody has read all of them
 
@@ -93,7 +93,7 @@ def test_a_run_on_a_dataset_that_stays_on_disk_is_the_same_run(tmp_path: Path, m
     assert "graphs" not in vars(dataset)
     # One goes on where the other stopped: it is the same data.
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.run.memory.RunMemory.keep", stop_after_keeping)
+        patch.setattr("nmrgcl.run.checkpoints.RunMemory.keep", stop_after_keeping)
         with pytest.raises(SettingError, match="enough"):
             for _ in pretrain_seeds(
                 dataset, SETTINGS, seeds=[0], out=tmp_path / "both", device=CPU, cadence=Cadence(steps=5)

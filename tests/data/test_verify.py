@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from nmrgcl.data.catalog import Counting, Entry, count_edges, find
+from nmrgcl.data.catalog import CatalogEntry, Counting, count_edges, find
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.verify import compare, require
 from nmrgcl.errors import DataError
@@ -37,10 +37,10 @@ def test_edges_are_counted_as_stated(counted: Counting, total: int) -> None:
 
 
 def test_a_number_that_differs_is_named() -> None:
-    require(PATH, Entry("PATH", 2, 2.0, 1.0, 2))
-    assert compare(PATH, Entry("PATH", 2, 2.0, 1.0, 2)).ok
+    require(PATH, CatalogEntry("PATH", 2, 2.0, 1.0, 2))
+    assert compare(PATH, CatalogEntry("PATH", 2, 2.0, 1.0, 2)).ok
     with pytest.raises(DataError) as caught:
-        require(PATH, Entry("PATH", 2, 2.01, 1.5, 2, features=7))
+        require(PATH, CatalogEntry("PATH", 2, 2.01, 1.5, 2, features=7))
     assert str(caught.value) == (
         "here: not PATH as published: 2 nodes a graph instead of 2.01, 1 edges a graph instead of 1.50, "
         "0 features instead of 7; replace the file, or pass its path to use it as it is"
@@ -60,4 +60,4 @@ def test_sparse_features_are_counted_by_columns() -> None:
     from scipy.sparse import csr_array
 
     data = Dataset("PATH", PATH.graphs, (3, 5), node_attributes=csr_array(np.eye(4, 9, dtype=np.float32)))
-    assert compare(data, Entry("PATH", 2, 2.0, 1.0, 2, features=9)).ok
+    assert compare(data, CatalogEntry("PATH", 2, 2.0, 1.0, 2, features=9)).ok

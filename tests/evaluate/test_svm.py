@@ -13,7 +13,7 @@ from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import svm
 from nmrgcl.evaluate.cases import FINE, GRID, Penalty
 from nmrgcl.evaluate.rbf import Scaling
-from nmrgcl.evaluate.svm import svm_nested, svm_scores, svm_scores_many, svm_table
+from nmrgcl.evaluate.svm import svm_nested, svm_scores, svm_table
 
 SCALINGS: list[Scaling] = [True, False, "squashed"]
 
@@ -53,7 +53,7 @@ def test_inner_scores_are_the_best_ones_of_grid_search(standardise: Scaling) -> 
     np.testing.assert_allclose(found.inner[0], 100 * np.array(expected), rtol=1e-12)
     assert (
         found.outer.tolist()
-        == svm_scores_many([(z, y, 5)], folds=4, standardise=standardise, inner="shuffled").tolist()
+        == svm_nested([(z, y, 5)], folds=4, standardise=standardise, inner="shuffled").outer.tolist()
     )
     assert svm_nested([(z, y, 5)], c="default", jobs=1).inner is None
 
@@ -196,7 +196,7 @@ def test_held_out_rows_are_judged_one_by_one() -> None:
 
 def test_folds_in_parallel_score_as_one_by_one() -> None:
     cases = [(*embeddings(seed=s), s) for s in range(2)]
-    together = svm_scores_many(cases, folds=3, jobs=2)
+    together = svm_nested(cases, folds=3, jobs=2).outer
     assert together.shape == (2, 3)
     for (z, y, seed), scores in zip(cases, together, strict=True):
         assert svm_scores(z, y, seed=seed, folds=3, jobs=1).tolist() == scores.tolist()

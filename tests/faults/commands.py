@@ -24,9 +24,9 @@ from nmrgcl.reproduce.page import write_item
 from nmrgcl.run import (
     Cadence,
     Embeddings,
-    Judgement,
+    Evaluation,
     evaluate_run,
-    keep_judgement,
+    keep_evaluation,
     pretrain_seeds,
     write_embeddings,
 )
@@ -35,7 +35,7 @@ from nmrgcl.run.pack import merge, write_pack
 from nmrgcl.run.results import Results
 from nmrgcl.tune.files import write_found
 from nmrgcl.tune.found import Found
-from nmrgcl.tune.search import Candidate, Scores, Search
+from nmrgcl.tune.search import Candidate, Search, SearchScores
 from tests.faults.small import DATA, SETTINGS, scratch, small_cells, small_result, train
 
 CPU = torch.device("cpu")
@@ -77,7 +77,7 @@ def _cached(place: Path) -> None:
 
 def _tuned() -> Found:
     search = Search("motifs", (Candidate(SHORT, {}),), 1, "svm")
-    return Found(search, Scores(np.ones((1, 1, 2)), np.ones((1, 1, 2)), ()), "nmrgcl tune motifs", "2026-01-01")
+    return Found(search, SearchScores(np.ones((1, 1, 2)), np.ones((1, 1, 2)), ()), "nmrgcl tune motifs", "2026-01-01")
 
 
 def _reproduce(place: Path) -> None:
@@ -107,7 +107,7 @@ def _made() -> Path:
 
 
 @cache
-def _judgement() -> Judgement:
+def _evaluation() -> Evaluation:
     with scratch() as folder:
         _train(folder / "run")
         return evaluate_run(folder / "run", DATA, device=CPU, jobs=1)
@@ -127,7 +127,7 @@ COMMANDS = {
     "datasets import, a store": Command(lambda place: write_dataset(place, DATA), "store"),
     "save": Command(lambda place: _model().save(place), clash=("config.json",)),
     "save, a model": Command(lambda place: _model().save(place), "model"),
-    "evaluate": Command(lambda place: keep_judgement(place, _judgement(), DATA), "run", clash=RUN),
+    "evaluate": Command(lambda place: keep_evaluation(place, _evaluation(), DATA), "run", clash=RUN),
     "report": Command(
         lambda place: write_report(place, DATA, own_page(place), device=CPU, figures=place / "figures", jobs=1),
         "run",

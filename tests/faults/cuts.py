@@ -11,8 +11,7 @@ import numpy as np
 from nmrgcl.data.motifs import motifs
 from nmrgcl.run import Embeddings, read_embeddings, write_embeddings
 from nmrgcl.run.pack import read_pack, write_pack
-from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import Result, Results
 from nmrgcl.store import open_store, write_store
 from tests.faults import child
 from tests.faults.small import (

@@ -7,8 +7,8 @@ from pathlib import Path
 from nmrgcl.errors import UserError
 from nmrgcl.model_folder import MODEL
 from nmrgcl.owned import read_marker
-from nmrgcl.run.kept import FORMATS
-from nmrgcl.run.record import RUN
+from nmrgcl.run.evaluation import FORMATS
+from nmrgcl.run.folder import RUN
 from nmrgcl.store import STORE
 from tests.faults.commands import COMMANDS, Command, prepare
 from tests.faults.small import scratch

@@ -14,9 +14,9 @@ from safetensors.torch import load, save
 from nmrgcl.checksums import write_checksums
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.model_folder import load_model
-from nmrgcl.report.accuracy import read_judgement
+from nmrgcl.report.accuracy import read_stored
 from nmrgcl.run import Cadence, find_models, pretrain_seeds
-from nmrgcl.run.record import read_record
+from nmrgcl.run.folder import read_record
 from nmrgcl.run.results import Results
 from nmrgcl.store import MANIFEST
 from nmrgcl.train.checkpoint import FORMAT
@@ -157,7 +157,7 @@ def _records(folder: Path) -> Forgeries:
     cells = Results(folder / "cells" / "results")
     kinds: dict[str, tuple[Path, Callable[[], object]]] = {
         "run record": (run / "run.json", lambda: read_record(run)),
-        "evaluation": (run / "evaluation.json", lambda: read_judgement(run, DATA, models)),
+        "evaluation": (run / "evaluation.json", lambda: read_stored(run, DATA, models)),
         "result": (cells.path(result.key), lambda: cells.get(result.key)),
     }
 

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from nmrgcl.model_folder import load_model, weights_digest
-from nmrgcl.run import EVALUATION, Cadence, evaluate_run, keep_judgement, pretrain_seeds, read_evaluation, read_splits
+from nmrgcl.run import EVALUATION, Cadence, evaluate_run, keep_evaluation, pretrain_seeds, read_evaluation, read_splits
+from nmrgcl.run.evaluation import Subject
+from nmrgcl.run.folder import read_record
 from nmrgcl.run.pack import read_pack, write_pack
-from nmrgcl.run.record import read_record
 from nmrgcl.run.results import Results
-from nmrgcl.run.subject import Subject
 from nmrgcl.settings import Settings, read_config
 from nmrgcl.store import open_store, write_store
 from nmrgcl.train.checkpoint import read_checkpoint
@@ -72,7 +72,7 @@ def all_kinds(folder: Path) -> dict[str, Kind]:
 def evaluated(run: Path) -> Subject:
     """What the run is judged on; scores and folds are then in its folder."""
     found = evaluate_run(run, DATA, device=torch.device("cpu"), overrides=["folds=2", "c=default"], jobs=1)
-    assert keep_judgement(run, found, DATA)
+    assert keep_evaluation(run, found, DATA)
     assert found.subject is not None
     return found.subject
 

@@ -12,7 +12,7 @@ from nmrgcl.checksums import write_checksums
 from nmrgcl.data import load
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import read_embeddings
-from nmrgcl.run.record import read_record
+from nmrgcl.run.folder import read_record
 from nmrgcl.settings import Settings, read_config
 from nmrgcl.store import MANIFEST, open_store
 from nmrgcl.train.checkpoint import FORMAT, read_checkpoint

@@ -9,7 +9,7 @@ import torch
 
 from nmrgcl.data.dataset import dataset_of
 from nmrgcl.methods import Level
-from nmrgcl.run import Cadence, memory, pretrain_seeds
+from nmrgcl.run import Cadence, checkpoints, pretrain_seeds
 from tests.faults import child
 from tests.faults.small import assert_same, files, scratch, uninterrupted
 from tests.faults.tally import Tally
@@ -52,11 +52,11 @@ def _train(out: Path, name: str, level: Level) -> None:
 
 def _train_a_batch(out: Path, name: str, level: Level) -> None:
     """Until its checkpoint is written; without one, to the end."""
-    write = memory.write_checkpoint
+    write = checkpoints.write_checkpoint
 
     def write_and_die(*arguments: Any) -> None:
         write(*arguments)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    memory.write_checkpoint = write_and_die  # type: ignore[assignment]  # this process is a child's
+    checkpoints.write_checkpoint = write_and_die  # type: ignore[assignment]  # this process is a child's
     _train(out, name, level)

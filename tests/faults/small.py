@@ -17,9 +17,8 @@ from nmrgcl.model_folder import load_model
 from nmrgcl.run import Cadence, pretrain_seeds
 from nmrgcl.run.cell import Run
 from nmrgcl.run.execute import execute
-from nmrgcl.run.record import read_record
-from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results
+from nmrgcl.run.folder import read_record
+from nmrgcl.run.results import Result, Results
 from nmrgcl.settings import Settings
 from nmrgcl.store import write_store
 from nmrgcl.train.checkpoint import read_checkpoint

@@ -16,12 +16,12 @@ from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import ModelError
 from nmrgcl.graphs import Graphs
 from nmrgcl.model_folder import load_model
-from nmrgcl.report.accuracy import read_judgement
+from nmrgcl.report.accuracy import read_stored
 from nmrgcl.report.collect import read_curve
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
 from nmrgcl.report.figures import plot_spectrum, project, used_spectrum
-from nmrgcl.run import EVALUATION, Judgement, evaluate_run, find_models, keep_judgement
-from nmrgcl.run.subject import subject_of
+from nmrgcl.run import EVALUATION, Evaluation, evaluate_run, find_models, keep_evaluation
+from nmrgcl.run.evaluation import subject_of
 from tests.examples import undirected
 from tests.report.test_page import pretrained
 
@@ -106,7 +106,7 @@ def test_damaged_lines_of_a_record_are_passed_over(tmp_path: Path) -> None:
 def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Dataset, dict[str, Any]]:
     run, data = pretrained(tmp_path_factory.mktemp("judged") / "run"), motifs(60)
     found = evaluate_run(run, data, device=CPU, jobs=1)
-    assert keep_judgement(run, found, data)
+    assert keep_evaluation(run, found, data)
     return run, data, found.to_dict()
 
 
@@ -116,8 +116,8 @@ def kept_with(run: Path, values: dict[str, Any], **changes: Any) -> None:
     (run / EVALUATION).write_text(json.dumps(sealed | {"checksum": checksum_of(sealed)}))
 
 
-def reading(run: Path, data: Dataset) -> Judgement | None:
-    return read_judgement(run, data, [load_model(folder) for folder in find_models(run)])
+def reading(run: Path, data: Dataset) -> Evaluation | None:
+    return read_stored(run, data, [load_model(folder) for folder in find_models(run)])
 
 
 def test_a_stored_evaluation_of_this_run_is_used(judged: tuple[Path, Dataset, dict[str, Any]]) -> None:
@@ -148,7 +148,7 @@ def test_a_stored_evaluation_of_another_kind_is_passed_over(
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "fewer models": ({"folds": [[50.0, 50.0, 50.0]]}, "not one per fold"),
     "not numbers": ({"folds": "none"}, "not one per fold"),
-    "not finite": ({"folds": [[1e999] * 3] * 2}, "not one per fold"),
+    "not finite": ({"folds": [[1e999] * 3] * 2}, "not what nmrgcl evaluate writes"),
     "no untrained": ({"untrained": None}, "not one per fold"),
     "other weights": ({"models_sha256": ["0" * 64, "1" * 64]}, "those of other models"),
     "one model more": ({"models_sha256": []}, "those of other models"),

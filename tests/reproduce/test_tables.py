@@ -314,7 +314,7 @@ def test_figures_of_another_device_have_a_sign() -> None:
 def search(dataset: str, scores: list[float], failed: int = 0, protocol: str = "svm") -> dict[str, Any]:
     """A record as ``nmrgcl tune`` writes it."""
     candidates = [{"failed": number < failed} for number in range(6)]
-    facts = {"format": "nmrgcl-tuned", "dataset": dataset, "method": "nmrgcl", "protocol": protocol}
+    facts = {"format": "nmrgcl-tuned", "version": 1, "dataset": dataset, "method": "nmrgcl", "protocol": protocol}
     return facts | {"nested": {"scores": scores}, "candidates": candidates}
 
 

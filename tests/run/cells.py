@@ -3,7 +3,7 @@
 import torch
 
 from nmrgcl.run.cell import Run
-from nmrgcl.run.result import Result
+from nmrgcl.run.results import Result
 from nmrgcl.settings import Settings
 
 CPU = torch.device("cpu")

@@ -14,14 +14,12 @@ import pytest
 import torch
 
 from nmrgcl.errors import SettingError
-from nmrgcl.run.attempt import Outcome, attempt
+from nmrgcl.lock import locked
 from nmrgcl.run.cell import Run
-from nmrgcl.run.device import spoilt
 from nmrgcl.run.engine import Summary, run_cells
-from nmrgcl.run.execute import execute
+from nmrgcl.run.execute import Outcome, attempt, execute
 from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.lock import locked
-from nmrgcl.run.out_of_memory import OutOfMemoryError
+from nmrgcl.run.machine import OutOfMemoryError, spoilt
 from nmrgcl.run.results import Results
 from nmrgcl.train import pretrain
 from tests.run.cells import CPU, quick
@@ -42,13 +40,13 @@ def sickly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
     """A worker whose GPU is of no use any more after a cell has failed."""
     outcome = attempt(run, folder, device, stop)
     if outcome.status == "failed":
-        sys.modules["nmrgcl.run.attempt"].spoilt = lambda: True  # type: ignore[attr-defined]
+        sys.modules["nmrgcl.run.execute"].spoilt = lambda: True  # type: ignore[attr-defined]
     return outcome
 
 
 def crowded(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
     """A worker that lacks memory for one cell at first, and for another always."""
-    here, mark = sys.modules["nmrgcl.run.attempt"], folder / ".crowded"
+    here, mark = sys.modules["nmrgcl.run.execute"], folder / ".crowded"
     here.spoilt = spoilt  # type: ignore[attr-defined]  # it may have been a sickly one
     if run == HUGE or (run == POISON and not mark.exists()):
         mark.touch()
@@ -87,7 +85,7 @@ def test_a_failed_cell_is_recorded_and_tried_again(tmp_path: Path, monkeypatch: 
         return execute(run, *arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.run.attempt.execute", broken)
+        patch.setattr("nmrgcl.run.execute.execute", broken)
         found = run_cells([NOWHERE, quick(seed=1), quick()], tmp_path, backend="inline")
     assert found == Summary(done=(quick().key,), failed=(NOWHERE.key, quick(seed=1).key))
     assert not found.complete

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nmrgcl.run.attempt import Outcome, attempt
 from nmrgcl.run.cell import Run
 from nmrgcl.run.engine import run_cells
-from nmrgcl.run.execute import execute
+from nmrgcl.run.execute import Outcome, attempt, execute
 from nmrgcl.run.results import Results
 from tests.run.cells import CPU, quick
 

@@ -16,16 +16,16 @@ from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.cases import GRID
 from nmrgcl.evaluate.lssvm import lssvm_table
 from nmrgcl.evaluate.svm import svm_scores
+from nmrgcl.lock import BusyError, locked
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.cell import Run
-from nmrgcl.run.embed import embed_dataset
+from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.lock import BusyError, locked
-from nmrgcl.run.memory import Cadence
+from nmrgcl.run.protocols import is_judged
 from nmrgcl.run.results import Results
-from nmrgcl.run.selection import is_judged
 from nmrgcl.settings import Settings
 from nmrgcl.train import pretrain
 from tests.run.cells import CPU, quick
@@ -40,9 +40,9 @@ def in_a_child_that_is_killed(run: Run, results: Results, *, at_write: int) -> N
     """Execute ``run`` in a fork of this process that dies by SIGKILL right after its ``at_write``-th checkpoint."""
     pid = os.fork()
     if pid == 0:
-        from nmrgcl.run import memory
+        from nmrgcl.run import checkpoints
 
-        write, left = memory.write_checkpoint, [at_write]
+        write, left = checkpoints.write_checkpoint, [at_write]
 
         def write_then_die(*arguments: Any) -> Path:
             path = write(*arguments)
@@ -51,7 +51,7 @@ def in_a_child_that_is_killed(run: Run, results: Results, *, at_write: int) -> N
                 os.kill(os.getpid(), signal.SIGKILL)
             return path
 
-        memory.write_checkpoint = write_then_die  # type: ignore[assignment]
+        checkpoints.write_checkpoint = write_then_die  # type: ignore[assignment]
         try:
             execute(run, results, device=CPU, cadence=Cadence(steps=1))
         finally:
@@ -136,7 +136,7 @@ def test_a_signal_leaves_a_checkpoint_from_which_the_cell_goes_on(
 def test_a_signal_while_judging_loses_no_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = Results(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.run.execute.judge", lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
+        patch.setattr("nmrgcl.run.execute.score_cell", lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
         with pytest.raises(Interrupted):
             execute(quick(), results, device=CPU)
     trained = epochs_trained(monkeypatch)

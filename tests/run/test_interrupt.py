@@ -8,13 +8,12 @@ import time
 
 import pytest
 
-from nmrgcl.run.interrupt import Interrupted, TimeLimit
-from nmrgcl.run.stop import end_at_once, handled
+from nmrgcl.run.interrupt import Interrupted, TimeLimit, end_at_once, handled
 
 MANY_SHORT = """
 import time
 from nmrgcl.run.interrupt import Interrupted, TimeLimit
-from nmrgcl.run.stop import end_at_once, handled
+from nmrgcl.run.interrupt import end_at_once, handled
 
 ended = 0
 for attempt in range(600):

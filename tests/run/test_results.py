@@ -15,9 +15,7 @@ import pytest
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.run.engine import run_cells
 from nmrgcl.run.pack import merge, read_pack, write_pack
-from nmrgcl.run.result import DamagedError, Result, parse_result
-from nmrgcl.run.results import Results, token_of
-from nmrgcl.run.table import as_text, tabulate
+from nmrgcl.run.results import DamagedError, Result, Results, parse_result, token_of
 from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.cells import quick, result_of
 
@@ -233,23 +231,6 @@ def test_what_is_no_pack_is_refused_with_its_line(content: bytes, word: str, tmp
     with pytest.raises(DataError, match=word) as caught:
         read_pack(tmp_path / "pack")
     assert str(caught.value).isprintable()
-
-
-def test_a_table_has_means_over_seeds() -> None:
-    made = [result_of(quick(seed=seed), score) for seed, score in enumerate([60.0, 70.0, 80.0])]
-    made.append(result_of(quick("MUTAG"), 90.0))
-    made.append(result_of(quick(method="graphcl"), 10.0))
-    entries = tabulate(made)
-    assert [(e.method, e.dataset, e.mean, e.std, e.n) for e in entries] == [
-        ("nmrgcl", "motifs", 70.0, 10.0, 3),
-        ("nmrgcl", "MUTAG", 90.0, None, 1),
-        ("graphcl", "motifs", 10.0, None, 1),
-    ]
-    assert as_text(entries).splitlines() == [
-        "         motifs             MUTAG",
-        "nmrgcl   70.00 ± 10.00 (3)  90.00 (1)",
-        "graphcl  10.00 (1)          –",
-    ]
 
 
 @pytest.mark.parametrize("name", [".work", ".locks", ".trained"])

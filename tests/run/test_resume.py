@@ -15,10 +15,10 @@ import torch
 
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import NonFiniteError, SettingError
+from nmrgcl.lock import locked
 from nmrgcl.methods.nmrgcl import NMRGCL
 from nmrgcl.run import Cadence, pretrain_seeds
 from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.lock import locked
 from nmrgcl.settings import Settings
 
 DATA = motifs(graphs=20)
@@ -128,16 +128,6 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
         train(out)
     assert f"process {os.getpid()} on" in str(caught.value)
     train(out)  # the lock's file is still there; its owner is not
-
-
-def test_a_lock_dies_with_its_owner(tmp_path: Path) -> None:
-    child = os.fork()
-    if not child:
-        with locked(tmp_path):
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
-    with locked(tmp_path):
-        pass
 
 
 @pytest.mark.parametrize("where", ["loss", "gradient"])

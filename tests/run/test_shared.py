@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from nmrgcl.run.cell import Run
-from nmrgcl.run.engine import Summary, run_cells
-from nmrgcl.run.execute import execute
+from nmrgcl.run.engine import Summary, in_turn, run_cells, soonest
+from nmrgcl.run.execute import execute, score_cell
 from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.protocols import judge
 from nmrgcl.run.results import Results
-from nmrgcl.run.shared import in_turn, soonest
 from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.cells import CPU, quick
 from tests.run.test_execute import epochs_trained
@@ -115,11 +113,11 @@ def test_a_cell_that_cannot_be_judged_leaves_its_training_to_the_others(
     def broken(run: Run, *arguments: Any) -> Any:
         if run == SVM:
             raise RuntimeError("no judge")
-        return judge(run, *arguments)
+        return score_cell(run, *arguments)
 
     trained = epochs_trained(monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.run.execute.judge", broken)
+        patch.setattr("nmrgcl.run.execute.score_cell", broken)
         found = run_cells([SVM, LEAST_SQUARES], tmp_path, backend="inline", device="cpu")
     assert found == Summary(done=(LEAST_SQUARES.key,), failed=(SVM.key,))
     # What failed is tried again, and need not train for it.
@@ -132,10 +130,10 @@ def test_an_interrupted_follower_goes_on_without_training(tmp_path: Path, monkey
     def ended(run: Run, *arguments: Any) -> Any:
         if run == LEAST_SQUARES:
             os.kill(os.getpid(), signal.SIGTERM)
-        return judge(run, *arguments)
+        return score_cell(run, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr("nmrgcl.run.execute.judge", ended)
+        patch.setattr("nmrgcl.run.execute.score_cell", ended)
         with pytest.raises(Interrupted):
             run_cells([SVM, LEAST_SQUARES], tmp_path, backend="inline", device="cpu")
     trained = epochs_trained(monkeypatch)

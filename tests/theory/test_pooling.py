@@ -6,7 +6,7 @@ import torch
 from nmrgcl.theory.claim import Claim
 from nmrgcl.theory.cycle import drop_nodes, node_weights, node_weights_renormalised, view_similarity
 from nmrgcl.theory.pooling import (
-    Cell,
+    MeasuredSimilarity,
     check_common_nodes,
     check_five_nodes,
     check_similarity,
@@ -76,14 +76,18 @@ def test_theorem_1_holds_for_small_drops_and_never_from_four_fifths_on() -> None
 
 
 def test_a_mean_near_the_bound_is_left_open() -> None:
-    assert [Cell(9, 1, 0.5, 0.5, 0.75, mean, 0.01).verdict for mean in (0.7, 0.77, 0.79)] == ["fails", "open", "holds"]
+    assert [MeasuredSimilarity(9, 1, 0.5, 0.5, 0.75, mean, 0.01).verdict for mean in (0.7, 0.77, 0.79)] == [
+        "fails",
+        "open",
+        "holds",
+    ]
 
 
 def test_a_drop_rate_is_open_where_no_setting_fails_and_one_is_too_close_to_tell() -> None:
     bound = similarity_bound(0.3)
-    above, close, below = (Cell(9, 1, 0.5, 0.3, bound, bound + gap, 0.01) for gap in (0.1, 0.02, -0.1))
+    above, close, below = (MeasuredSimilarity(9, 1, 0.5, 0.3, bound, bound + gap, 0.01) for gap in (0.1, 0.02, -0.1))
 
-    def claim(*cells: Cell) -> Claim:
+    def claim(*cells: MeasuredSimilarity) -> Claim:
         return next(c for c in check_similarity(list(cells)) if c.claim.startswith("Theorem 1 at p = 0.3"))
 
     assert [claim(above).verdict, claim(above, close).verdict, claim(above, close, below).verdict] == [

@@ -166,7 +166,7 @@ def svm(
 def _measure(measure: "Callable[[torch.device], list[Row]]", device: str, as_json: bool) -> None:
     from nmrgcl.bench.table import to_dict, to_text
     from nmrgcl.bench.timing import one_thread
-    from nmrgcl.run.device import choose_device
+    from nmrgcl.run.machine import choose_device
 
     where = choose_device(device)
     with one_thread():

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nmrgcl.cli.terminal import bar_console
-from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.cell import Run
+from nmrgcl.run.execute import Outcome
 
 Follow = Callable[[Run, Outcome], None]
 

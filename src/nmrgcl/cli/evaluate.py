@@ -10,7 +10,7 @@ from nmrgcl.cli.options import AsJson, Assignments, Device
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
-    from nmrgcl.run import Judgement, Scores
+    from nmrgcl.run import Evaluation, SeedScores
 
 
 def evaluate(
@@ -55,10 +55,10 @@ def evaluate(
         evaluate_embeddings,
         evaluate_run,
         find_models,
-        keep_judgement,
+        keep_evaluation,
         read_embeddings,
     )
-    from nmrgcl.run.kept import require_place
+    from nmrgcl.run.evaluation import require_place
 
     options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
     options |= {"split": split, "protocol": protocol}
@@ -72,11 +72,11 @@ def evaluate(
         require_place(run)
         dataset = load(data)
         found = evaluate_run(run, dataset, device=where, **options)
-        keep_judgement(run, found, dataset)
+        keep_evaluation(run, found, dataset)
     print(json.dumps(found.to_dict()) if as_json else _table(found))
 
 
-def _table(found: "Judgement") -> str:
+def _table(found: "Evaluation") -> str:
     features = f" with {found.features} features" if found.features else ""
     several = len(found.trained.folds) > 1
     lines = [
@@ -89,6 +89,6 @@ def _table(found: "Judgement") -> str:
     return "\n".join(lines)
 
 
-def _row(scores: "Scores") -> str:
+def _row(scores: "SeedScores") -> str:
     each = scores.to_dict()["scores"]
     return f" {scores}" + (f"   seeds {' '.join(f'{score:.1f}' for score in each)}" if len(each) > 1 else "")

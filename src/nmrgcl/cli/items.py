@@ -38,7 +38,7 @@ class Way:
 def rows_of(item: "Item", plan: "Plan", way: Way) -> "list[Row]":
     """Rows of what is finished in the end; nothing is computed where ``way`` only renders."""
     from nmrgcl.reproduce.fill import count, gather, look_ahead
-    from nmrgcl.run.device import choose_device
+    from nmrgcl.run.machine import choose_device
 
     where = choose_device(way.device)
     if item.measure is not None:
@@ -78,9 +78,8 @@ def _fill(item: "Item", plan: "Plan", way: Way, outlook: "Outlook") -> None:
     """A limit ends it like a signal, but what is finished is drawn."""
     from nmrgcl.cli.cells import show_cells
     from nmrgcl.reproduce.fill import fill
-    from nmrgcl.run.device import choose_device
-    from nmrgcl.run.interrupt import Interrupted, TimeLimit
-    from nmrgcl.run.stop import end_at_once, handled
+    from nmrgcl.run.interrupt import Interrupted, TimeLimit, end_at_once, handled
+    from nmrgcl.run.machine import choose_device
 
     device = choose_device(way.device).type
     limit = TimeLimit(way.limit)
@@ -98,7 +97,7 @@ def _fill(item: "Item", plan: "Plan", way: Way, outlook: "Outlook") -> None:
 def cost_of(item: "Item", plan: "Plan", way: Way) -> dict[str, Any]:
     """Cells, those that are finished, seconds for the others, and all of it in words."""
     from nmrgcl.reproduce.fill import look_ahead
-    from nmrgcl.run.device import choose_device
+    from nmrgcl.run.machine import choose_device
 
     device = choose_device(way.device).type
     outlook = look_ahead(item, plan, way.folder, device=device, jobs=way.jobs, known=way.known)

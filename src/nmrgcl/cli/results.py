@@ -12,7 +12,7 @@ from nmrgcl.cli.options import AsJson
 
 if TYPE_CHECKING:
     from nmrgcl.run.pack import Merged
-    from nmrgcl.run.result import Result
+    from nmrgcl.run.results import Result
 
 app = typer.Typer(help="Finished cells of tables: look at them, and bring them home.", no_args_is_help=True)
 

@@ -77,7 +77,7 @@ def sweep(
     """
     from nmrgcl.run.backends import BACKENDS
     from nmrgcl.run.cell import canonical
-    from nmrgcl.run.device import choose_device
+    from nmrgcl.run.machine import choose_device
 
     if backend not in BACKENDS:
         raise SettingError(f"--backend {backend}: known: {', '.join(BACKENDS)}")
@@ -200,8 +200,8 @@ def _compute(cells: "list[Run]", folder: Path, **options: Any) -> "Summary":
 
 
 def _print(cells: "list[Run]", summary: "Summary", folder: Path, as_json: bool) -> None:
+    from nmrgcl.cli.sweep_table import as_text, tabulate
     from nmrgcl.run.results import Results
-    from nmrgcl.run.table import as_text, tabulate
 
     kept = Results(folder)
     table = tabulate(result for cell in cells if (result := kept.finished(cell.key)))

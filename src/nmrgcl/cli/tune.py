@@ -67,7 +67,7 @@ def tune(
 
       nmrgcl pretrain MUTAG --config runs/tuned/MUTAG.toml
     """
-    from nmrgcl.run.device import choose_device
+    from nmrgcl.run.machine import choose_device
     from nmrgcl.tune.files import place_of
 
     where = choose_device(device).type

@@ -21,7 +21,7 @@ _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """A dataset that loads by name, with the numbers published for it.
 
     Attributes:
@@ -62,57 +62,57 @@ class Entry:
 
 
 CATALOG = (
-    Entry(
+    CatalogEntry(
         "MUTAG", 188, 17.93, 19.79, 2,
         citation=f"Debnath et al., J. Med. Chem. 34, 1991; {_MORRIS}",
         sha256={"MUTAG.zip": "5b13b1b4326291871e005f21f3b0d03e3d946157b79d0d1b18ac3ad4fce514d9"},
     ),
-    Entry(
+    CatalogEntry(
         "PTC_MR", 344, 14.29, 14.69, 2, ("PTC",),
         citation=f"Helma et al., The Predictive Toxicology Challenge, Bioinformatics 2001; {_MORRIS}",
         sha256={"PTC_MR.zip": "974a074dc8b116fdf2583e4754becb8b759fa70c0ec83b9d998a77c04e3e06f4"},
     ),
-    Entry(
+    CatalogEntry(
         "PROTEINS", 1113, 39.06, 72.82, 2,
         citation=f"Borgwardt et al., Bioinformatics 21, 2005; {_DOBSON}",
         sha256={"PROTEINS.zip": "31d6163f4be0656c4448634bb8bd5adf3dc5f6dd6abe41ad7c12c9793d43e21f"},
     ),
-    Entry(
+    CatalogEntry(
         "NCI1", 4110, 29.87, 32.30, 2,
         citation=f"Wale et al., Knowl. Inf. Syst. 14, 2008; {_MORRIS}",
         sha256={"NCI1.zip": "4058fa85bb04f4e2a48e51d1b12961006b053e85df31da19597abd18c506e9bc"},
     ),
-    Entry(
+    CatalogEntry(
         "DD", 1178, 284.32, 715.66, 2, ("D&D",),
         citation=f"{_DOBSON}; {_MORRIS}",
         sha256={"DD.tar.xz": "ef909e3a84234c6a4653478a4ad52daa660709ca964b66dfe7ed826ebe70b049"},
     ),
-    Entry(
+    CatalogEntry(
         "COLLAB", 5000, 74.49, 2457.78, 3,
         counted="undirected, self-loops once", citation=_YANARDAG,
         sha256={"COLLAB.tar.xz": "1a5e6b034fcac015db7d0534e0b8cb55b878375827f7447308e89f4c58b134e6"},
         note="arXiv 2203.12821 prints 74.79 nodes, which no copy has; the graphs have 2457.22 edges without self-loops",
     ),
-    Entry(
+    CatalogEntry(
         "IMDB-BINARY", 1000, 19.77, 96.53, 2, ("IMDB-B",), citation=_YANARDAG,
         sha256={"IMDB-BINARY.zip": "c45f4148bbf2fc4f5f66b3ea16fa207e96f3cc4c04e726fb0ea6adc0fc4e83a9"},
         note="the files list every direction twice",
     ),
-    Entry(
+    CatalogEntry(
         "IMDB-MULTI", 1500, 13.00, 65.94, 3, ("IMDB-M",), citation=_YANARDAG,
         sha256={"IMDB-MULTI.zip": "28530ab4169605e68b148467b1b502973c2b0eb056c1efa3690790c8eb3f217d"},
         note="the files list every direction twice",
     ),
-    Entry(
+    CatalogEntry(
         "REDDIT-BINARY", 2000, 429.63, 497.75, 2, ("RDT-B", "REDDIT-B"), citation=_YANARDAG,
         sha256={"REDDIT-BINARY.tar.xz": "9afff96cebbe17e6aa46cfa1c78cfafa97fe198817a337718156af301bfbd07a"},
         note="the files list every direction twice",
     ),
-    Entry(
+    CatalogEntry(
         "REDDIT-MULTI-5K", 4999, 508.52, 594.87, 5,
         ("RDT-M5K", "RDT-M", "REDDIT-M5K", "REDDIT-MULTI", "MULTI-5K"), citation=_YANARDAG,
     ),
-    Entry(
+    CatalogEntry(
         "PubMed", 1, 19717, 88651, 3,
         counted="directed, self-loops once", features=500, format="planetoid", licence="MIT (planetoid)",
         citation=f"Namata et al., MLG workshop 2012; {_YANG}",
@@ -128,35 +128,35 @@ CATALOG = (
             "ind.pubmed.y": "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3",
         },
     ),
-    Entry(
+    CatalogEntry(
         "Cora", 1, 2708, 10556, 7,
         counted="directed", features=1433, format="planetoid", licence="MIT (planetoid)",
         citation=f"Sen et al., Collective classification in network data, AI Magazine 2008; {_YANG}",
     ),
-    Entry(
+    CatalogEntry(
         "CiteSeer", 1, 3327, 9104, 6,
         counted="directed", features=3703, format="planetoid", licence="MIT (planetoid)",
         citation=f"Sen et al., Collective classification in network data, AI Magazine 2008; {_YANG}",
         note="15 isolated nodes of the test range are in no file; they have no features and no label",
     ),
-    Entry(
+    CatalogEntry(
         "Coauthor-CS", 1, 18333, 327576, 15, ("CS", "ms_academic_cs"),
         counted="stored entries, twice", features=6805, format="npz", stem="ms_academic_cs",
         licence="MIT (gnn-benchmark)", citation=_SHCHUR,
         sha256={"ms_academic_cs.npz": "48847b887513f48ab9eebc1df5502fd69c538879a60337899c715c8f8f0cc7a8"},
     ),
-    Entry(
+    CatalogEntry(
         "Coauthor-Physics", 1, 34493, 495924, 5, ("Physics", "ms_academic_phy"),
         counted="directed", features=8415, format="npz", stem="ms_academic_phy",
         licence="MIT (gnn-benchmark)", citation=_SHCHUR,
     ),
-    Entry(
+    CatalogEntry(
         "Amazon-Photo", 1, 7650, 287326, 8, ("Photo", "amazon_electronics_photo"),
         counted="stored entries, twice", features=745, format="npz", stem="amazon_electronics_photo",
         licence="MIT (gnn-benchmark)", citation=f"McAuley et al., SIGIR 2015; {_SHCHUR}",
         sha256={"amazon_electronics_photo.npz": "bbd79ecd5203127c0e89e63c5de768a543a72d446165d213d3b044aea05af60b"},
     ),
-    Entry(
+    CatalogEntry(
         "Amazon-Computers", 1, 13752, 574418, 10, ("Computers", "Amazon-Computer", "amazon_electronics_computers"),
         counted="stored entries, twice", features=767, format="npz", stem="amazon_electronics_computers",
         licence="MIT (gnn-benchmark)", citation=f"McAuley et al., SIGIR 2015; {_SHCHUR}",
@@ -165,7 +165,7 @@ CATALOG = (
 )  # fmt: skip
 
 
-def find(name: str) -> Entry | None:
+def find(name: str) -> CatalogEntry | None:
     """The entry of that name or alias; case, hyphens and underscores do not matter."""
     return _BY_NAME.get(_plain(name))
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from nmrgcl.data.cache import cached
-from nmrgcl.data.catalog import Entry, find, find_tu, known_names
+from nmrgcl.data.catalog import CatalogEntry, find, find_tu, known_names
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.npz import read_npz
 from nmrgcl.data.formats.planetoid import read_planetoid
@@ -41,14 +41,14 @@ def load(name_or_path: str, *, progress: Progress | None = None) -> Dataset:
     raise DataError(f"unknown dataset {name_or_path!r}; {nearest(name_or_path, known_names())}")
 
 
-def known(name: str) -> Entry | None:
+def known(name: str) -> CatalogEntry | None:
     """The catalog's entry; for other names of the TU collection one without published numbers."""
     if entry := find(name):
         return entry
-    return Entry(tu, 0, 0, 0, 0) if (tu := find_tu(name)) else None
+    return CatalogEntry(tu, 0, 0, 0, 0) if (tu := find_tu(name)) else None
 
 
-def load_entry(entry: Entry, source: Path, *, check: bool = True) -> Dataset:
+def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True) -> Dataset:
     """The dataset in files that are at hand; with ``check`` its numbers must be the published ones, if there are."""
     dataset = cached(entry.name, source, partial(_read, entry, source))
     if check and entry.graphs:
@@ -56,7 +56,7 @@ def load_entry(entry: Entry, source: Path, *, check: bool = True) -> Dataset:
     return dataset
 
 
-def _read(entry: Entry, source: Path) -> Dataset:
+def _read(entry: CatalogEntry, source: Path) -> Dataset:
     readers: dict[str, Callable[[], Dataset]] = {
         "tu": lambda: read_tu(source, entry.name),
         "planetoid": lambda: read_planetoid(source, entry.name),

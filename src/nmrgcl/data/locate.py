@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from nmrgcl.data.cache import home
-from nmrgcl.data.catalog import Entry
+from nmrgcl.data.catalog import CatalogEntry
 from nmrgcl.data.files.fetch import fetch
 
 ADDRESSES = {
@@ -19,7 +19,7 @@ Progress = Callable[[str, int, int | None], None]
 """Called with a file's name, the bytes that are there, and how many there will be, if known."""
 
 
-def locate(entry: Entry) -> Path | None:
+def locate(entry: CatalogEntry) -> Path | None:
     """The archive, file or folder at hand, or None."""
     mirror = os.environ.get("NMRGCL_MIRROR")
     for place in (home(), Path(mirror) if mirror else None):
@@ -28,7 +28,7 @@ def locate(entry: Entry) -> Path | None:
     return _bundled_mutag() if entry.name == "MUTAG" else None
 
 
-def download(entry: Entry, progress: Progress | None = None) -> Path:
+def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
     """Fetch what is missing into the cache; one that broke off is continued."""
     folder = home() / entry.format
     for file in entry.files:
@@ -45,7 +45,7 @@ def download(entry: Entry, progress: Progress | None = None) -> Path:
     return folder / (entry.name if entry.format == "planetoid" else entry.files[0])
 
 
-def _within(folder: Path, entry: Entry) -> Path | None:
+def _within(folder: Path, entry: CatalogEntry) -> Path | None:
     stem = entry.stem or entry.name
     for suffix in _SUFFIXES[entry.format]:
         if (archive := folder / f"{stem}{suffix}").is_file():
@@ -54,7 +54,7 @@ def _within(folder: Path, entry: Entry) -> Path | None:
     return folder / entry.name if unpacked else None
 
 
-def _official(entry: Entry, file: str) -> str | None:
+def _official(entry: CatalogEntry, file: str) -> str | None:
     """Planetoid's files are known as they are published; of the others only repacked copies are."""
     return entry.sha256.get(file) if entry.format == "planetoid" else None
 

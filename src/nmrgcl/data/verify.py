@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nmrgcl.data.catalog import Entry, count_edges
+from nmrgcl.data.catalog import CatalogEntry, count_edges
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import DataError
 
@@ -23,7 +23,7 @@ class Comparison:
         return all(abs(self.measured[key] - value) <= 0.005 + 1e-9 for key, value in self.published.items())
 
 
-def compare(dataset: Dataset, entry: Entry) -> Comparison:
+def compare(dataset: Dataset, entry: CatalogEntry) -> Comparison:
     """Measure what the catalog has published numbers for."""
     statistics = dataset.statistics
     published: dict[str, float] = {
@@ -45,7 +45,7 @@ def compare(dataset: Dataset, entry: Entry) -> Comparison:
     return Comparison(entry.name, measured, published, entry.counted, entry.note)
 
 
-def require(dataset: Dataset, entry: Entry) -> None:
+def require(dataset: Dataset, entry: CatalogEntry) -> None:
     """Raise unless the dataset shows the published numbers."""
     comparison = compare(dataset, entry)
     if comparison.ok:

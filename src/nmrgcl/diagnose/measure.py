@@ -19,7 +19,7 @@ from nmrgcl.diagnose.spectrum import (
     variance_share,
 )
 from nmrgcl.diagnose.units import to_unit_range
-from nmrgcl.diagnose.verdict import Verdict, judge_collapse, judge_spectrum
+from nmrgcl.diagnose.verdict import CollapseVerdict, judge_collapse, judge_spectrum
 
 TOP = (1, 2, 5, 10)
 """Numbers of directions whose share of the variance is told."""
@@ -44,14 +44,14 @@ class Measurement:
     """
 
     rows: int
-    verdict: Verdict
+    verdict: CollapseVerdict
     singular_values: Tensor
     correlation: Tensor
     numbers: dict[str, Any]
     classes: dict[str, Any] | None
     by_dimension: Tensor | None
     views: dict[str, float] | None
-    layers: list[Verdict]
+    layers: list[CollapseVerdict]
     layer_spectra: list[Tensor]
 
     def to_dict(self) -> dict[str, Any]:

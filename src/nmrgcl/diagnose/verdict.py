@@ -39,7 +39,7 @@ ENOUGH = 20
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CollapseVerdict:
     """What the thresholds make of an embedding.
 
     Attributes:
@@ -68,7 +68,7 @@ class Verdict:
     width: int
     rank: int
     long_rows: int = 0
-    clipped: "Verdict | None" = None
+    clipped: "CollapseVerdict | None" = None
 
     @property
     def sentence(self) -> str:
@@ -112,7 +112,7 @@ class Verdict:
         )
 
 
-def judge_collapse(z: Tensor, values: Tensor | None = None) -> Verdict:
+def judge_collapse(z: Tensor, values: Tensor | None = None) -> CollapseVerdict:
     """The verdict on embeddings ``[B, D]`` with at least two rows; ``values``: their spectrum, if it is known."""
     rows, width = z.shape
     values = singular_spectrum(z) if values is None else values
@@ -124,7 +124,7 @@ def judge_collapse(z: Tensor, values: Tensor | None = None) -> Verdict:
     return replace(found, long_rows=count, clipped=clipped)
 
 
-def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> Verdict:
+def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> CollapseVerdict:
     """The same from a spectrum that is known already, whatever the length of rows."""
     possible, effective, rank = min(rows - 1, width), entropy_rank(values), numerical_rank(values)
     used, full = effective / noise_rank(rows, width), filled_directions(values, possible, EMPTY)
@@ -134,7 +134,7 @@ def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> V
         kind = "complete"
     elif rank < possible or not _is_spread_out(used, filled):
         kind = "dimensional"
-    return Verdict(kind, spread, effective, used, filled, possible - full, possible, rows, width, rank)
+    return CollapseVerdict(kind, spread, effective, used, filled, possible - full, possible, rows, width, rank)
 
 
 def clip_long_rows(z: Tensor) -> tuple[Tensor, int]:

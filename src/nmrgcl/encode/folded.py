@@ -67,7 +67,7 @@ class _Norm(NamedTuple):
     shift: Tensor
 
 
-Part = TypeVar("Part", _Weights, _Outputs)
+Fields = TypeVar("Fields", _Weights, _Outputs)
 
 
 class _FoldedGIN(torch.autograd.Function):
@@ -132,7 +132,7 @@ def _statistics(u: Tensor, norm: MaskedBatchNorm) -> _Norm:
     return _Norm(mean, inverse_std, scale, norm.bias - mean * scale)
 
 
-def _split(kind: type[Part], tensors: Sequence[Tensor]) -> list[Part]:
+def _split(kind: type[Fields], tensors: Sequence[Tensor]) -> list[Fields]:
     """The tensors of all layers, layer by layer."""
     width = len(kind._fields)
     return [kind(*tensors[i : i + width]) for i in range(0, len(tensors), width)]

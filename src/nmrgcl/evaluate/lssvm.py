@@ -19,7 +19,7 @@ from torch import Tensor
 
 from nmrgcl.evaluate.cases import Nested, Penalty, candidates, require_cases
 from nmrgcl.evaluate.inverse_root import inverse_root
-from nmrgcl.evaluate.rbf import Part, Scaling, bytes_at_once, padded, rbf_kernels, scaled
+from nmrgcl.evaluate.rbf import PaddedRows, Scaling, bytes_at_once, padded, rbf_kernels, scaled
 
 TOGETHER = 512
 """Folds of up to so many training rows are one batch; larger ones fill a device alone."""
@@ -94,7 +94,13 @@ def lssvm_table(
 
 
 def _accuracies(
-    z: Tensor, codes: Tensor, columns: Tensor, train: Part, test: Part, values: tuple[float, ...], standardise: Scaling
+    z: Tensor,
+    codes: Tensor,
+    columns: Tensor,
+    train: PaddedRows,
+    test: PaddedRows,
+    values: tuple[float, ...],
+    standardise: Scaling,
 ) -> Tensor:
     """Shares ``[2, len(values), F]`` of left-out training rows and of held-out rows that are right."""
     (known_rows, real), (unknown_rows, judged) = train, test

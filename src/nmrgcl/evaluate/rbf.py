@@ -9,11 +9,11 @@ from torch import Tensor
 Scaling = bool | Literal["squashed"]
 """Whether columns are brought to mean 0 and variance 1; "squashed": and their long tails drawn in, by asinh."""
 
-Part = tuple[Tensor, Tensor]
+PaddedRows = tuple[Tensor, Tensor]
 """Numbers of rows ``[F, n]``, the first one repeated where a fold has fewer, and which of them are meant ``[F, n]``."""
 
 
-def padded(parts: tuple[np.ndarray, ...], device: torch.device) -> Part:
+def padded(parts: tuple[np.ndarray, ...], device: torch.device) -> PaddedRows:
     """Lists of rows as one table."""
     length = max(map(len, parts))
     index = np.zeros((len(parts), length), np.int64)

@@ -24,7 +24,7 @@ from nmrgcl.evaluate.svm_on_device import Cut, shares_right, solves
 LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
 
 Inner = Literal["in_order", "shuffled"]
-Case = tuple[np.ndarray, np.ndarray, int]
+LabelledRows = tuple[np.ndarray, np.ndarray, int]
 """Embeddings ``[B, D]``, class codes ``[B]``, and the seed of the folds."""
 
 
@@ -61,23 +61,8 @@ def svm_scores(
     return svm_nested([(z, y, seed)], **options, device=device).outer[0]
 
 
-def svm_scores_many(
-    cases: Sequence[Case],
-    *,
-    folds: int = 10,
-    c: Penalty = "grid",
-    standardise: Scaling = True,
-    inner: Inner = "in_order",
-    jobs: int = -1,
-    device: torch.device | None = None,
-) -> np.ndarray:
-    """``svm_scores`` of many ``(z, y, seed)``, ``[S, folds]``; all their parts run in parallel."""
-    options: dict[str, Any] = {"folds": folds, "c": c, "standardise": standardise, "inner": inner, "jobs": jobs}
-    return svm_nested(cases, **options, device=device).outer
-
-
 def svm_nested(
-    cases: Sequence[Case],
+    cases: Sequence[LabelledRows],
     *,
     folds: int = 10,
     c: Penalty = "grid",
@@ -86,9 +71,9 @@ def svm_nested(
     jobs: int = -1,
     device: torch.device | None = None,
 ) -> Nested:
-    """``svm_scores_many`` beside the mean over the inner folds at the C that was chosen, ``[S, folds]`` each.
+    """``svm_scores`` of many cases beside the mean over the inner folds at the C that was chosen, ``[S, folds]`` each.
 
-    The latter is ``best_score_`` of ``GridSearchCV``, in percent.
+    The latter is ``best_score_`` of ``GridSearchCV``, in percent. All parts of all cases run in parallel.
     """
     values = candidates(c)
     for z, y, _ in cases:
@@ -143,7 +128,7 @@ def svm_table(
 
 
 def _nested_on_device(
-    case: Case, values: Sequence[float], folds: int, inner: Inner, standardise: Scaling, device: torch.device
+    case: LabelledRows, values: Sequence[float], folds: int, inner: Inner, standardise: Scaling, device: torch.device
 ) -> Nested:
     """Of one case, ``[folds]`` each: machines of all C for the outer folds, too, since those cost next to nothing."""
     z, y, seed = case

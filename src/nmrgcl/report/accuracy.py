@@ -1,4 +1,4 @@
-"""A run's accuracy: as ``RUN/evaluation.json`` has it, if that fits, or else judged now."""
+"""A run's accuracy: as ``RUN/evaluation.json`` has it, if that fits, or else computed now."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,16 +10,18 @@ import torch
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import ModelError
 from nmrgcl.model_folder import Model
-from nmrgcl.run import EVALUATION, Judgement, Scores, evaluate_run, find_models, read_evaluation, subject_of
+from nmrgcl.run import EVALUATION, Evaluation, SeedScores, evaluate_run, find_models, read_evaluation, subject_of
 
 
-def judge(run: Path, dataset: Dataset, models: list[Model], *, device: torch.device, jobs: int) -> Judgement:
-    """The judgement of ``run`` on ``dataset``; raises a DataError where there is nothing to judge against."""
-    kept = read_judgement(run, dataset, models) if dataset.y is not None else None
+def evaluate_or_read(
+    run: Path, dataset: Dataset, models: list[Model], *, device: torch.device, jobs: int
+) -> Evaluation:
+    """The evaluation of ``run`` on ``dataset``; raises a DataError where there is nothing to judge against."""
+    kept = read_stored(run, dataset, models) if dataset.y is not None else None
     return kept or evaluate_run(run, dataset, device=device, jobs=jobs)
 
 
-def read_judgement(run: Path, dataset: Dataset, models: list[Model]) -> Judgement | None:
+def read_stored(run: Path, dataset: Dataset, models: list[Model]) -> Evaluation | None:
     """What ``evaluate`` wrote into ``RUN/evaluation.json``; None if that is another dataset, or judged another way.
 
     The file holds no folds of the untrained encoder, so that its scores are ``[seeds, 1]``. ModelError where the file
@@ -44,7 +46,5 @@ def read_judgement(run: Path, dataset: Dataset, models: list[Model]) -> Judgemen
         raise ModelError(
             f"{run / EVALUATION}: its scores are not one per fold; run nmrgcl evaluate {run} DATA again"
         ) from None
-    trained = Scores(folds)
-    return Judgement(
-        dataset.name, trained, Scores(untrained), svm=first.settings.svm, seeds=seeds, subject=subject, **facts
-    )
+    trained, start = SeedScores(folds), SeedScores(untrained)
+    return Evaluation(dataset.name, trained, start, settings=first.settings, seeds=seeds, subject=subject, **facts)

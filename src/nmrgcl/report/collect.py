@@ -14,8 +14,8 @@ from nmrgcl.diagnose.collapse import effective_rank, singular_spectrum
 from nmrgcl.errors import DataError
 from nmrgcl.methods import build_untrained
 from nmrgcl.model_folder import Model, load_model
-from nmrgcl.report.accuracy import judge
-from nmrgcl.run import Judgement, embed_all, find_models, require_level
+from nmrgcl.report.accuracy import evaluate_or_read
+from nmrgcl.run import Evaluation, embed_all, find_models, require_level
 
 Curve = dict[int, float]
 """A measurement by epoch."""
@@ -30,7 +30,7 @@ class Facts:
 
     Attributes:
         models: in order of their seeds; what is said of one model is said of the first.
-        judgement: None where there is nothing to judge against, for the reason in ``unjudged``.
+        evaluation: None where there is nothing to judge against, for the reason in ``unjudged``.
         losses: one curve a model; empty if it was not trained or the record is gone.
         ranks: likewise.
         after: ``[B, D]`` embeddings of graphs or nodes by the first model.
@@ -43,7 +43,7 @@ class Facts:
     device: torch.device
     folders: list[Path]
     models: list[Model]
-    judgement: Judgement | None
+    evaluation: Evaluation | None
     unjudged: str
     losses: list[Curve]
     ranks: list[Curve]
@@ -85,9 +85,9 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
     graphs = apply_features(dataset, first.features).to(device)
     start = build_untrained(first.settings, first.features.width)
     before, after = (embed_all(method.to(device), graphs).cpu() for method in (start, first.method))
-    judgement, unjudged = None, ""
+    evaluation, unjudged = None, ""
     try:
-        judgement = judge(run, dataset, models, device=device, jobs=jobs)
+        evaluation = evaluate_or_read(run, dataset, models, device=device, jobs=jobs)
     except DataError as error:
         unjudged = str(error)
     return Facts(
@@ -96,7 +96,7 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
         device=device,
         folders=folders,
         models=models,
-        judgement=judgement,
+        evaluation=evaluation,
         unjudged=unjudged,
         losses=[read_curve(folder, "loss") for folder in folders],
         ranks=[read_curve(folder, "effective_rank") for folder in folders],

@@ -15,8 +15,8 @@ from nmrgcl.report.collect import Facts, collect
 from nmrgcl.report.pictures import examples, plots
 from nmrgcl.report.render import prepare, render
 from nmrgcl.report.repeat import commands
-from nmrgcl.run import Judgement, Scores, find_models, hardware, versions
-from nmrgcl.run.record import RUN
+from nmrgcl.run import Evaluation, SeedScores, find_models, hardware, versions
+from nmrgcl.run.folder import RUN
 from nmrgcl.settings.check import flatten
 
 
@@ -71,7 +71,7 @@ def _render(facts: Facts, out: Path, **pictures: Any) -> str:
 
 def _headline(facts: Facts) -> dict[str, Any] | None:
     """The numbers and the sentence that ``nmrgcl evaluate`` prints."""
-    found = facts.judgement
+    found = facts.evaluation
     if found is None:
         return None
     n = len(found.trained.folds)
@@ -87,13 +87,17 @@ def _headline(facts: Facts) -> dict[str, Any] | None:
     }
 
 
-def _choice(found: Judgement) -> str:
-    if found.linear:
+def _choice(found: Evaluation) -> str:
+    if found.protocol == "linear":
         return "the penalty C is chosen on the validation nodes"
-    return "the penalty C is 1" if found.svm.c == "default" else "the penalty C is chosen inside the training folds"
+    return (
+        "the penalty C is 1"
+        if found.settings.svm.c == "default"
+        else "the penalty C is chosen inside the training folds"
+    )
 
 
-def _row(name: str, scores: Scores) -> dict[str, Any]:
+def _row(name: str, scores: SeedScores) -> dict[str, Any]:
     return {
         "name": name,
         "text": str(scores),

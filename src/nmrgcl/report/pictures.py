@@ -6,7 +6,7 @@ from nmrgcl.report.collect import Facts
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, draw_row, nearest
 from nmrgcl.report.figures import plot_curves, plot_projection, plot_spectrum, plot_spread, used_spectrum
 from nmrgcl.report.svg import Picture
-from nmrgcl.run.embed import RANK_GRAPHS
+from nmrgcl.run.embeddings import RANK_GRAPHS
 
 MOST_POINTS = 2000
 EXAMPLES = 4
@@ -27,14 +27,14 @@ def examples(facts: Facts) -> list[Picture]:
 
 
 def _spread(facts: Facts) -> Picture | None:
-    found = facts.judgement
+    found = facts.evaluation
     if found is None:
         return None
     n, folds = found.trained.folds.shape
     rows = [(facts.models[0].settings.method, found.trained.folds)]
     if found.untrained is not None and found.untrained.folds.shape == (n, folds):  # a stored one has means only
         rows.append(("untrained", found.untrained.folds))
-    part, many = ("fold", f"{n} × {folds}") if found.linear is None else ("seed", str(n))
+    part, many = ("fold", f"{n} × {folds}") if found.protocol != "linear" else ("seed", str(n))
     middle = " and ".join(f"{np.median(values):.1f} % for {name}" for name, values in rows)
     return Picture(
         key="folds",

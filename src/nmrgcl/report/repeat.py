@@ -16,8 +16,8 @@ def commands(facts: Facts, out: Path) -> list[str]:
     count = seeds[-1] - seeds[0] + 1
     folder = shlex.quote(str(again))
     lines = [f"nmrgcl pretrain {data} --config {config} --seeds {count} {device} --out {folder}"]
-    if facts.judgement is not None:
-        folds = f" --seeds {len(facts.judgement.trained.folds)}" if facts.judgement.varied == "folds" else ""
+    if facts.evaluation is not None:
+        folds = f" --seeds {len(facts.evaluation.trained.folds)}" if facts.evaluation.varied == "folds" else ""
         lines.append(f"nmrgcl evaluate {folder} {data}{folds} {device}")
     lines.append(f"nmrgcl report {folder} {data} {device} --out {shlex.quote(str(again / out.name))}")
     return lines

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmrgcl import atomic, reading
+from nmrgcl import atomic
 from nmrgcl.errors import DataError, SettingError
+from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import CELL, Row
 from nmrgcl.reproduce.verdict import Verdict
+from nmrgcl.run.migrate import old_keys
 
-FORMAT, VERSION = "nmrgcl-item", 1
-MAX_BYTES = 2**26
+ITEM = RecordFormat("nmrgcl-item", 1, "the results of an item", sealed=False, limit=2**26)
+_REMEDY = "write it again with nmrgcl reproduce"
 
 
 def as_text(plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
@@ -22,14 +24,8 @@ def as_text(plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str
     names = list(dict.fromkeys(name for row in rows for name in row))
     same = {name: rows[0][name] for name in names if len(rows) > 1 and _alike(rows, name)}
     columns = [name for name in names if name not in same]
-    head = {
-        "format": FORMAT,
-        "version": VERSION,
-        "plan": plan.to_dict(),
-        "verdicts": [verdict.to_dict() for verdict in verdicts],
-        "same": same,
-        "columns": columns,
-    }
+    facts = {"plan": plan.to_dict(), "verdicts": [verdict.to_dict() for verdict in verdicts]}
+    head = ITEM.seal(facts | {"same": same, "columns": columns})
     lines = ",\n".join("  " + _dump([row.get(name) for name in columns]) for row in rows)
     parts = [f" {_dump(name)}: {_dump(value)}" for name, value in head.items()]
     return "{\n" + ",\n".join(parts) + ',\n "rows": [\n' + lines + "\n ]\n}\n"
@@ -46,11 +42,11 @@ def write_compact(path: Path, plan: Plan, rows: Sequence[Row], verdicts: Sequenc
 def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
     """What ``write_compact`` wrote about ``item``; verdicts are not read, since they follow from the rows."""
     try:
-        values = json.loads(reading.read_text(path, MAX_BYTES))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError):
-        raise DataError(f"{path}: not JSON; nmrgcl reproduce writes such files") from None
+        values = ITEM.read(path)
+    except RecordError as error:
+        raise error.told(DataError, path, _REMEDY) from None
+    if values is None:
+        raise DataError(f"{path}: cannot be read (No such file or directory)")
     try:
         plan, rows = _parse(values, item)
         _require_current(path, item, plan, rows)
@@ -61,19 +57,18 @@ def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
         return plan, rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"
-        raise DataError(f"{path}: damaged or of another kind ({reason}); write it again") from None
+        raise DataError(f"{path}: damaged or of another kind ({reason}); {_REMEDY}") from None
 
 
 def _require_current(path: Path, item: Item, plan: Plan, rows: Sequence[Row]) -> None:
     """Refuse keys of an earlier version: none of the rows would be found, and all cells computed again."""
     keys = {row["key"] for row in rows if row.get("key")}
-    if keys and keys.isdisjoint(cell.run.key for cell in item.cells(plan)):
+    cells = [cell.run for cell in item.cells(plan)] if keys else []
+    if keys.isdisjoint(cell.key for cell in cells) and any(key in keys for cell in cells for key in old_keys(cell)):
         raise DataError(f"{path}: has the keys of an earlier version; run nmrgcl results migrate {path}")
 
 
-def _parse(values: Any, item: Item) -> tuple[Plan, list[Row]]:
-    if values["format"] != FORMAT or values["version"] != VERSION:
-        raise ValueError("not the results of an item, or of another version")
+def _parse(values: dict[str, Any], item: Item) -> tuple[Plan, list[Row]]:
     plan = Plan.from_dict(values["plan"])
     if plan.item != item.name:
         raise ValueError(f"it holds {plan.item}, not {item.name}")

@@ -10,14 +10,13 @@ from nmrgcl.data.loading import load
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Cell, Plan
 from nmrgcl.reproduce.scores import Row
-from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.backends import worker_count
 from nmrgcl.run.cell import Run
-from nmrgcl.run.device import choose_device
 from nmrgcl.run.engine import Summary, run_cells
-from nmrgcl.run.estimate import estimate_cost
-from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results
+from nmrgcl.run.execute import Outcome
+from nmrgcl.run.machine import choose_device
+from nmrgcl.run.pretrain import estimate_cost
+from nmrgcl.run.results import Result, Results
 
 
 @dataclass(frozen=True)

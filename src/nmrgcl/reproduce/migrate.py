@@ -7,7 +7,7 @@ from pathlib import Path
 from nmrgcl import atomic, reading
 from nmrgcl.errors import DataError
 from nmrgcl.reproduce import find_item
-from nmrgcl.reproduce.compact import FORMAT, MAX_BYTES
+from nmrgcl.reproduce.compact import ITEM
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.run.cell import KEY
 from nmrgcl.run.migrate import old_keys
@@ -21,9 +21,9 @@ def migrate_item(path: Path) -> tuple[int, int]:
     DataError, and nothing is written, where a row has a key that the item's plan does not ask for.
     """
     try:
-        text = reading.read_text(path, MAX_BYTES)
+        text = reading.read_text(path, ITEM.limit)
         values = json.loads(text)
-        if values["format"] != FORMAT:
+        if values["format"] != ITEM.name:
             raise ValueError
         item, plan = find_item(values["plan"]["item"]), Plan.from_dict(values["plan"])
     except OSError as error:

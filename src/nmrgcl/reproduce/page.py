@@ -11,7 +11,7 @@ from nmrgcl.owned import require_group
 from nmrgcl.report.grid import Grid
 from nmrgcl.report.render import prepare, render
 from nmrgcl.report.svg import Picture
-from nmrgcl.reproduce.compact import FORMAT, write_compact
+from nmrgcl.reproduce.compact import ITEM, write_compact
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
@@ -36,7 +36,7 @@ def require_place(plan: Plan, out: Path) -> None:
     """Refuse to replace files of the item's names that are not ours; the item's .json says that they are."""
     name = re.compile(rf"{re.escape(plan.label)}(\.(html|svg|md|tex|csv)|-(?!quick\b)[\w-]+\.svg)")
     found = [path for path in out.iterdir() if name.fullmatch(path.name)] if out.is_dir() else []
-    require_group(out / f"{plan.label}.json", FORMAT, found)
+    require_group(out / f"{plan.label}.json", ITEM.name, found)
 
 
 def write_item(item: Item, plan: Plan, rows: list[Row], out: Path) -> Written:

@@ -10,8 +10,8 @@ from nmrgcl.contrast import cca_loss, cosine, infonce
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods.nmrgcl import NMRGCL
 from nmrgcl.reproduce.item import PRESET
-from nmrgcl.run.device import suitable_threads
-from nmrgcl.run.embed import embed_all
+from nmrgcl.run.embeddings import embed_all
+from nmrgcl.run.machine import suitable_threads
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import Progress, pretrain
 

@@ -1,24 +1,28 @@
 """From a dataset to models, and from models to scores: what the commands do, without the printing."""
 
-from nmrgcl.run.device import choose_device
-from nmrgcl.run.embed import embed_all, embed_dataset
-from nmrgcl.run.estimate import estimate_cost
-from nmrgcl.run.export import Embeddings, read_embeddings, write_embeddings
-from nmrgcl.run.judge import Judgement, Scores, evaluate_embeddings, evaluate_run, find_models
-from nmrgcl.run.kept import EVALUATION, keep_judgement, read_evaluation, read_splits
+from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.embeddings import Embeddings, embed_all, embed_dataset, read_embeddings, write_embeddings
+from nmrgcl.run.evaluate import evaluate_embeddings, evaluate_run, find_models
+from nmrgcl.run.evaluation import (
+    EVALUATION,
+    Evaluation,
+    SeedScores,
+    keep_evaluation,
+    read_evaluation,
+    read_splits,
+    subject_of,
+)
 from nmrgcl.run.level import default_preset, require_level
-from nmrgcl.run.machine import hardware, versions
-from nmrgcl.run.memory import Cadence
-from nmrgcl.run.pretrain import SeedEpoch, pretrain_seeds
-from nmrgcl.run.subject import subject_of
+from nmrgcl.run.machine import choose_device, hardware, versions
+from nmrgcl.run.pretrain import SeedEpoch, estimate_cost, pretrain_seeds
 
 __all__ = [
     "EVALUATION",
     "Cadence",
     "Embeddings",
-    "Judgement",
-    "Scores",
+    "Evaluation",
     "SeedEpoch",
+    "SeedScores",
     "choose_device",
     "default_preset",
     "embed_all",
@@ -28,7 +32,7 @@ __all__ = [
     "evaluate_run",
     "find_models",
     "hardware",
-    "keep_judgement",
+    "keep_evaluation",
     "pretrain_seeds",
     "read_embeddings",
     "read_evaluation",

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nmrgcl.errors import SettingError
-from nmrgcl.run.attempt import Outcome, attempt
 from nmrgcl.run.cell import Run
-from nmrgcl.run.device import spoilt
-from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.stop import Stop
+from nmrgcl.run.execute import Outcome, attempt
+from nmrgcl.run.interrupt import Interrupted, Stop
+from nmrgcl.run.machine import spoilt
 
 Backend = Literal["processes", "ray", "slurm", "inline"]
 SHARING = 4

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from nmrgcl.data.catalog import find, find_tu
 from nmrgcl.errors import DataError, SettingError, nearest
-from nmrgcl.methods import find_method
+from nmrgcl.methods import Embedder, find_method
 from nmrgcl.settings import Settings
 
 FORMAT = 2
@@ -56,6 +56,8 @@ class Run:
                 raise SettingError(f"{name} = {value!r} with level = {level}; {nearest(str(value), known)}")
         if self.selection not in ("honest", "paper"):
             raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), ('honest', 'paper'))}")
+        if self.protocol == "finetune" and issubclass(find_method(self.method), Embedder):
+            raise SettingError(f"method {self.method} has no encoder, which protocol finetune trains")
         if self.selection == "paper" and self.protocol not in BY_FOLDS:
             raise SettingError(
                 f"selection = 'paper' is for protocol svm or lssvm; {self.protocol} chooses on a validation part"

@@ -19,8 +19,7 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model
-from nmrgcl.run.embed import embed_all
-from nmrgcl.run.export import Embeddings, read_embeddings
+from nmrgcl.run.embeddings import Embeddings, embed_all, read_embeddings
 from nmrgcl.run.level import require_level
 from nmrgcl.settings import Settings
 

@@ -1,4 +1,9 @@
-"""Many cells → their results, each computed once, on one machine or on many."""
+"""Many cells → their results, each computed once, on one machine or on many.
+
+Cells that differ only in how they are judged share a training. One of them is computed first; it leaves its weights in
+a folder that is made for them, and the others, which come as soon as these are there, take them. Where there are none,
+or damaged ones, a cell trains for itself: sharing saves time and changes nothing else.
+"""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -7,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
-from nmrgcl.run.attempt import Outcome
 from nmrgcl.run.backends import BACKENDS, Backend, Place, WorkerDiedError, worker_count
 from nmrgcl.run.cell import Run
+from nmrgcl.run.execute import Outcome
+from nmrgcl.run.interrupt import Stop
 from nmrgcl.run.results import Results
-from nmrgcl.run.shared import SharedTrainings, in_turn, soonest
-from nmrgcl.run.stop import Stop
+from nmrgcl.train.checkpoint import CHECKPOINTS
 
 Mapped = Callable[[Iterable[Run]], Iterator[Outcome]]
 
@@ -173,3 +178,56 @@ def _already_there(waiting: dict[str, Run], results: Results) -> list[Outcome]:
     """Cells that were finished although their worker could not say so."""
     found = {key: results.finished(key) for key in waiting}
     return [Outcome(key, "done", result.mean) for key, result in found.items() if result]
+
+
+def in_turn(cells: Iterable[Run]) -> tuple[list[Run], list[Run]]:
+    """Cells that train, and those that take what one of the first has trained.
+
+    Selection "paper" judges during the training, so that such a cell trains itself, and others follow it.
+    """
+    cells = list(cells)
+    leaders = {cell.training: cell.key for cell in reversed(cells)}
+    leaders |= {cell.training: cell.key for cell in cells if cell.selection == "paper"}
+    first = [cell for cell in cells if cell.selection == "paper" or leaders[cell.training] == cell.key]
+    keys = {cell.key for cell in first}
+    return first, [cell for cell in cells if cell.key not in keys]
+
+
+def soonest(leaders: Iterable[Run], followers: Iterable[Run], results: Results) -> Iterator[Run]:
+    """All leaders and, as soon as their training is there, followers; those whose training never comes are left out.
+
+    What is there is looked up whenever another cell is asked for, so that a table that ends early has whole rows.
+    """
+    waiting: dict[str, list[Run]] = {}
+    for cell in followers:
+        waiting.setdefault(cell.training, []).append(cell)
+
+    def ready() -> Iterator[Run]:
+        for training in [one for one in waiting if any(results.trained(one).glob(f"*/{CHECKPOINTS}"))]:
+            yield from waiting.pop(training)
+
+    for leader in leaders:
+        yield from ready()
+        yield leader
+    yield from ready()
+
+
+class SharedTrainings:
+    """What the engine knows: which cells still wait for a training; it is removed when none does, or kept for later."""
+
+    def __init__(self, results: Results, cells: Iterable[Run], *, keep: bool = False) -> None:
+        self.results, self.keep = results, keep
+        self.waiting: dict[str, set[str]] = {}
+        for cell in cells:
+            self.waiting.setdefault(cell.training, set()).add(cell.key)
+
+    def begin(self, followers: Iterable[Run]) -> None:
+        """Have the trainings of these cells kept."""
+        for cell in followers:
+            self.results.trained(cell.training).mkdir(parents=True, exist_ok=True)
+
+    def done(self, cell: Run) -> None:
+        """That one has its result."""
+        self.waiting.get(cell.training, set()).discard(cell.key)
+        if not self.waiting.get(cell.training) and not self.keep:
+            self.results.remove_trained(cell.training)

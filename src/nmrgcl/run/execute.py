@@ -1,35 +1,118 @@
-"""One cell → its result, computed once: what is finished is read, what was begun goes on."""
+"""One cell → its result, computed once: what is finished is read, what was begun goes on.
+
+A worker calls ``attempt``: whatever happens, an outcome comes back and the next cell can follow.
+"""
 
 import json
+import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 import torch
 
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Embedder, Pretraining, build_method
+from nmrgcl.lock import BusyError, locked
+from nmrgcl.methods import Embedder, Method, Pretraining, build_method
 from nmrgcl.run.cell import Run
-from nmrgcl.run.embed import embed_all, embed_some
-from nmrgcl.run.interrupt import Signals, noted_signals
-from nmrgcl.run.lock import locked
-from nmrgcl.run.machine import hardware, versions
+from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
+from nmrgcl.run.embeddings import embed_all, embed_some
+from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
+from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
 from nmrgcl.run.material import load_material
-from nmrgcl.run.memory import Cadence, RunMemory
-from nmrgcl.run.out_of_memory import explained
-from nmrgcl.run.protocols import judge
+from nmrgcl.run.protocols import (
+    SCORE_BY,
+    Case,
+    PenaltyScores,
+    Truth,
+    choose_best,
+    is_judged,
+    score_by_finetuning,
+    score_every_penalty,
+)
 from nmrgcl.run.recipe import require_meaning
-from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results, token_of
-from nmrgcl.run.selection import every_penalty, is_judged
-from nmrgcl.run.shared import keep_training, take_training
-from nmrgcl.run.stop import end_at_once, handled
+from nmrgcl.run.results import Result, Results, token_of
 from nmrgcl.train import pretrain
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt at a cell ended.
+
+    Attributes:
+        key: of the cell.
+        status: "lost" where the worker died or was ended; the cell's checkpoint remains.
+        mean: score of a cell that is done.
+        message: one line about one that is not.
+        signum: the signal that ended it.
+        crowded: memory did not suffice beside other cells.
+    """
+
+    key: str
+    status: Literal["done", "failed", "busy", "lost"]
+    mean: float | None = None
+    message: str = ""
+    signum: int = 0
+    crowded: bool = False
+
+
+def attempt(run: Run, folder: Path, device: str, stop: Path | None = None) -> Outcome:
+    """Execute ``run`` with results in ``folder``; a failure is recorded there.
+
+    Args:
+        run: the cell.
+        folder: of the results.
+        device: "auto", "cpu" or "cuda", as this process sees them.
+        stop: in a worker process, the file that asks it to end.
+    """
+    if stop is not None and stop.exists():
+        return Outcome(run.key, "lost", message="not begun: the sweep is ending")
+    if stop is not None and spoilt():
+        os._exit(1)  # a new worker can compute what this one would only fail at
+    results = Results(folder)
+    try:
+        with handled(end_at_once), watched(stop) if stop else nullcontext():
+            return Outcome(run.key, "done", execute(run, results, device=choose_device(device)).mean)
+    except BusyError as error:
+        return Outcome(run.key, "busy", message=str(error))
+    except Interrupted as error:
+        return Outcome(run.key, "lost", message=str(error), signum=error.signum)
+    except Exception as error:
+        crowded = stop is not None and isinstance(error, OutOfMemoryError)
+        return replace(_record(run, results, error), crowded=crowded)
+    finally:
+        give_back_memory()
+        if stop is not None and orphaned():
+            os._exit(1)  # nobody is left to hear of it, and the pool would wait for minutes
+
+
+def _record(run: Run, results: Results, error: Exception) -> Outcome:
+    words = "".join(c if c.isprintable() else " " for c in str(error))
+    message = " ".join(words.split())[:500] or "no message"
+    failure = Result(
+        key=run.key,
+        cell=run.named(),
+        settings=run.settings.to_dict(),
+        status="failed",
+        scores={},
+        chosen=None,
+        training={},
+        data={},
+        versions=versions(),
+        hardware={},
+        times={"ended": datetime.now(UTC).isoformat(timespec="seconds")},
+        error={"type": type(error).__name__, "message": message},
+    )
+    try:
+        results.put(failure)
+    except OSError as full:
+        message += f"; and that could not be recorded ({full.strerror})"
+    return Outcome(run.key, "failed", message=message)
 
 
 def execute(run: Run, results: Results, *, device: torch.device, cadence: Cadence | None = None) -> Result:
@@ -70,7 +153,7 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
             memory = _Memory(folder, cadence, signals, token_of(run.key), run.settings.train.epochs)
             taken = take_training(shared, run, method)
             if taken is None:
-                _train(run, method, graphs, truth.y, memory)
+                _train(run, method, graphs, truth, memory)
                 keep_training(shared, run, method, memory.metrics)
             signals.obey()
         with handled(end_at_once):
@@ -78,7 +161,7 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
             lines = taken.metrics if taken else memory.metrics
             epochs = [json.loads(line) for line in lines] or [{"epoch": 0, "loss": None}]
             rank = effective_rank(embed_some(method, graphs))
-            scores, chosen = judge(run, method, graphs, truth, epochs)
+            scores, chosen = score_cell(run, method, graphs, truth, epochs)
     spent = [json.loads(line) for line in memory.timings]
     times: dict[str, Any] = {
         "load": loaded - began,
@@ -100,6 +183,33 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
     )
 
 
+def score_cell(
+    run: Run, method: Method, graphs: Graphs, truth: Truth, epochs: Sequence[dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The scores of a trained method by the cell's protocol, and what selection "paper" chose.
+
+    ``epochs`` is what was noted of each; some have the ``scores`` of every C.
+    """
+    if run.protocol == "finetune" and isinstance(method, Pretraining):  # a cell has checked that it is one
+        return score_by_finetuning(method, graphs, truth, run.split, run.settings).to_dict(), None
+    if run.selection == "honest":
+        case = _case(run, method, graphs, truth)
+        return SCORE_BY[run.protocol]([case], run.settings, graphs.device, 1)[0].to_dict(), None
+    tables = {epoch["epoch"]: epoch["scores"] for epoch in epochs if "scores" in epoch}
+    if epochs[-1]["epoch"] not in tables:
+        tables[epochs[-1]["epoch"]] = _score_every_penalty(run, method, graphs, truth)
+    scores, chosen = choose_best(tables)
+    return scores.to_dict(), chosen
+
+
+def _score_every_penalty(run: Run, method: Method, graphs: Graphs, truth: Truth) -> PenaltyScores:
+    return score_every_penalty(run.protocol, _case(run, method, graphs, truth), run.settings, graphs.device)
+
+
+def _case(run: Run, method: Method, graphs: Graphs, truth: Truth) -> Case:
+    return Case(embed_all(method, graphs).cpu().numpy(), truth, run.seed, run.split)
+
+
 class _Memory(RunMemory):
     """Also keeps the end of the training: judging may take longer than the training did."""
 
@@ -111,14 +221,14 @@ class _Memory(RunMemory):
         return super().due(epoch_ended=epoch_ended) or (epoch_ended and len(self.metrics) == self.total)
 
 
-def _train(run: Run, method: Pretraining | Embedder, graphs: Graphs, y: np.ndarray, memory: _Memory) -> None:
+def _train(run: Run, method: Pretraining | Embedder, graphs: Graphs, truth: Truth, memory: _Memory) -> None:
     """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
     for epoch in pretrain(method, graphs, run.settings.train, seed=run.seed, memory=memory):
         judging = time.perf_counter()
         line: dict[str, Any] = {"epoch": epoch.number, "loss": epoch.loss}
         if run.selection == "paper" and is_judged(epoch.number, run.settings.train.epochs):
             with handled(end_at_once):
-                line["scores"] = every_penalty(run, embed_all(method, graphs), y)
+                line["scores"] = _score_every_penalty(run, method, graphs, truth)
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}
         memory.metrics.append(json.dumps(line))
         memory.timings.append(json.dumps(spent))

@@ -1,25 +1,77 @@
-"""The folder of a run: who may write there, what in it belongs to the run, and what is removed with it."""
+"""The folder of a run: what it is the run of, who may write there, and what is removed with it."""
 
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from nmrgcl import atomic
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.model_folder import MODEL
-from nmrgcl.owned import read_marker, require_format, require_no_link, require_replaceable
-from nmrgcl.run.kept import EVALUATION, FORMATS, SPLITS
-from nmrgcl.run.record import NAME, RUN, RunRecord, read_record, token_of, write_record
+from nmrgcl.owned import Kind, read_marker, require_format, require_no_link, require_replaceable
+from nmrgcl.record import RecordError, RecordFormat
+from nmrgcl.run.evaluation import EVALUATION, FORMATS, SPLITS
 from nmrgcl.settings import Settings
+from nmrgcl.settings.renamed import is_old, renamed
 from nmrgcl.train.checkpoint import remove_checkpoints
 
+NAME, RECORD = "run.json", RecordFormat("nmrgcl-run", 1, "the record of a run")
+FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html")
+RUN = Kind("run", NAME, lambda values: values.get("format") == RECORD.name, lambda _: FILES)
 Resume = Literal["no", "yes", "auto"]
 _MODEL = re.compile(r"seed-\d+")
 _CHECKPOINTS = re.compile(r"\.seed-\d+\.checkpoints")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Settings (without the seed), the data's name and digest, and the digest of the encoder it starts from."""
+
+    settings: dict[str, Any]
+    dataset: str
+    data_sha256: str
+    start_sha256: str | None
+    track_every: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The values of ``run.json``."""
+        return RECORD.seal(asdict(self))
+
+
+def write_record(folder: Path, record: RunRecord) -> None:
+    """Write ``folder/run.json``, which makes the folder ours: nothing else is written there before it."""
+    RECORD.write(folder / NAME, asdict(record), token=token_of(record.to_dict()), indent=1)
+
+
+def token_of(values: Mapping[str, Any]) -> str:
+    """What the names of unfinished files contain in the folder with this ``run.json``."""
+    return str(values.get("checksum"))[:16]
+
+
+def read_record(folder: Path) -> RunRecord | None:
+    """What the folder is the run of; None where it is none yet."""
+    try:
+        values = RECORD.read(folder / NAME)
+        return None if values is None else _run_record(values)
+    except RecordError as error:
+        remedy = "choose another --out, or remove the folder to start again"
+        raise error.told(ModelError, folder / NAME, remedy) from None
+
+
+def _run_record(values: dict[str, Any]) -> RunRecord:
+    if values.keys() != {field.name for field in fields(RunRecord)}:
+        raise RECORD.mismatch
+    if is_old(values["settings"]):
+        values["settings"] = settings_of_run(Settings.from_dict(renamed(values["settings"])))
+    return RunRecord(**values)
+
+
+def settings_of_run(settings: Settings) -> dict[str, Any]:
+    """Plain values without the seed, which differs within a run."""
+    return {key: value for key, value in settings.to_dict().items() if key != "seed"}
 
 
 @dataclass(frozen=True)
@@ -115,7 +167,7 @@ class RunFolder:
 def _parts(out: Path) -> Iterator[Path]:
     """What is removed with a run, its evaluation first; SettingError where something foreign has such a name."""
     for name in (EVALUATION, SPLITS):
-        require_format(out / name, FORMATS[name])
+        require_format(out / name, FORMATS[name].name)
         yield out / name
     for name in sorted(os.listdir(out)):
         if _MODEL.fullmatch(name):

@@ -1,24 +1,32 @@
-"""What a cell is computed from: graphs on the device, the truth about them, and a record of both.
+"""What is computed from: the graphs of a training, and for a cell also the truth about them and a record of both.
 
 Cells that follow each other mostly ask for the same: the last is kept, and known by the checksums of its files.
 """
 
-from collections.abc import Hashable
+import hashlib
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from nmrgcl.data.catalog import find
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.featured import featured_store
+from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
 from nmrgcl.data.loading import load
 from nmrgcl.data.verify import require
 from nmrgcl.graphs import Graphs
 from nmrgcl.run.cell import Run
 from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.protocols import Truth
-from nmrgcl.run.record import digest_of
+from nmrgcl.settings import Settings
+from nmrgcl.sparse_rows import is_sparse
+from nmrgcl.train.feed import Source, fit
+
+AT_A_TIME = 65_536
+"""Graphs of a store that are in memory at once while their digest is computed."""
 
 
 @dataclass(frozen=True)
@@ -76,3 +84,47 @@ def _material(run: Run, dataset: Dataset, device: torch.device) -> Material:
         "sha256": digest_of(graphs),
     }
     return Material(graphs.to(device), truth, record)
+
+
+def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:
+    """Graphs on the device or, where they would not fit there or in the host's memory, what to read them from."""
+    if settings.level == "node":  # one graph, which a step sees as a whole or samples from
+        return apply_features(dataset, features).to(device)
+    stored = featured_store(dataset, features)
+    fits = stored is None or all(fit(stored, place) for place in (device, torch.device("cpu")))
+    if stored is not None and (settings.train.chunk_graphs or not fits):
+        return stored
+    graphs = apply_features(dataset, features)
+    return graphs.to(device) if fit(graphs, device) and not settings.train.chunk_graphs else graphs
+
+
+def digest_of(graphs: Source) -> str:
+    """SHA-256 of everything that training sees of the graphs; of those on disk some are in memory at a time."""
+    digest = hashlib.sha256()
+    nodes, edges = (int(sizes.sum()) for sizes in graphs.sizes())
+    lengths = {"node_ptr": (len(graphs) + 1,), "edge_index": (2, edges), "x": (nodes,)}
+    like = graphs.take(torch.arange(0))
+    for name in ("node_ptr", "edge_index", "x", "edge_weight", "edge_attr"):
+        if (value := getattr(like, name)) is not None:
+            first = lengths.get(name, (edges,))
+            digest.update(f"{value.dtype}{(*first, *value.shape[len(first) :])}".encode())
+            for part in _flat_parts(graphs, name):
+                digest.update(part.detach().cpu().contiguous().reshape(-1).numpy().data)
+    return digest.hexdigest()
+
+
+def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
+    """What ``name`` holds for all graphs, one piece after another."""
+    if isinstance(graphs, Graphs):
+        values = getattr(graphs, name)
+        yield from (values.crow_indices(), values.col_indices(), values.values()) if is_sparse(values) else (values,)
+        return
+    for row in (0, 1) if name == "edge_index" else (None,):  # all sources come before all destinations
+        nodes = 0
+        for index in torch.arange(len(graphs)).split(AT_A_TIME):
+            part = graphs.take(index)
+            if name == "node_ptr":
+                yield part.node_ptr[min(1, int(index[0])) :] + nodes
+            else:
+                yield getattr(part, name) if row is None else part.edge_index[row] + nodes
+            nodes += part.num_nodes

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl import reading
-from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import DataError
+from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.run.cell import Run
 from nmrgcl.run.pack import read_pack, write_pack
-from nmrgcl.run.result import MAX_BYTES, Result, parse_result
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import RESULT, Result, Results, parse_result
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 from nmrgcl.settings.renamed import OPTIONS, RENAMED, renamed
+
+OLD = RecordFormat(RESULT.name, 1, RESULT.what, limit=RESULT.limit)
 
 OF_METHODS: dict[str, Any] = {
     "head": {"units": 0},
@@ -92,14 +93,16 @@ def old_key(cell: Mapping[str, Any]) -> str:
 def upgraded(text: str | bytes, source: str) -> Result:
     """The result that this line of version 1, or of today, holds; DataError where it is damaged."""
     try:
-        values = json.loads(text)
-        if values["version"] != 1:
+        values = OLD.parse(text)
+        if values.pop("key") != old_key(values["run"]):
+            raise OLD.mismatch
+        old = values.pop("run")
+        cell = Run.from_dict(old | {"settings": renamed(old["settings"])})
+        result = Result(key=cell.key, cell=cell.named(), settings=cell.settings.to_dict(), **values)
+    except RecordError as error:
+        if error.problem == "newer":
             return parse_result(text, source)
-        if values.pop("checksum") != checksum_of(values) or values["key"] != old_key(values["run"]):
-            raise ValueError
-        cell = Run.from_dict(values["run"] | {"settings": renamed(values.pop("run")["settings"])})
-        rest = {name: value for name, value in values.items() if name not in ("format", "version", "key")}
-        result = Result(key=cell.key, cell=cell.named(), settings=cell.settings.to_dict(), **rest)
+        raise DataError(f"{source}: damaged, {error}; remove it, or copy it again") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError(f"{source}: damaged; remove it, or copy it again") from None
     return parse_result(result.to_json(), source)
@@ -111,7 +114,7 @@ def migrate_folder(folder: Path) -> tuple[int, int]:
     files = [results.path(key, status) for status in ("done", "failed") for key in results.named(status)]
     changed = 0
     for path in files:
-        result = upgraded(reading.read_bytes(path, MAX_BYTES), str(path))
+        result = upgraded(reading.read_bytes(path, RESULT.limit), str(path))
         if path != results.path(result.key, result.status):
             results.put(result)
             path.unlink()

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +9,11 @@ from pathlib import Path
 
 from nmrgcl import atomic, reading
 from nmrgcl.errors import DataError
-from nmrgcl.run.result import MAX_BYTES, DamagedError, Result, parse_result
-from nmrgcl.run.results import Results
+from nmrgcl.record import RecordError, RecordFormat
+from nmrgcl.run.results import RESULT, DamagedError, Result, Results, parse_result
 
-FORMAT, VERSION, SUFFIX = "nmrgcl-results", 1, ".nmrgcl-results"
+PACK = RecordFormat("nmrgcl-results", 1, "a pack of results", sealed=False)
+"""The first line of a pack; the others are results."""
 _REMEDY = "copy the file again"
 
 
@@ -30,7 +30,7 @@ class Merged:
 def write_pack(path: Path, results: Iterable[Result]) -> int:
     """Write finished cells as gzipped JSON lines, each with its checksum; equal results give equal bytes."""
     lines = [result.to_json() for result in sorted(results, key=lambda result: result.key)]
-    head = json.dumps({"format": FORMAT, "version": VERSION, "results": len(lines)})
+    head = PACK.to_text({"results": len(lines)})
     stream = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as file:
         file.writelines(f"{line}\n".encode() for line in (head, *lines))
@@ -84,10 +84,10 @@ def _same(one: Result, other: Result) -> bool:
 
 
 def _entries(path: Path, file: gzip.GzipFile, parse: Callable[[bytes, str], Result]) -> Iterator[Result]:
-    count = _read_head(path, file.readline(MAX_BYTES))
+    count = _read_head(path, file.readline(RESULT.limit))
     seen = set()
     for number in range(2, count + 2):
-        line = file.readline(MAX_BYTES)
+        line = file.readline(RESULT.limit)
         if not line.endswith(b"\n"):
             raise DataError(f"{path}, line {number}: cut short, {count} results are announced; {_REMEDY}")
         try:
@@ -104,14 +104,9 @@ def _entries(path: Path, file: gzip.GzipFile, parse: Callable[[bytes, str], Resu
 
 def _read_head(path: Path, line: bytes) -> int:
     try:
-        head = json.loads(line)
-        if head["format"] != FORMAT:
-            raise ValueError
-        version, count = head["version"], head["results"]
-        if not isinstance(version, int) or not isinstance(count, int) or count < 0:
-            raise ValueError
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise DataError(f"{path}, line 1: not a pack of results; make one with nmrgcl results pack") from None
-    if version > VERSION:
-        raise DataError(f"{path}: written by a newer version (format {version}); upgrade nmrgcl")
-    return int(count)
+        count = PACK.parse(line).get("results")
+        if type(count) is not int or count < 0:
+            raise PACK.mismatch
+    except RecordError as error:
+        raise error.told(DataError, f"{path}, line 1", "make one with nmrgcl results pack") from None
+    return count

@@ -1,8 +1,13 @@
-"""A dataset → one model a seed, in a folder; what was begun there can be continued."""
+"""A dataset → one model per seed, in a folder; what was begun there can be continued. Also what that would cost."""
 
 import json
+import resource
+import statistics
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,22 +18,25 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.track import track, warn_of_collapse
 from nmrgcl.errors import NonFiniteError, SettingError
+from nmrgcl.lock import locked
 from nmrgcl.methods import Pretraining, build_method, find_method
 from nmrgcl.model_folder import MODEL, Model, save_model, weights_digest
-from nmrgcl.run.device import suitable_threads
-from nmrgcl.run.embed import embed_some
-from nmrgcl.run.folder import Resume, RunFolder
+from nmrgcl.run.checkpoints import Cadence, RunMemory
+from nmrgcl.run.embeddings import embed_some
+from nmrgcl.run.folder import Resume, RunFolder, RunRecord, settings_of_run
 from nmrgcl.run.interrupt import Signals, noted_signals
 from nmrgcl.run.level import require_level
-from nmrgcl.run.lock import locked
-from nmrgcl.run.memory import Cadence, RunMemory
-from nmrgcl.run.out_of_memory import explained
-from nmrgcl.run.record import RunRecord, digest_of, settings_of_run
-from nmrgcl.run.source import training_source
+from nmrgcl.run.machine import explained, suitable_threads
+from nmrgcl.run.material import digest_of, training_source
 from nmrgcl.settings import Settings
-from nmrgcl.train import Epoch, pretrain
+from nmrgcl.train import Epoch, Trainable, pretrain
 from nmrgcl.train.checkpoint import Checkpoint, remove_checkpoints
-from nmrgcl.train.feed import Source
+from nmrgcl.train.feed import Source, open_feed
+from nmrgcl.train.state import TrainingState
+from nmrgcl.train.step import GuardedStep
+
+STEPS = 4
+"""Steps of a training that are timed to estimate its cost."""
 
 
 @dataclass(frozen=True)
@@ -174,3 +182,51 @@ class _Memory(RunMemory):
     def keep(self, step: int, checkpoint: Checkpoint) -> None:
         self.run.require_there()
         super().keep(step, checkpoint)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds for all seeds and the most memory seen, both from ``STEPS`` real steps after a first one."""
+
+    parameters: int
+    steps: int
+    seconds: float
+    memory_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: torch.device) -> Cost:
+    """Train a few steps on a method that is then thrown away; nothing is written."""
+    features = choose_features(dataset, settings.data.features, settings.data.max_degree, settings.data.scale)
+    graphs = training_source(dataset, features, settings, device)
+    method = build_method(settings, features.width).to(device).train()
+    parameters = sum(p.numel() for p in method.parameters())
+    if not isinstance(method, Trainable):  # it fits all graphs at once, and no part of that tells what the whole takes
+        return Cost(parameters, 0, 0.0, _peak_memory(device))
+    seconds = []
+    devices = [device] if device.type == "cuda" else []
+    feed = open_feed(graphs, device, settings.train, settings.level, settings.train.chunk_graphs or None)
+    with closing(feed), suitable_threads(settings), torch.random.fork_rng(devices=devices):
+        feed.begin(feed.cut(), 0)
+        per_epoch = len(feed.parts)
+        steps = per_epoch * settings.train.epochs * seeds
+        step = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(device))
+        for number in range(min(STEPS + 1, per_epoch)):
+            began = time.perf_counter()
+            step(feed.take(*feed.batch(number)))
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+            if number or per_epoch == 1:  # the first step also allocates
+                seconds.append(time.perf_counter() - began)
+    typical = statistics.median(seconds) if seconds and steps else 0.0
+    return Cost(parameters, steps, typical * steps, _peak_memory(device))
+
+
+def _peak_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,20 +1,32 @@
-"""A trained method → the scores of its cell, by the protocol the cell names."""
+"""The protocols: embeddings and labels in, scores of the held-out parts out; ``finetune`` takes an encoder instead.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Cells of tables and ``nmrgcl evaluate`` score by the same functions. Selection "honest" looks at the held-out parts only
+once; selection "paper" chooses among the scores of every C and of many epochs, as published code does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
 from nmrgcl.data.splits import Split, split_nodes, stratified_folds
+from nmrgcl.evaluate.cases import candidates
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.evaluate.linear import linear_score
+from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
+from nmrgcl.evaluate.svm import LabelledRows, svm_nested, svm_table
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Method
-from nmrgcl.run.cell import BY_FOLDS, Run
-from nmrgcl.run.embed import embed_all
-from nmrgcl.run.selection import judge_by_folds
+from nmrgcl.settings import Settings, SVMSettings
 from nmrgcl.train.state import own_chance
+
+JUDGED_EVERY, MOST_JUDGED = 5, 20
+"""Published code evaluates every fifth epoch, or each of twenty, and reports the best: no more looks than that."""
+
+PenaltyScores = list[tuple[float, list[float]]]
+"""Scores ``[folds]`` for each C."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,26 +37,80 @@ class Truth:
     public: np.ndarray | None = None
 
 
-def judge(
-    run: Run, method: Method, graphs: Graphs, truth: Truth, epochs: Sequence[dict[str, Any]]
-) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Scores (``folds`` and their ``mean``, and those of inner or validation parts), and what was chosen by them."""
-    if run.protocol in BY_FOLDS:
-        return judge_by_folds(run, embed_all(method, graphs), truth.y, epochs)
-    if run.protocol == "linear":
-        split = split_nodes(run.split, truth.y, seed=run.seed, public=truth.public)
-        found = linear_score(embed_all(method, graphs), truth.y, split, scaling=run.settings.linear.normalise)
-        return {"folds": [found.test], "mean": found.test, "valid": found.valid, "c": found.c}, None
-    return _finetune(run, method, graphs, truth), None
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What a protocol scores: embeddings ``[B, D]`` or ``[N, D]``, the truth about them, and how they are cut."""
+
+    z: np.ndarray
+    truth: Truth
+    seed: int
+    split: str = "stratified"
+
+    @property
+    def labelled(self) -> LabelledRows:
+        """Embeddings and class codes of the rows that are judged, and the seed of the folds."""
+        known = self.truth.y >= 0
+        # Without a copy where all are: arrays that cases share go to worker processes once.
+        return (self.z, self.truth.y, self.seed) if known.all() else (self.z[known], self.truth.y[known], self.seed)
+
+    @property
+    def parts(self) -> Split:
+        """The nodes to train, validate and test on."""
+        return split_nodes(self.split, self.truth.y, seed=self.seed, public=self.truth.public)
 
 
-def _finetune(run: Run, method: Method, graphs: Graphs, truth: Truth) -> dict[str, Any]:
-    """Every split starts from the same encoder, with a head of its own."""
-    settings, classes = run.settings, int(truth.y.max()) + 1
+@dataclass(frozen=True)
+class FoldScores:
+    """Accuracies in percent on the held-out parts, and ``beside`` them what they were chosen by."""
+
+    folds: list[float]
+    beside: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the result of a cell records."""
+        return {"folds": self.folds, "mean": float(np.mean(self.folds)), **self.beside}
+
+
+def score_by_svm(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
+    """RBF SVMs on stratified folds, C chosen inside the training folds; all parts of all cases run in parallel."""
+    found = svm_nested([case.labelled for case in cases], **asdict(settings.svm), jobs=jobs, device=device)
+    inner = [None] * len(cases) if found.inner is None else found.inner
+    return [_by_folds(*pair) for pair in zip(found.outer, inner, strict=True)]
+
+
+def score_by_lssvm(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
+    """Least-squares SVMs on the same folds, on the device."""
+    options, scores = _lssvm_options(settings.svm), []
+    for z, y, seed in (case.labelled for case in cases):
+        found = lssvm_nested(z, y, seed=seed, **options, device=device)
+        scores.append(_by_folds(found.outer, found.inner))
+    return scores
+
+
+def score_by_linear(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
+    """Logistic regression on one split of the nodes, C chosen on its validation nodes."""
+    scaling, scores = settings.linear.normalise, []
+    for case in cases:
+        found = linear_score(case.z, case.truth.y, case.parts, scaling=scaling, device=device)
+        scores.append(FoldScores([found.test], {"valid": found.valid, "c": found.c}))
+    return scores
+
+
+SCORE_BY: dict[str, Callable[[Sequence[Case], Settings, torch.device, int], list[FoldScores]]] = {
+    "svm": score_by_svm,
+    "lssvm": score_by_lssvm,
+    "linear": score_by_linear,
+}
+"""The protocols of embeddings; the last argument is the number of worker processes, -1 for one per core."""
+
+
+def score_by_finetuning(method: Method, graphs: Graphs, truth: Truth, split: str, settings: Settings) -> FoldScores:
+    """Train encoder and head with labels; every part starts from the same encoder, with a head of its own."""
+    seed, classes = settings.seed, int(truth.y.max()) + 1
     start = {name: value.clone() for name, value in method.state_dict().items()}
     found = []
-    with own_chance(run.seed, 0, graphs.device):
-        for split in _splits(run, truth):
+    with own_chance(seed, 0, graphs.device):
+        for parts in _parts_to_finetune(truth, split, settings):
             method.load_state_dict(start)
             model = Classifier(method, method.embed, method.width, classes, settings.encoder.dropout)
             found.append(
@@ -52,7 +118,7 @@ def _finetune(run: Run, method: Method, graphs: Graphs, truth: Truth) -> dict[st
                     model.to(graphs.device),
                     graphs,
                     truth.y,
-                    split,
+                    parts,
                     settings.finetune,
                     level=settings.level,
                     batch_size=settings.train.batch_size,
@@ -60,16 +126,44 @@ def _finetune(run: Run, method: Method, graphs: Graphs, truth: Truth) -> dict[st
                 )
             )
     method.load_state_dict(start)
-    folds = [score.test for score in found]
-    mean = float(np.mean(folds))
-    return {"folds": folds, "mean": mean, "valid": [s.valid for s in found], "epochs": [s.epoch for s in found]}
+    beside = {"valid": [score.valid for score in found], "epochs": [score.epoch for score in found]}
+    return FoldScores([score.test for score in found], beside)
 
 
-def _splits(run: Run, truth: Truth) -> list[Split]:
+def score_every_penalty(protocol: str, case: Case, settings: Settings, device: torch.device) -> PenaltyScores:
+    """Accuracies on the held-out folds for each C, so that selection "paper" can report the best one."""
+    z, y, seed = case.labelled
+    options: dict[str, Any] = _lssvm_options(settings.svm) | {"seed": seed, "device": device}
+    tested = lssvm_table(z, y, **options)[1] if protocol == "lssvm" else svm_table(z, y, **options, jobs=1)
+    return list(zip(candidates(settings.svm.c), tested.tolist(), strict=True))
+
+
+def is_judged(epoch: int, epochs: int) -> bool:
+    """Whether selection "paper" looks at the folds after that one of at most ``epochs``; the last it always sees."""
+    return epoch % max(JUDGED_EVERY, -(-epochs // MOST_JUDGED)) == 0
+
+
+def choose_best(epochs: Mapping[int, PenaltyScores]) -> tuple[FoldScores, dict[str, Any]]:
+    """The scores of the epoch and C with the highest mean, the first of equals, and which ones these are."""
+    tried = [({"epoch": epoch, "c": c}, folds) for epoch, table in epochs.items() for c, folds in table]
+    chosen, folds = max(tried, key=lambda candidate: float(np.mean(candidate[1])))
+    return FoldScores(folds), chosen
+
+
+def _lssvm_options(options: SVMSettings) -> dict[str, Any]:
+    """Those of the SVM but for inner folds, which one of least squares does not have."""
+    return {name: value for name, value in asdict(options).items() if name != "inner"}
+
+
+def _by_folds(outer: np.ndarray, inner: np.ndarray | None) -> FoldScores:
+    return FoldScores(outer.tolist(), {} if inner is None else {"inner": inner.tolist()})
+
+
+def _parts_to_finetune(truth: Truth, split: str, settings: Settings) -> list[Split]:
     """Of graphs: each fold is tested, the next one validates, the others train."""
-    if run.settings.level == "node":
-        return [split_nodes(run.split, truth.y, seed=run.seed, public=truth.public)]
-    folds = [test for _, test in stratified_folds(truth.y, run.settings.svm.folds, seed=run.seed)]
+    if settings.level == "node":
+        return [split_nodes(split, truth.y, seed=settings.seed, public=truth.public)]
+    folds = [test for _, test in stratified_folds(truth.y, settings.svm.folds, seed=settings.seed)]
     splits = []
     for number, test in enumerate(folds):
         after = (number + 1) % len(folds)

@@ -1,22 +1,153 @@
-"""A folder of results: one small file a cell, named by the cell's key, whole or not there."""
+"""Results of cells: what became of one, and a folder of them, one small file per cell that is whole or not there."""
 
-import errno
+import math
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, Literal
 
-from nmrgcl import atomic, reading
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl import atomic
+from nmrgcl.errors import DataError, SettingError, UserError
 from nmrgcl.owned import remove_empty, require_no_link
-from nmrgcl.run.cell import KEY
-from nmrgcl.run.result import MAX_BYTES, DamagedError, OldError, Result, parse_result
+from nmrgcl.record import RecordError, RecordFormat
+from nmrgcl.run.cell import KEY, Run, content_key
 from nmrgcl.train.checkpoint import remove_checkpoints
 
+RESULT = RecordFormat("nmrgcl-result", 2, "a result", oldest=2, limit=2**24)
+"""A thousand epochs of a hundred folds need less than its limit. Keys of version 1 named every setting."""
+_TABLES = ("scores", "training", "data", "versions", "hardware", "times")
 _DONE = re.compile(rf"({KEY.pattern})\.json")
 _FAILED = re.compile(rf"({KEY.pattern})\.failed\.json")
+
+
+class OldError(DataError):
+    """A result of an earlier version, whose key means nothing today; ``nmrgcl results migrate`` gives it another."""
+
+
+class DamagedError(DataError):
+    """A result that is not what was written; computing it again replaces it."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Scores of a finished cell, or the error of a failed one; everything is ready for JSON.
+
+    Attributes:
+        key: of the cell.
+        cell: what the key names of the cell.
+        settings: all of them, as they were when it was computed.
+        status: failed cells have an ``error`` (type, message) instead of scores.
+        scores: folds (accuracies in percent) and their mean; ``inner``, where C was chosen inside the training folds:
+            for each of them the accuracy by which it was chosen. Results of earlier versions do not have it.
+        chosen: the epoch and the C that selection "paper" reports; None where nothing was chosen by evaluated folds.
+        training: epochs, last loss, effective rank of the last embeddings.
+        data: name, graphs, nodes, edges, and SHA-256 of what training saw.
+        versions: of the software.
+        hardware: that computed it.
+        times: seconds to load, train and judge, in all, and when it began; ``trained_by`` is the key of the cell that
+            spent the time to train, where it was another.
+    """
+
+    key: str
+    cell: dict[str, Any]
+    settings: dict[str, Any]
+    status: Literal["done", "failed"]
+    scores: dict[str, Any]
+    chosen: dict[str, Any] | None
+    training: dict[str, Any]
+    data: dict[str, Any]
+    versions: dict[str, Any]
+    hardware: dict[str, Any]
+    times: dict[str, Any]
+    error: dict[str, str] | None = None
+
+    @property
+    def run(self) -> Run:
+        """The cell as a value of this version."""
+        names = ("dataset", "protocol", "selection", "split")
+        return Run.from_dict({name: self.cell[name] for name in names} | {"settings": self.settings})
+
+    @property
+    def mean(self) -> float:
+        """Over the folds, in percent."""
+        return float(self.scores["mean"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the file holds."""
+        return RESULT.seal(asdict(self))
+
+    def to_json(self) -> str:
+        """One line."""
+        return RESULT.to_text(asdict(self))
+
+
+def parse_result(text: str | bytes, source: str) -> Result:
+    """The result that ``to_json`` wrote; DamagedError, or DataError where it is of a newer version."""
+    try:
+        return _result(RESULT.parse(text))
+    except RecordError as error:
+        raise _refusal(error, source) from None
+
+
+def read_result(path: Path) -> Result | None:
+    """The result in a file; None where there is none, DamagedError where it is not what was written."""
+    try:
+        values = RESULT.read(path)
+        return None if values is None else _result(values)
+    except RecordError as error:
+        raise _refusal(error, path) from None
+
+
+def _refusal(error: RecordError, source: Path | str) -> UserError:
+    """A result that cannot be read now, or only by a newer version, is not damaged: it must not be replaced."""
+    if error.problem in ("newer", "unreadable"):
+        return error.told(DataError, source, "remove it, or make it readable")
+    if error.problem == "older":
+        return error.told(OldError, source, "nmrgcl results migrate brings it up to date")
+    return DamagedError(f"{source}: damaged, {error}")
+
+
+def _result(values: dict[str, Any]) -> Result:
+    try:
+        if not KEY.fullmatch(values["key"]) or values["key"] != content_key(values["cell"]):
+            raise ValueError("its key is not that of its cell")
+        result = Result(**values)
+        _check(result)
+    except (KeyError, TypeError, AttributeError, RecursionError):
+        raise RESULT.mismatch from None
+    except ValueError as error:
+        raise RecordError("foreign", str(error).partition("\n")[0]) from None
+    return result
+
+
+def _check(result: Result) -> None:
+    """Every part is of the kind that its readers expect."""
+    for name in _TABLES:
+        if not isinstance(getattr(result, name), dict):
+            raise ValueError(f"{name} is not a table")
+    for name in ("chosen", "error"):
+        if not isinstance(getattr(result, name), dict | None):
+            raise ValueError(f"{name} is not a table")
+    if result.status not in ("done", "failed") or (result.status == "failed") != (result.error is not None):
+        raise ValueError("its status is unknown")
+    try:
+        _ = result.run
+    except UserError as error:
+        raise ValueError(str(error)) from None
+    if result.status == "done":
+        folds, mean = result.scores["folds"], result.scores["mean"]
+        for part in (folds, result.scores.get("inner", folds)):
+            percentages = all(isinstance(score, float) and 0 <= score <= 100 for score in part)
+            if not folds or len(part) != len(folds) or not percentages:
+                raise ValueError("scores are percentages, one a fold")
+        if not isinstance(mean, float) or not math.isclose(mean, sum(folds) / len(folds), abs_tol=1e-9):
+            raise ValueError("the mean is not that of the folds")
+    elif not all(isinstance(part, str) for part in (result.error or {}).values()):
+        raise ValueError("its error is no text")
 
 
 def token_of(key: str) -> str:
@@ -156,17 +287,9 @@ class Results:
 
     def _read(self, key: str, status: str) -> Result | None:
         path = self.path(key, status)
-        try:
-            content = reading.read_bytes(path, MAX_BYTES)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            if error.errno == errno.EFBIG:
-                raise DamagedError(f"{path}: damaged (larger than any result)") from None
-            raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-        result = parse_result(content, str(path))
-        if (result.key, result.status) != (key, status):
-            raise DamagedError(f"{path}: damaged (it holds another cell than its name says)")
+        result = read_result(path)
+        if result is not None and (result.key, result.status) != (key, status):
+            raise DamagedError(f"{path}: damaged, it holds another cell than its name says")
         return result
 
     def _read_all(self, keys: list[str], status: str) -> tuple[list[Result], list[str]]:

@@ -13,7 +13,13 @@ from nmrgcl.theory.flow import (
     measure_training,
 )
 from nmrgcl.theory.gradients import check_gradients
-from nmrgcl.theory.pooling import Cell, check_common_nodes, check_five_nodes, check_similarity, measure_similarity
+from nmrgcl.theory.pooling import (
+    MeasuredSimilarity,
+    check_common_nodes,
+    check_five_nodes,
+    check_similarity,
+    measure_similarity,
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class Findings:
     """
 
     claims: list[Claim]
-    similarity: list[Cell]
+    similarity: list[MeasuredSimilarity]
     imbalance: dict[int, list[tuple[float, float]]]
     ranks: dict[int, list[list[float]]]
 

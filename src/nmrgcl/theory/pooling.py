@@ -78,7 +78,7 @@ def check_common_nodes(trials: int = 20_000) -> list[Claim]:
 
 
 @dataclass(frozen=True)
-class Cell:
+class MeasuredSimilarity:
     """Theorem 1 at one setting; ``verdict`` is ``holds``, ``fails`` or, within three standard errors, ``open``.
 
     ``left_out`` is the share of trials without a cosine, because a view has no feature at all.
@@ -118,7 +118,7 @@ def measure_similarity(
     shares: Sequence[float] = (0.02, 0.1, 0.5),
     drops: Sequence[float] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     trials: int = 500,
-) -> list[Cell]:
+) -> list[MeasuredSimilarity]:
     """Mean cosine of two views of a cycle graph at each setting."""
     generator = torch.Generator().manual_seed(0)
     cells = []
@@ -128,11 +128,11 @@ def measure_similarity(
                 for p in drops:
                     found = view_similarity(n, p, f, q, trials=trials, generator=generator)
                     left_out = 1 - len(found) / trials
-                    cells.append(Cell(n, f, q, p, similarity_bound(p), *_mean(found), left_out))
+                    cells.append(MeasuredSimilarity(n, f, q, p, similarity_bound(p), *_mean(found), left_out))
     return cells
 
 
-def check_similarity(cells: list[Cell]) -> list[Claim]:
+def check_similarity(cells: list[MeasuredSimilarity]) -> list[Claim]:
     """Theorem 1 as it is written, and at each drop rate."""
     count = {verdict: sum(c.verdict == verdict for c in cells) for verdict in ("holds", "fails", "open")}
     by_drop = {p: [c for c in cells if c.p == p] for p in sorted({c.p for c in cells})}
@@ -154,7 +154,7 @@ def check_similarity(cells: list[Cell]) -> list[Claim]:
     return claims
 
 
-def _at_drop(p: float, row: list[Cell]) -> Claim:
+def _at_drop(p: float, row: list[MeasuredSimilarity]) -> Claim:
     """Theorem 1 at one drop rate: one setting below the bound refutes it, one too close to tell leaves it open."""
     verdicts = [c.verdict for c in row]
     holds = False if "fails" in verdicts else None if "open" in verdicts else True
@@ -170,7 +170,7 @@ def _at_drop(p: float, row: list[Cell]) -> Claim:
     )
 
 
-def _without_cosine(cells: list[Cell]) -> str:
+def _without_cosine(cells: list[MeasuredSimilarity]) -> str:
     """How many trials the means leave out."""
     most = max(cells, key=lambda c: c.left_out)
     if not most.left_out:
@@ -181,7 +181,7 @@ def _without_cosine(cells: list[Cell]) -> str:
     )
 
 
-def _largest_drop(cells: list[Cell]) -> Claim:
+def _largest_drop(cells: list[MeasuredSimilarity]) -> Claim:
     nodes = max(n for n in {c.nodes for c in cells} if n <= 100)
     largest = {q: _furthest([c for c in cells if c.q == q and c.nodes == nodes]) for q in sorted({c.q for c in cells})}
     listed = ", ".join(f"p = {p:g} at q = {q:g}" for q, p in largest.items())
@@ -194,7 +194,7 @@ def _largest_drop(cells: list[Cell]) -> Claim:
     )
 
 
-def _furthest(row: list[Cell]) -> float:
+def _furthest(row: list[MeasuredSimilarity]) -> float:
     """The largest drop rate up to which the bound holds in every cell of ``row``."""
     furthest = 0.0
     for p in sorted({c.p for c in row}):

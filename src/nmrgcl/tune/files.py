@@ -13,7 +13,7 @@ from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.owned import require_group
 from nmrgcl.settings import Settings, load_preset
 from nmrgcl.settings.check import flatten
-from nmrgcl.tune.found import FORMAT, Found
+from nmrgcl.tune.found import TUNED, Found
 
 OTHERS = "strong"
 """What the preset ``tuned`` is for datasets that nobody has searched."""
@@ -23,7 +23,7 @@ def place_of(dataset: str, folder: Path) -> tuple[Path, Path]:
     """``folder/NAME.json`` and ``folder/NAME.toml``; SettingError where files of these names are not ours."""
     name = re.sub(r"[^\w.-]", "_", Path(dataset).name)
     record, preset = folder / f"{name}.json", folder / f"{name}.toml"
-    require_group(record, FORMAT, [preset])
+    require_group(record, TUNED.name, [preset])
     return record, preset
 
 

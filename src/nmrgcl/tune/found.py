@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from nmrgcl.evaluate.spread import by_seed
+from nmrgcl.record import RecordFormat
 from nmrgcl.settings.check import flatten
 from nmrgcl.tune.choice import Choice, best_overall, choose_by_fold
-from nmrgcl.tune.search import Candidate, Scores, Search
+from nmrgcl.tune.search import Candidate, Search, SearchScores
 
-FORMAT, VERSION = "nmrgcl-tuned", 1
+TUNED = RecordFormat("nmrgcl-tuned", 1, "a search", sealed=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Found:
     """
 
     search: Search
-    scores: Scores
+    scores: SearchScores
     command: str
     date: str
 
@@ -76,9 +77,7 @@ class Found:
             | ({} if n in self.scores.failed else self._scores_of(n))
             for n, c in enumerate(search.candidates)
         ]
-        return {
-            "format": FORMAT,
-            "version": VERSION,
+        facts = {
             "dataset": search.dataset,
             "method": search.candidates[0].settings.method,
             "protocol": search.protocol,
@@ -94,6 +93,7 @@ class Found:
             "effects": self.effects(),
             "candidates": candidates,
         }
+        return TUNED.seal(facts)
 
     def _scores_of(self, number: int) -> dict[str, Any]:
         inner, outer = (np.round(part[number], 4).tolist() for part in (self.scores.inner, self.scores.outer))

@@ -12,8 +12,7 @@ from nmrgcl.data.features import choose_features
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.methods import build_method
 from nmrgcl.run.cell import BY_FOLDS, Run
-from nmrgcl.run.result import Result
-from nmrgcl.run.results import Results
+from nmrgcl.run.results import Result, Results
 from nmrgcl.settings import Settings
 from nmrgcl.tune.space import Space
 
@@ -52,7 +51,7 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class SearchScores:
     """What the cells of a search say.
 
     Attributes:
@@ -108,7 +107,7 @@ def _in_every_scaling(candidates: Iterable[Candidate], name: str) -> dict[str, C
     return every
 
 
-def gather(search: Search, folder: Path) -> Scores:
+def gather(search: Search, folder: Path) -> SearchScores:
     """Scores of the finished cells in ``folder``."""
     results = Results(folder)
     found = [[results.finished(search.cell(candidate, seed).key) for seed in range(search.seeds)]
@@ -123,7 +122,7 @@ def gather(search: Search, folder: Path) -> Scores:
             if result is not None and number not in failed:
                 outer[number, seed], inner[number, seed] = result.scores["folds"], _inner(result, results)
     devices = {str(result.hardware.get("device", "unknown")) for row in found for result in row if result}
-    return Scores(inner, outer, failed, tuple(sorted(devices)))
+    return SearchScores(inner, outer, failed, tuple(sorted(devices)))
 
 
 def _inner(result: Result, results: Results) -> list[float]:

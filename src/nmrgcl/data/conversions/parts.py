@@ -12,7 +12,7 @@ from nmrgcl.graphs import Graphs
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class GraphSlice:
     """One graph: its nodes and edges within all graphs, and its edges counted from its own first node."""
 
     nodes: slice
@@ -20,12 +20,12 @@ class Part:
     edge_index: Tensor
 
 
-def parts(graphs: Graphs) -> Iterator[Part]:
+def parts(graphs: Graphs) -> Iterator[GraphSlice]:
     """The graphs in their order."""
     local = graphs.edge_index - graphs.node_ptr[graphs.batch[graphs.edge_index[0]]]
     bounds = zip(pairwise(graphs.node_ptr.tolist()), pairwise(graphs.edge_ptr.tolist()), strict=True)
     for nodes, edges in bounds:
-        yield Part(slice(*nodes), slice(*edges), local[:, slice(*edges)])
+        yield GraphSlice(slice(*nodes), slice(*edges), local[:, slice(*edges)])
 
 
 def pointers(sizes: Tensor) -> Tensor:

@@ -3,18 +3,17 @@
 They are no cells: every evaluated fold has settings of its own, chosen inside its training folds.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmrgcl import reading
 from nmrgcl.errors import DataError
+from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row
 from nmrgcl.reproduce.tables.sheet import TableRow
 
-FORMAT = "nmrgcl-tuned"
+SEARCH = RecordFormat("nmrgcl-tuned", 1, "a search", sealed=False)
 NO_CELL = ""
 """The key of a row that is no cell."""
 
@@ -55,12 +54,12 @@ def searched(rows: Sequence[Row]) -> dict[str, str]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(reading.read_text(path))
-        if found["format"] != FORMAT or not all(isinstance(s, float) for s in found["nested"]["scores"]):
-            raise ValueError
+        found = SEARCH.read(path)
+        if found is None or not all(isinstance(s, float) for s in found["nested"]["scores"]):
+            raise SEARCH.mismatch
         _ = [(found[key], one["failed"]) for one in found["candidates"] for key in ("dataset", "method", "protocol")]
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise DataError(f"{path}: not a search; nmrgcl tune writes such files") from None
+    except (KeyError, TypeError):
+        raise SEARCH.mismatch.told(DataError, path, "nmrgcl tune writes such files") from None
+    except RecordError as error:
+        raise error.told(DataError, path, "nmrgcl tune writes such files") from None
     return found

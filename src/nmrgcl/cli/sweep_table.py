@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.run.cell import Run
-from nmrgcl.run.result import Result
+from nmrgcl.run.results import Result
 
 
 @dataclass(frozen=True)
-class Entry:
+class SeedMean:
     """Mean and sample standard deviation (None for one seed), in percent, over ``n`` seeds of cells judged alike."""
 
     method: str
@@ -21,14 +21,14 @@ class Entry:
     judge: str = ""
 
 
-def tabulate(results: Iterable[Result]) -> list[Entry]:
+def tabulate(results: Iterable[Result]) -> list[SeedMean]:
     """One entry for each method, dataset and way to judge, in the order in which they come."""
     groups: dict[tuple[str, str, str], list[float]] = {}
     for result in results:
         run = result.run
         groups.setdefault((_row(run), run.dataset, run.judge), []).append(result.mean)
     return [
-        Entry(
+        SeedMean(
             row, name, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else None, len(means), judge
         )
         for (row, name, judge), means in groups.items()
@@ -41,7 +41,7 @@ def _row(run: Run) -> str:
     return f"{run.settings.encoder.name} (supervised)" if supervised else run.method
 
 
-def as_text(entries: Iterable[Entry]) -> str:
+def as_text(entries: Iterable[SeedMean]) -> str:
     """Rows of methods, columns of datasets; of entries that are judged alike."""
     found = {(entry.method, entry.dataset): entry for entry in entries}
     methods, datasets = (list(dict.fromkeys(key[side] for key in found)) for side in (0, 1))

@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import DataError, ModelError
-from nmrgcl.run import EVALUATION, evaluate_run, keep_judgement, pretrain_seeds, read_splits
+from nmrgcl.run import EVALUATION, evaluate_run, keep_evaluation, pretrain_seeds, read_splits
 from nmrgcl.settings import Settings
 
 CPU = torch.device("cpu")
@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_folds_are_those_of_the_protocol(run: Path) -> None:
     found = evaluate_run(run, DATA, device=CPU, jobs=1)
-    assert keep_judgement(run, found, DATA)
+    assert keep_evaluation(run, found, DATA)
     assert json.loads((run / EVALUATION).read_text())["folds"] == found.trained.folds.tolist()
     kept = read_splits(run)
     assert list(kept) == [0, 1]
@@ -50,7 +50,7 @@ def test_graphs_without_a_label_are_not_judged(run: Path) -> None:
     labelled = torch.nonzero(y >= 0).squeeze(1)
     fewer = replace(DATA, held=DATA.graphs.take(labelled), node_labels=None)
     assert np.array_equal(found.trained.folds, evaluate_run(run, fewer, device=CPU, jobs=1).trained.folds)
-    keep_judgement(run, found, some)
+    keep_evaluation(run, found, some)
     assert all((fold[::5] == -1).all() and (fold >= 0).sum() == 24 for fold in read_splits(run).values())
     none = replace(DATA, held=replace(DATA.graphs, y=torch.full_like(y, -1)))
     with pytest.raises(DataError, match="has no graph labels"):
@@ -67,7 +67,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_graph_moved_to_another_fold_is_noticed(run: Path) -> None:
-    keep_judgement(run, evaluate_run(run, DATA, device=CPU, jobs=1), DATA)
+    keep_evaluation(run, evaluate_run(run, DATA, device=CPU, jobs=1), DATA)
     values = json.loads((run / "splits.json").read_text())
     values["tested_in"]["0"][0] = (values["tested_in"]["0"][0] + 1) % 3
     (run / "splits.json").write_text(json.dumps(values))

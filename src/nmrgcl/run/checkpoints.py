@@ -1,4 +1,4 @@
-"""What a run remembers of a training under way: checkpoints at the right times, and the metrics that belong to them."""
+"""What is kept of trainings: checkpoints of one that is under way, and the weights of one that other cells share."""
 
 import json
 import sys
@@ -9,7 +9,10 @@ from typing import Any, cast
 
 from nmrgcl import atomic
 from nmrgcl.errors import ModelError
+from nmrgcl.methods import Method
+from nmrgcl.run.cell import Run
 from nmrgcl.run.interrupt import Signals
+from nmrgcl.run.results import token_of
 from nmrgcl.train.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 
 _METRICS, _TIMINGS = ("epoch", "loss", "effective_rank"), ("seconds", "judging")
@@ -88,3 +91,35 @@ def _fit(lines: Any, epochs: Any, numbers: tuple[str, ...]) -> bool:
         and all(type(line[name]) in (int, float) for name in numbers if name in line)
         for line in parsed
     )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Who trained, and what was noted of each epoch."""
+
+    by: str
+    metrics: list[str]
+
+
+def keep_training(folder: Path, run: Run, method: Method, metrics: list[str]) -> None:
+    """Leave the weights in ``folder`` if the engine made the folder above it, because other cells wait for them."""
+    if folder.parent.is_dir():
+        kept = Checkpoint(method.state_dict(), {"by": run.key, "metrics": metrics})
+        write_checkpoint(folder, len(metrics), kept, token_of(run.training))
+
+
+def take_training(folder: Path, run: Run, method: Method) -> Trained | None:
+    """Give ``method`` the weights in ``folder``; None where there are none that ``run`` could use."""
+    if run.selection == "paper":
+        return None
+    found, problems = newest_checkpoint(folder)
+    for problem in problems:
+        print(f"nmrgcl: {problem}; the cell is trained again", file=sys.stderr)
+    if found is None:
+        return None
+    try:
+        metrics = [json.dumps(json.loads(line)) for line in found.values["metrics"]]
+        method.load_state_dict(found.tensors)
+        return Trained(str(found.values["by"]), metrics)
+    except (KeyError, TypeError, ValueError, RuntimeError):
+        raise ModelError(f"{folder}: not the weights of this training; remove the folder to train again") from None

@@ -1,0 +1,155 @@
+"""Models of a run, beside the encoders they started from, or embeddings of any origin → an evaluation."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import apply_features
+from nmrgcl.data.splits import is_seeded, split_nodes
+from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.methods import Pretraining, build_untrained
+from nmrgcl.model_folder import Model, load_model
+from nmrgcl.run.cell import CUTS, PROTOCOLS
+from nmrgcl.run.embeddings import Embeddings, embed_all
+from nmrgcl.run.evaluation import Evaluation, SeedScores, subject_of
+from nmrgcl.run.level import class_labels, require_level
+from nmrgcl.run.protocols import SCORE_BY, Case, Truth
+from nmrgcl.settings import Settings, read_assignments
+
+
+def evaluate_run(
+    run: Path | str,
+    dataset: Dataset,
+    *,
+    device: torch.device,
+    fold_seeds: int = 5,
+    overrides: Sequence[str] = (),
+    jobs: int = 0,
+    split: str | None = None,
+    protocol: str | None = None,
+) -> Evaluation:
+    """Score every model of a run beside the encoder it started from, each on its own seed's folds or split.
+
+    A run of one model is scored on the folds or splits of ``fold_seeds`` seeds instead, or once if the split is the
+    public one, which no seed changes. ``split`` names that of nodes, ``protocol`` is "svm" or "lssvm" for graphs and
+    "linear" for nodes.
+    """
+    folders = find_models(Path(run))
+    models = [load_model(folder) for folder in folders]
+    first, level = models[0], models[0].settings.level
+    require_level(dataset, first.settings)
+    settings = _with_overrides(first.settings, overrides)
+    truth = Truth(class_labels(dataset, level), dataset.public_split)
+    protocol = _require_protocol(protocol, level)
+    subject = subject_of(folders, dataset, first.features)
+    if level == "graph" and split not in (None, *CUTS["graph"]):
+        raise SettingError(f"--split {split}: graphs are judged on stratified folds; leave it out")
+    split = split or CUTS[level][0]
+    several, count = len(models) > 1, fold_seeds if is_seeded(split) else 1
+    seeds = [model.settings.seed for model in models] if several else list(range(count))
+    parts = None
+    if level == "node":  # what cannot be split is told before anything is embedded
+        parts = split_nodes(split, truth.y, seed=seeds[0], public=truth.public)
+    cases: list[Case] = []
+    starts = (False, True) if isinstance(first.method, Pretraining) else (False,)
+    for start in starts:
+        embeddings = [_embed(model, dataset, device, start=start) for model in models]
+        shared = embeddings if several else embeddings * count
+        cases += [Case(z, truth, seed, split) for z, seed in zip(shared, seeds, strict=True)]
+    scores = _score(protocol, cases, settings, device, jobs)
+    return Evaluation(
+        dataset=dataset.name,
+        trained=SeedScores(scores[: len(seeds)]),
+        untrained=SeedScores(scores[len(seeds) :]) if len(starts) > 1 else None,
+        varied="model" if several else "folds",
+        method=first.settings.method,
+        features=first.features.kind,
+        settings=settings,
+        seeds=tuple(seeds),
+        protocol=protocol,
+        split=split,
+        test_to_train=len(parts.test) / len(parts.train) if parts else None,
+        subject=subject,
+    )
+
+
+def evaluate_embeddings(
+    embeddings: Embeddings,
+    name: str,
+    *,
+    fold_seeds: int = 5,
+    overrides: Sequence[str] = (),
+    jobs: int = 0,
+    split: str | None = None,
+    protocol: str | None = None,
+    device: torch.device | None = None,
+) -> Evaluation:
+    """Score embeddings of any origin on the folds of ``fold_seeds`` seeds; with ``split`` as those of nodes."""
+    level = "node" if split is not None else "graph"
+    protocol = _require_protocol(protocol, level)
+    if embeddings.y is None:
+        raise DataError(f"{name}: has no y, so there is nothing to judge against; save z and y together")
+    labelled = embeddings.labelled
+    z, codes = embeddings.z[labelled], np.unique(embeddings.y[labelled], return_inverse=True)[1]
+    settings, seeds = _with_overrides(Settings(), overrides), tuple(range(fold_seeds))
+    split = split or CUTS[level][0]
+    cases = [Case(z, Truth(codes), seed, split) for seed in seeds]
+    return Evaluation(
+        dataset=name,
+        trained=SeedScores(_score(protocol, cases, settings, device or torch.device("cpu"), jobs)),
+        untrained=None,
+        varied="folds",
+        method=None,
+        features=None,
+        settings=settings,
+        seeds=seeds,
+        protocol=protocol,
+        split=split,
+    )
+
+
+def find_models(run: Path) -> list[Path]:
+    """The model folders of a run, by seed; a model folder is a run of one."""
+    if (run / "config.json").exists():
+        return [run]
+    if not run.is_dir():
+        raise ModelError(f"{run}: no such run or model folder; make one with nmrgcl pretrain")
+    numbers = sorted(int(m[1]) for p in run.iterdir() if (m := re.fullmatch(r"seed-(\d+)", p.name)))
+    if not numbers:
+        raise ModelError(f"{run}: holds no models (seed-0, seed-1, …); make a run with nmrgcl pretrain")
+    return [run / f"seed-{number}" for number in numbers]
+
+
+def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool) -> np.ndarray:
+    """Embeddings by the model, or by the encoder as it was at the start of its training."""
+    method = model.method
+    if start:
+        method = build_untrained(model.settings, model.features.width)
+    return embed_all(method.to(device), apply_features(dataset, model.features).to(device)).cpu().numpy()
+
+
+def _score(protocol: str, cases: list[Case], settings: Settings, device: torch.device, jobs: int) -> np.ndarray:
+    """``[cases, folds]``."""
+    return np.array([scores.folds for scores in SCORE_BY[protocol](cases, settings, device, jobs or -1)])
+
+
+def _require_protocol(name: str | None, level: str) -> str:
+    """The protocol of that name, or the first of graphs or nodes."""
+    known = [protocol for protocol in PROTOCOLS[level] if protocol in SCORE_BY]
+    if name not in (None, *known):
+        raise SettingError(f"--protocol {name}: {level}s are judged by {' or '.join(known)}")
+    return name or known[0]
+
+
+def _with_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
+    values = read_assignments(overrides)
+    for key in values:
+        known = asdict(settings.svm) | asdict(settings.linear)
+        if not key.startswith(("svm.", "linear.")) and key not in known:
+            raise SettingError(f"--set {key}: evaluate takes svm.* and linear.* only; the model's own are fixed")
+    return settings.updated(values, source="--set")

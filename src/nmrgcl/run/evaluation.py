@@ -1,0 +1,221 @@
+"""What an evaluation found, and what it leaves in the run's folder: its scores, and the folds they were measured on."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import FeatureSpec, apply_features
+from nmrgcl.data.splits import split_nodes, stratified_folds
+from nmrgcl.errors import ModelError
+from nmrgcl.evaluate.spread import by_seed, with_spread
+from nmrgcl.model_folder import folder_digest
+from nmrgcl.owned import require_format
+from nmrgcl.record import RecordError, RecordFormat
+from nmrgcl.run.material import digest_of
+from nmrgcl.settings import Settings
+
+EVALUATION = "evaluation.json"
+SPLITS = "splits.json"
+FORMATS = {
+    name: RecordFormat(format_, 2, "what nmrgcl evaluate writes", oldest=2, limit=1 << 28)
+    for name, format_ in {EVALUATION: "nmrgcl-evaluation", SPLITS: "nmrgcl-splits"}.items()
+}
+"""Since version 2 they have a checksum, and scores name their models and data."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """SHA-256 of each model folder, in order, and of the graphs with their labels."""
+
+    models: tuple[str, ...]
+    data: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"models_sha256": list(self.models), "data_sha256": self.data}
+
+
+@dataclass(frozen=True)
+class SeedScores:
+    """Accuracies in percent: ``[seeds, folds]``."""
+
+    folds: np.ndarray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Mean and sample standard deviation over seeds (None for one), and the seeds themselves."""
+        return by_seed(self.folds)
+
+    def __str__(self) -> str:
+        """The mean, and the deviation where there are several seeds."""
+        facts = self.to_dict()
+        return with_spread(facts["mean"], facts["std"])
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What ``evaluate`` found.
+
+    Attributes:
+        dataset: its name.
+        trained: by the models, or of embeddings of any origin.
+        untrained: by the encoders as they were before training; None where they are not known.
+        varied: "model" where every seed has its own model, "folds" where all seeds have the same embeddings.
+        method: that trained them, if that is known.
+        features: of the graphs, if they are known.
+        settings: of the protocol.
+        seeds: of the folds or splits.
+        protocol: "svm" or "lssvm" of graphs, "linear" of nodes.
+        split: of graphs or nodes.
+        test_to_train: how many nodes are tested for each that is trained on; None for folds, which say it themselves.
+        subject: the models and the data, where they are known.
+    """
+
+    dataset: str
+    trained: SeedScores
+    untrained: SeedScores | None
+    varied: str
+    method: str | None
+    features: str | None
+    settings: Settings
+    seeds: tuple[int, ...] = ()
+    protocol: str = "svm"
+    split: str = "stratified"
+    test_to_train: float | None = None
+    subject: Subject | None = None
+
+    @property
+    def sentence(self) -> str:
+        """How it was judged, on what and how often, in words."""
+        n, folds = self.trained.folds.shape
+        if self.protocol == "linear":
+            words = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised"}
+            scaled = words[self.settings.linear.normalise]
+            cut = f"logistic regression on {scaled} embeddings, C by validation; split {self.split}"
+        else:
+            words = {"true": "standardised", "false": "raw", "squashed": "standardised and squashed"}
+            scaled = words[str(self.settings.svm.standardise).lower()]
+            name = "SVM" if self.protocol == "svm" else "least-squares SVM"
+            cut = f"RBF {name} on {scaled} embeddings, C: {self.settings.svm.c}; {folds} folds"
+        often = f" × {n} {self.spread_over}" if n > 1 else ", once"
+        return f"{cut}{often}; honest selection"
+
+    @property
+    def spread_over(self) -> str:
+        """What the seeds are of."""
+        if self.varied == "model":
+            return "models"
+        return "seeds of the split" if self.protocol == "linear" else "fold seeds"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that ``evaluate --json`` prints."""
+        options = self.settings.linear if self.protocol == "linear" else self.settings.svm
+        return {
+            "dataset": self.dataset,
+            "method": self.method,
+            "features": self.features,
+            "protocol": self.protocol,
+            "split": self.split,
+            "selection": "honest",
+            "linear" if self.protocol == "linear" else "svm": asdict(options),
+            **self.trained.to_dict(),
+            "folds": self.trained.folds.tolist(),
+            "untrained": self.untrained.to_dict() if self.untrained else None,
+            "varied": self.varied,
+            "seeds": list(self.seeds),
+            **(self.subject.to_dict() if self.subject else {}),
+        }
+
+
+def subject_of(folders: Sequence[Path], dataset: Dataset, features: FeatureSpec) -> Subject:
+    """What is judged if the models in ``folders``, whose features are these, are judged on ``dataset``."""
+    digest = hashlib.sha256(digest_of(apply_features(dataset, features)).encode())
+    for labels in (dataset.y, dataset.public_split):
+        digest.update(b"none" if labels is None else labels.astype("<i8").tobytes())
+    return Subject(tuple(folder_digest(folder) for folder in folders), digest.hexdigest())
+
+
+def require_place(run: Path) -> None:
+    """Refuse to replace files of these names that are not ours."""
+    for name, format_ in FORMATS.items():
+        require_format(run / name, format_.name)
+
+
+def keep_evaluation(run: Path, found: Evaluation, dataset: Dataset) -> bool:
+    """Write both files; False where the folder cannot be written."""
+    assert dataset.y is not None
+    splits: dict[str, Any] = {"dataset": dataset.name, "kind": found.split}
+    if found.protocol != "linear":
+        splits["folds"] = count = found.settings.svm.folds
+        folds = {seed: fold_of(dataset.y, count, seed) for seed in found.seeds}
+        splits["tested_in"] = {str(seed): fold.tolist() for seed, fold in folds.items()}
+    else:
+        parts = {seed: part_of(dataset, found.split, seed) for seed in found.seeds}
+        splits["part"] = {str(seed): part.tolist() for seed, part in parts.items()}
+    require_place(run)
+    try:
+        FORMATS[SPLITS].write(run / SPLITS, splits)
+        FORMATS[EVALUATION].write(run / EVALUATION, found.to_dict())
+    except OSError:
+        return False
+    return True
+
+
+def read_evaluation(run: Path, subject: Subject, data: str) -> dict[str, Any] | None:
+    """The scores that ``evaluate`` left in ``run`` for ``subject``; None where it left none for the dataset ``data``.
+
+    ModelError where the file was changed after it was written, or is about other models or other graphs of that name.
+    """
+    values = _read(run, EVALUATION)
+    if values is None or values.get("dataset") != data:
+        return None
+    for key, what in {"models_sha256": "models", "data_sha256": "data"}.items():
+        if values.get(key) != subject.to_dict()[key]:
+            raise ModelError(f"{run / EVALUATION}: its scores are those of other {what}; {_remedy(run)}")
+    return values
+
+
+def fold_of(y: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """``[B]`` the fold that each graph is tested in, from 0; -1 for one without a label."""
+    fold = np.full(len(y), -1)
+    for number, (_, test) in enumerate(stratified_folds(y, folds, seed=seed)):
+        fold[test] = number
+    return fold
+
+
+def part_of(dataset: Dataset, name: str, seed: int) -> np.ndarray:
+    """``[N]`` whether a node is to train (1), validate (2) or test (3) on, or in none of them (0)."""
+    assert dataset.y is not None
+    split = split_nodes(name, dataset.y, seed=seed, public=dataset.public_split)
+    part = np.zeros(len(dataset.y), np.int64)
+    for code, nodes in enumerate((split.train, split.valid, split.test), 1):
+        part[nodes] = code
+    return part
+
+
+def read_splits(run: Path) -> dict[int, np.ndarray]:
+    """Seed → ``[B]`` the fold that each graph was tested in, or ``[N]`` the part that each node was in."""
+    values = _read(run, SPLITS)
+    if values is None:
+        raise ModelError(f"{run / SPLITS}: is not there; run nmrgcl evaluate {run} DATA")
+    try:
+        found = values["tested_in"] if "tested_in" in values else values["part"]
+        return {int(seed): np.array(fold, np.int64) for seed, fold in found.items()}
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise FORMATS[SPLITS].mismatch.told(ModelError, run / SPLITS, _remedy(run)) from None
+
+
+def _read(run: Path, name: str) -> dict[str, Any] | None:
+    """What ``keep_evaluation`` wrote; None where there is no such file, ModelError where it holds anything else."""
+    try:
+        return FORMATS[name].read(run / name)
+    except RecordError as error:
+        raise error.told(ModelError, run / name, _remedy(run)) from None
+
+
+def _remedy(run: Path) -> str:
+    return f"run nmrgcl evaluate {run} DATA again"
