@@ -17,7 +17,7 @@ READS = {"read_text", "read_bytes", "open", "load", "load_file", "safe_open", "f
 OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "reading.py": "what the others use",
     "atomic.py": "folders, to flush them",
-    "run/lock.py": "locks",
+    "lock.py": "locks",
     "data/files/part.py": "the file that it writes itself",
     "store/growing.py": "the file that it writes itself",
     "train/feed/choose.py": "/proc",
