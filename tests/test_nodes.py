@@ -17,7 +17,7 @@ from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds, read_splits
-from nmrgcl.run.cell import Run, cross
+from nmrgcl.run.cell import Cell, cross
 from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.recipe import recipe
@@ -157,7 +157,7 @@ def test_a_split_that_is_not_there_is_named(network: str, capsys: pytest.Capture
 
 def test_a_cell_of_nodes_has_the_scores_of_the_commands(network: str, tmp_path: Path) -> None:
     settings = node_settings("seed=1")
-    cell = Run(network, settings)
+    cell = Cell(network, settings)
     assert (cell.protocol, cell.split) == ("linear", "random-10-10-80")
     result = execute(cell, Results(tmp_path / "results"), device=CPU)
     list(pretrain_seeds(load(network), settings, seeds=[1], out=tmp_path / "run", device=CPU))
@@ -174,7 +174,7 @@ def test_supervised_learning_is_finetuning_a_fresh_encoder(network: str, encoder
     settings = resolve(
         f"supervised_{encoder}", assignments=["encoder.units=16", "finetune.epochs=60", "train.epochs=0"]
     )
-    cell = Run(network, settings, "finetune", split="paper-80-10-10")
+    cell = Cell(network, settings, "finetune", split="paper-80-10-10")
     result = execute(cell, Results(tmp_path), device=CPU)
     assert result.mean >= 75
     assert result.training["epochs"] == 0
@@ -188,10 +188,10 @@ def test_graphs_are_finetuned_fold_by_fold(tmp_path: Path) -> None:
         "supervised_gin",
         assignments=["encoder.layers=2", "encoder.units=16", "finetune.epochs=25", "svm.folds=3", "batch_size=32"],
     )
-    result = execute(Run("motifs", settings, "finetune"), Results(tmp_path), device=CPU)
+    result = execute(Cell("motifs", settings, "finetune"), Results(tmp_path), device=CPU)
     assert len(result.scores["folds"]) == 3
     assert result.mean > 50
-    again = execute(Run("motifs", settings, "finetune"), Results(tmp_path / "again"), device=CPU)
+    again = execute(Cell("motifs", settings, "finetune"), Results(tmp_path / "again"), device=CPU)
     assert again.scores == result.scores
 
 
@@ -202,9 +202,9 @@ def test_cells_that_make_no_sense_are_refused() -> None:
         ("linear", "honest", "stratified"): "split = 'stratified' with level = node",
     }.items():
         with pytest.raises(SettingError, match=words):
-            Run("PubMed", node_settings(), *arguments)  # type: ignore[arg-type]
+            Cell("PubMed", node_settings(), *arguments)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="protocol = 'linear' with level = graph"):
-        Run("MUTAG", Settings(), "linear")
+        Cell("MUTAG", Settings(), "linear")
     assert len(cross(["PubMed"], [node_settings()], 2)) == 2
 
 

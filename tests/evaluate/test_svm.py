@@ -155,7 +155,7 @@ def test_c_is_chosen_without_the_held_out_rows(seed: int | None) -> None:
     train, test = next(StratifiedKFold(5, shuffle=True, random_state=0).split(z, y))
     hidden_z, hidden_y = z.copy(), y.copy()
     hidden_z[test], hidden_y[test] = np.nan, 1 - y[test]
-    parts = (svm._inner_cuts(y, train, seed), svm._inner_cuts(hidden_y, train, seed))
+    parts = (svm.inner_cuts(y, train, seed), svm.inner_cuts(hidden_y, train, seed))
     for seen, hidden in zip(*parts, strict=True):
         assert not set(np.concatenate(hidden)) & set(test)
         found = svm._accuracies(hidden_z, hidden_y, hidden[0], hidden[1], GRID, True)

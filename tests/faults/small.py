@@ -15,7 +15,7 @@ import torch
 from nmrgcl.data.motifs import motifs
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import Cadence, pretrain_seeds
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import execute
 from nmrgcl.run.folder import read_record
 from nmrgcl.run.results import Result, Results
@@ -75,11 +75,11 @@ def uninterrupted() -> dict[str, bytes]:
         return files(folder / "run")
 
 
-def small_cells(folder: Path, amount: int) -> list[Run]:
+def small_cells(folder: Path, amount: int) -> list[Cell]:
     """Cells of a table on the same graphs, which are written to ``folder``."""
     write_store(folder, DATA.graphs)
     settings = SETTINGS.updated({"svm.folds": 2, "svm.c": "default"})
-    return [Run(str(folder), settings.updated({"seed": number})) for number in range(amount)]
+    return [Cell(str(folder), settings.updated({"seed": number})) for number in range(amount)]
 
 
 def small_result(folder: Path) -> Result:

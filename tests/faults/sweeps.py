@@ -9,7 +9,7 @@ from pathlib import Path
 
 from joblib.externals.loky import get_reusable_executor
 
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import run_cells
 from nmrgcl.run.results import Results
 from tests.faults import child
@@ -48,7 +48,7 @@ def sweeps(amount: int, seed: int = 0) -> Tally:
 
 
 def _one_sweep(
-    killed: list[float], cells: list[Run], out: Path, jobs: int, usual: float, chance: random.Random
+    killed: list[float], cells: list[Cell], out: Path, jobs: int, usual: float, chance: random.Random
 ) -> None:
     """Kill until it is through; after each kill, what was finished before must not have been touched."""
     finished: State = {}
@@ -73,7 +73,7 @@ def _kill_family(running: child.Child) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _sweep(cells: list[Run], out: Path, jobs: int) -> bool:
+def _sweep(cells: list[Cell], out: Path, jobs: int) -> bool:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # joblib's tracker of resources complains about killed workers
     complete = run_cells(cells, out, jobs=jobs, device="cpu").complete
     if jobs > 1:
@@ -100,7 +100,7 @@ def _scores(out: Path) -> dict[str, object]:
     return {result.key: result.scores for result in results}
 
 
-def _usual_seconds(cells: list[Run], out: Path, jobs: int) -> float:
+def _usual_seconds(cells: list[Cell], out: Path, jobs: int) -> float:
     began = time.perf_counter()
     running = child.start(lambda: _sweep(cells, out, jobs), new_group=True)
     assert running.end(PATIENCE).expect(child.DONE).value, "an undisturbed sweep does not complete"

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,10 +14,10 @@ from nmrgcl import GraphEmbedder, load
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Embedder, Level, build_method, build_pretraining
+from nmrgcl.methods import Embedder, Level, build_method, build_pretraining, find_method
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import estimate_cost, evaluate_run, pretrain_seeds
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.diagnosis import diagnose_model
 from nmrgcl.run.execute import execute
 from nmrgcl.run.results import Results
@@ -89,12 +89,33 @@ def test_a_model_without_an_encoder_is_saved_loaded_judged_and_diagnosed(name: s
     assert found.untrained is None  # there is no encoder that it could start from
     assert diagnose_model(load_model(tmp_path / "model"), load("motifs"), CPU, "model").found.layers == []
     assert estimate_cost(load("motifs"), settings_of(name), seeds=1, device=CPU).steps == 0
-    cell = Run("motifs", settings_of(name))
+    cell = Cell("motifs", settings_of(name))
     assert execute(cell, Results(tmp_path), device=CPU).mean == pytest.approx(found.trained.folds.mean(), abs=3)
     with pytest.raises(SettingError, match="has no encoder, which protocol finetune trains"):
         replace(cell, protocol="finetune")
     with pytest.raises(SettingError, match=f"method {name} has no encoder, which is needed here"):
         build_pretraining(settings_of(name), 3)
+
+
+def test_kernels_of_its_own_are_what_the_svm_sees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embeddings of zeros say nothing: the scores are those of the kernels."""
+    kind = cast(type[Embedder], find_method("histogram"))
+    honest = kind.embed
+
+    def kernels(self: Embedder, graphs: Graphs) -> torch.Tensor:
+        z = honest(self, graphs)
+        return torch.stack([torch.eye(len(z)), z @ z.T])
+
+    monkeypatch.setattr(kind, "kernels", kernels)
+    monkeypatch.setattr(kind, "embed", lambda self, graphs: honest(self, graphs) * 0)
+    cell = Cell("motifs", settings_of("histogram"))
+    scores = execute(cell, Results(tmp_path), device=CPU).scores
+    assert scores["mean"] > 60
+    paper = execute(replace(cell, selection="paper"), Results(tmp_path), device=CPU)
+    assert paper.mean >= scores["mean"]
+    GraphEmbedder("histogram", settings={"svm.standardise": False}, device="cpu").fit("motifs").save(tmp_path / "model")
+    found = evaluate_run(tmp_path / "model", load("motifs"), device=CPU, fold_seeds=1)
+    np.testing.assert_allclose(found.trained.folds[0], scores["folds"])
 
 
 @pytest.mark.parametrize("name", [name for name, level in EMBEDDERS if level == "graph"])

@@ -16,14 +16,14 @@ def rows_of(item: Item, plan: Plan, score: Callable[..., float], noise: float = 
     facts = {"protocol": plan.protocol, "selection": "honest", "device": "cpu"}
     return [
         {
-            "dataset": cell.run.dataset,
+            "dataset": placed.cell.dataset,
             **facts,
-            **dict(zip(item.axes, cell.at, strict=True)),
-            "seed": cell.run.seed,
-            "score": round(score(cell.run.dataset, *cell.at) + noise * chance.normal(), 4),
+            **dict(zip(item.axes, placed.at, strict=True)),
+            "seed": placed.cell.seed,
+            "score": round(score(placed.cell.dataset, *placed.at) + noise * chance.normal(), 4),
             "key": f"{number:032x}",
         }
-        for number, cell in enumerate(item.cells(plan))
+        for number, placed in enumerate(item.cells(plan))
     ]
 
 

@@ -53,8 +53,8 @@ def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
     item = find_item(name)
     for quick, count in zip((False, True), (CELLS | TABLES)[name], strict=True):
         plan = item.plan(quick=quick)
-        keys = {cell.run.key for cell in item.cells(plan)}
-        tuned = [cell for cell in item.cells(plan) if cell.at[0] == "nmrGCL, tuned"]
+        keys = {placed.cell.key for placed in item.cells(plan)}
+        tuned = [placed for placed in item.cells(plan) if placed.at[0] == "nmrGCL, tuned"]
         # A row that grows with every search; the others are as many as the paper has.
         assert len(keys) == len(item.cells(plan)) == count + len(tuned)
 
@@ -71,15 +71,15 @@ def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
 def test_cells_differ_in_what_the_item_varies_alone(name: str, varied: set[str]) -> None:
     item = find_item(name)
     seen: dict[str, set[str]] = {}
-    for cell in item.cells(item.plan(quick=True, only=["motifs"], seeds=1)):
-        for key, value in flatten(cell.run.settings.to_dict()):
+    for placed in item.cells(item.plan(quick=True, only=["motifs"], seeds=1)):
+        for key, value in flatten(placed.cell.settings.to_dict()):
             seen.setdefault(key, set()).add(json.dumps(value))
     assert {key for key, values in seen.items() if len(values) > 1} == varied
 
 
 def test_figure8_has_the_paper_s_pairs_in_both_orders() -> None:
     item = find_item("figure8")
-    cells = {cell.at: cell.run.settings for cell in item.cells(item.plan(only=["motifs"], seeds=1))}
+    cells = {placed.at: placed.cell.settings for placed in item.cells(item.plan(only=["motifs"], seeds=1))}
     views = cells["NodeDrop", "Subgraph"].views
     assert views.first == ({"name": "NodeDrop", "p": 0.7},)
     assert views.second == ({"name": "Subgraph", "p": 0.7},)

@@ -26,16 +26,16 @@ from nmrgcl.reproduce.tables.sheet import load_sheet
 from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.reproduce.tables.words import device_marks, figure_text, marks_text
 from nmrgcl.reproduce.verdict import Verdict
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from tests.reproduce.planted_tables import table_rows_of
 
 SHEET = load_sheet("table1")
 ROWS = ["nmrGCL", "GraphCL", "untrained"]
 
 
-def cells(name: str, **asked: Any) -> dict[tuple[str, str, str, int], Run]:
+def cells(name: str, **asked: Any) -> dict[tuple[str, str, str, int], Cell]:
     item = find_item(name)
-    return {(c.run.dataset, *c.at, c.run.seed): c.run for c in item.cells(item.plan(**asked))}
+    return {(c.cell.dataset, *c.at, c.cell.seed): c.cell for c in item.cells(item.plan(**asked))}
 
 
 def planted(score: Any, noise: float = 0.3, **asked: Any) -> Scores:

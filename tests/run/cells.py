@@ -2,7 +2,7 @@
 
 import torch
 
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.results import Result
 from nmrgcl.settings import Settings
 
@@ -10,12 +10,12 @@ CPU = torch.device("cpu")
 QUICK = {"epochs": 2, "encoder.units": 4, "layers": 2, "batch_size": 100, "folds": 2, "svm.c": "default"}
 
 
-def quick(dataset: str = "motifs", selection: str = "honest", **changed: object) -> Run:
+def quick(dataset: str = "motifs", selection: str = "honest", **changed: object) -> Cell:
     """A cell of two epochs and two folds; ``changed`` settings have short names."""
-    return Run(dataset, Settings.from_dict(QUICK | changed), selection=selection)  # type: ignore[arg-type]
+    return Cell(dataset, Settings.from_dict(QUICK | changed), selection=selection)  # type: ignore[arg-type]
 
 
-def result_of(run: Run, *folds: float) -> Result:
+def result_of(run: Cell, *folds: float) -> Result:
     """A result that nobody computed."""
     scores = {"folds": list(folds), "mean": sum(folds) / len(folds)}
     facts: dict[str, object] = {"epochs": 2}

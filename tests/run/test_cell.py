@@ -8,7 +8,7 @@ import pytest
 from nmrgcl import method_files
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.methods.nmrgcl import NMRGCL, Options
-from nmrgcl.run.cell import Run, cross
+from nmrgcl.run.cell import Cell, cross
 from nmrgcl.settings import Settings, SVMSettings, TrainSettings, read_assignments, schema
 
 FROZEN = {
@@ -30,11 +30,11 @@ FROZEN = {
 """Cells by what they differ in, and their keys."""
 
 
-def described(cell: str) -> Run:
+def described(cell: str) -> Cell:
     dataset, *texts = cell.split(" ")
     values: dict[str, Any] = read_assignments(texts)
     how = {name: values.pop(name) for name in ("protocol", "selection", "split") if name in values}
-    return Run(dataset, Settings.from_dict(values), **how)
+    return Cell(dataset, Settings.from_dict(values), **how)
 
 
 def forget_methods() -> None:
@@ -43,7 +43,7 @@ def forget_methods() -> None:
 
 
 def test_the_key_is_the_hash_of_a_text_that_anybody_can_write() -> None:
-    run = Run("MUTAG", Settings(seed=3).updated({"tau": 0.5, "encoder.units": 64, "epochs": 20}))
+    run = Cell("MUTAG", Settings(seed=3).updated({"tau": 0.5, "encoder.units": 64, "epochs": 20}))
     text = (
         '{"dataset":"MUTAG","format":2,"method":"nmrgcl","protocol":"svm","selection":"honest",'
         '"settings":{"encoder.units":64,"options.tau":0.5,"seed":3},"split":"stratified"}'
@@ -67,7 +67,7 @@ def test_a_new_option_changes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     forget_methods()
     assert Settings().options == More()
     assert [described(cell).key for cell in FROZEN] == before
-    assert Run("MUTAG", Settings().updated({"new": 4})).key not in before
+    assert Cell("MUTAG", Settings().updated({"new": 4})).key not in before
     monkeypatch.undo()
     forget_methods()
 
@@ -90,12 +90,12 @@ def test_a_higher_format_changes_the_keys_of_what_it_is_about(
     ("one", "other"), [("PTC", "ptc-mr"), ("D&D", "DD"), ("imdb_b", "IMDB-BINARY"), ("Motifs", "motifs")]
 )
 def test_aliases_are_the_same_cell(one: str, other: str) -> None:
-    assert Run(one, Settings()) == Run(other, Settings())
-    assert Run(one, Settings()).key == Run(other, Settings()).key
+    assert Cell(one, Settings()) == Cell(other, Settings())
+    assert Cell(one, Settings()).key == Cell(other, Settings()).key
 
 
 def test_whatever_differs_is_another_cell() -> None:
-    run = Run("MUTAG", Settings())
+    run = Cell("MUTAG", Settings())
     others = [
         replace(run, dataset="./MUTAG"),
         replace(run, selection="paper"),
@@ -107,8 +107,8 @@ def test_whatever_differs_is_another_cell() -> None:
 
 
 def test_a_cell_is_a_value() -> None:
-    run = Run("MUTAG", Settings(method="graphcl", seed=4), selection="paper")
-    assert Run.from_dict(json.loads(json.dumps(run.to_dict()))) == run
+    run = Cell("MUTAG", Settings(method="graphcl", seed=4), selection="paper")
+    assert Cell.from_dict(json.loads(json.dumps(run.to_dict()))) == run
     assert (run.method, run.seed) == ("graphcl", 4)
     with pytest.raises(FrozenInstanceError):
         run.dataset = "NCI1"  # type: ignore[misc]
@@ -131,19 +131,19 @@ def test_a_cell_is_a_value() -> None:
     ],
 )
 def test_what_is_no_cell_is_refused_in_one_line(changed: dict[str, object]) -> None:
-    values = Run("MUTAG", Settings()).to_dict() | changed
+    values = Cell("MUTAG", Settings()).to_dict() | changed
     with pytest.raises((SettingError, DataError)) as caught:
-        Run.from_dict(values)
+        Cell.from_dict(values)
     assert str(caught.value).isprintable()
 
 
 def test_a_missing_part_is_named() -> None:
-    values = Run("MUTAG", Settings()).to_dict()
+    values = Cell("MUTAG", Settings()).to_dict()
     del values["split"]
     with pytest.raises(SettingError, match="split is missing"):
-        Run.from_dict(values)
-    with pytest.raises(SettingError, match="expected a run"):
-        Run.from_dict([])  # type: ignore[arg-type]
+        Cell.from_dict(values)
+    with pytest.raises(SettingError, match="expected a cell"):
+        Cell.from_dict([])  # type: ignore[arg-type]
 
 
 def test_a_table_is_a_cross_product_without_repetition() -> None:

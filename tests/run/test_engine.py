@@ -15,7 +15,7 @@ import torch
 
 from nmrgcl.errors import SettingError
 from nmrgcl.lock import locked
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import Outcome, attempt, execute
 from nmrgcl.run.interrupt import Interrupted
@@ -29,14 +29,14 @@ HUGE = quick(seed=8)
 NOWHERE = quick("./nowhere/X")
 
 
-def deadly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
+def deadly(run: Cell, folder: Path, device: str, stop: Path) -> Outcome:
     """A worker that one cell always kills."""
     if run == POISON:
         os.kill(os.getpid(), signal.SIGKILL)
     return attempt(run, folder, device, stop)
 
 
-def sickly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
+def sickly(run: Cell, folder: Path, device: str, stop: Path) -> Outcome:
     """A worker whose GPU is of no use any more after a cell has failed."""
     outcome = attempt(run, folder, device, stop)
     if outcome.status == "failed":
@@ -44,7 +44,7 @@ def sickly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
     return outcome
 
 
-def crowded(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
+def crowded(run: Cell, folder: Path, device: str, stop: Path) -> Outcome:
     """A worker that lacks memory for one cell at first, and for another always."""
     here, mark = sys.modules["nmrgcl.run.execute"], folder / ".crowded"
     here.spoilt = spoilt  # type: ignore[attr-defined]  # it may have been a sickly one
@@ -79,7 +79,7 @@ def test_every_cell_is_computed_once(tmp_path: Path) -> None:
 
 
 def test_a_failed_cell_is_recorded_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(run: Run, *arguments: Any, **options: Any) -> Any:
+    def broken(run: Cell, *arguments: Any, **options: Any) -> Any:
         if run.seed == 1:
             raise RuntimeError("first line\nsecond \x1b line")
         return execute(run, *arguments, **options)

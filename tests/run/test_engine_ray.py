@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import run_cells
 from nmrgcl.run.execute import Outcome, attempt, execute
 from nmrgcl.run.results import Results
@@ -25,7 +25,7 @@ def local_ray() -> Iterator[None]:
     ray.shutdown()
 
 
-def deadly(run: Run, folder: Path, device: str, stop: Path) -> Outcome:
+def deadly(run: Cell, folder: Path, device: str, stop: Path) -> Outcome:
     """A worker that one cell always kills."""
     if run == POISON:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -19,7 +19,7 @@ from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.lock import BusyError, locked
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
@@ -36,7 +36,7 @@ def forbid(*arguments: Any, **options: Any) -> None:
     raise AssertionError("nothing may be computed here")
 
 
-def in_a_child_that_is_killed(run: Run, results: Results, *, at_write: int) -> None:
+def in_a_child_that_is_killed(run: Cell, results: Results, *, at_write: int) -> None:
     """Execute ``run`` in a fork of this process that dies by SIGKILL right after its ``at_write``-th checkpoint."""
     pid = os.fork()
     if pid == 0:
@@ -158,7 +158,7 @@ def test_paper_selection_reports_the_best_epoch_and_c_on_the_evaluated_folds(tmp
     best = max(tables, key=lambda key: tables[key].mean())
     assert result.chosen == {"epoch": best[0], "c": best[1]}
     np.testing.assert_array_equal(result.scores["folds"], tables[best])
-    assert result.to_dict()["cell"]["selection"] == "paper"
+    assert result.to_dict()["named"]["selection"] == "paper"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_cell_judged_by_least_squares_has_the_scores_of_that_judge(selection: 
     else:
         assert result.scores["folds"] == tested[left_out.argmax(0), [0, 1]].tolist()
         assert result.scores["inner"] == left_out.max(0).tolist()
-        assert result.to_dict()["cell"]["protocol"] == "lssvm"
+        assert result.to_dict()["named"]["protocol"] == "lssvm"
 
 
 def test_the_untrained_encoder_is_a_cell_like_any_other(tmp_path: Path) -> None:
@@ -235,4 +235,4 @@ def test_graphs_without_labels_cannot_be_judged(tmp_path: Path) -> None:
     folder = write_tu(tmp_path / "MINE")
     (folder / "MINE_graph_labels.txt").unlink()
     with pytest.raises(DataError, match="no graph labels"):
-        execute(Run(str(folder), Settings()), Results(tmp_path / "results"), device=CPU)
+        execute(Cell(str(folder), Settings()), Results(tmp_path / "results"), device=CPU)

@@ -8,7 +8,7 @@ import torch
 from nmrgcl.data.loading import load
 from nmrgcl.data.motifs import motifs
 from nmrgcl.data.stored import write_dataset
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.material import Material, load_material
 from nmrgcl.settings import Settings
 
@@ -16,7 +16,7 @@ CPU = torch.device("cpu")
 
 
 def material(folder: Path, settings: Settings | None = None) -> Material:
-    return load_material(Run(str(folder), settings or Settings()), CPU)
+    return load_material(Cell(str(folder), settings or Settings()), CPU)
 
 
 @pytest.fixture
@@ -46,5 +46,5 @@ def test_files_that_have_changed_are_read_again(store: Path, tmp_path: Path) -> 
 
 def test_graphs_that_no_checked_file_stands_for_are_not_kept() -> None:
     assert load("motifs").store is None
-    run = Run("motifs", Settings())
+    run = Cell("motifs", Settings())
     assert load_material(run, CPU) is not load_material(run, CPU)

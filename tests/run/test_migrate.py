@@ -16,7 +16,7 @@ from nmrgcl.model_folder import load_model
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.migrate import migrate_item
 from nmrgcl.reproduce.plan import Plan
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import run_cells
 from nmrgcl.run.execute import execute
 from nmrgcl.run.migrate import migrate_folder, migrate_pack, old_key, old_keys, old_settings
@@ -53,8 +53,8 @@ def tiny_model(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def today(cell: dict[str, Any]) -> Run:
-    return Run.from_dict(cell | {"settings": renamed(cell["settings"])})
+def today(cell: dict[str, Any]) -> Cell:
+    return Cell.from_dict(cell | {"settings": renamed(cell["settings"])})
 
 
 @pytest.mark.parametrize("key", OLD)
@@ -75,13 +75,13 @@ def test_every_keyed_row_of_the_stored_results_is_found(name: str) -> None:
     column = values["columns"].index("key")
     keys = [row[column] for row in values["rows"] if row[column]]
     assert len(keys) >= KEYED[name]
-    assert set(keys) <= {cell.run.key for cell in find_item(name).cells(Plan.from_dict(values["plan"]))}
+    assert set(keys) <= {placed.cell.key for placed in find_item(name).cells(Plan.from_dict(values["plan"]))}
 
 
 def test_an_item_of_version_1_gets_new_keys_and_keeps_all_else(tmp_path: Path, capsys: Any) -> None:
     now = json.loads((ROOT / "results" / "figure5.json").read_text())
     item, column = find_item("figure5"), now["columns"].index("key")
-    old = {cell.run.key: old_keys(cell.run)[0] for cell in item.cells(Plan.from_dict(now["plan"]))}
+    old = {placed.cell.key: old_keys(placed.cell)[0] for placed in item.cells(Plan.from_dict(now["plan"]))}
     text = (ROOT / "results" / "figure5.json").read_text()
     for key in [row[column] for row in now["rows"]]:
         text = text.replace(key, old[key])

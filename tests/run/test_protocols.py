@@ -10,7 +10,7 @@ import pytest
 from nmrgcl.data import load
 from nmrgcl.evaluate.cases import GRID
 from nmrgcl.run import evaluate_run, pretrain_seeds
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import execute
 from nmrgcl.run.protocols import SCORE_BY, Case, Truth, choose_best, score_every_penalty
 from nmrgcl.run.recipe import recipe
@@ -45,7 +45,7 @@ def test_a_cell_and_an_evaluation_have_the_same_scores(protocol: str, tmp_path: 
     name, settings = "motifs", quick(**{"svm.c": "grid"}).settings
     if protocol == "linear":
         name, settings = network(tmp_path), recipe("grace", level="node", assignments=["encoder.units=4", "epochs=2"])
-    cell = Run(name, settings, protocol)  # type: ignore[arg-type]
+    cell = Cell(name, settings, protocol)  # type: ignore[arg-type]
     data = load(cell.dataset)
     list(pretrain_seeds(data, cell.settings, seeds=[0, 1], out=tmp_path / "run", device=CPU))
     found = evaluate_run(tmp_path / "run", data, device=CPU, jobs=1, protocol=protocol)

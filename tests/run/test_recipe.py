@@ -10,7 +10,7 @@ from nmrgcl import GraphEmbedder, load
 from nmrgcl.errors import SettingError
 from nmrgcl.methods import find_method, method_names
 from nmrgcl.model_folder import load_model, weights_digest
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import execute
 from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.recipe import free_assignments, recipe
@@ -38,7 +38,7 @@ def test_a_method_refuses_what_it_does_not_mean_everywhere(tmp_path: Path, capsy
         recipe("mvgrl", level="node", assignments=WRONG)
     with pytest.raises(SettingError, match=words):
         GraphEmbedder("mvgrl", level="node", settings=WRONG, device="cpu").fit("MUTAG")
-    cell = Run("MUTAG", Settings(method="mvgrl"))
+    cell = Cell("MUTAG", Settings(method="mvgrl"))
     with pytest.raises(SettingError, match=words):
         execute(cell, Results(tmp_path), device=CPU)
     out, err = run(capsys, "pretrain", "MUTAG", "--method", "mvgrl", "--set", "encoder.name=gin", code=2)

@@ -39,7 +39,7 @@ def test_a_result_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     results.put(DONE)
     assert results.get(RUN.key) == DONE
     assert results.all() == ([DONE], [])
-    assert DONE.run == RUN
+    assert DONE.cell == RUN
     assert [p.name for p in (tmp_path / "new").iterdir()] == [f"{RUN.key}.json"]
 
 
@@ -83,7 +83,7 @@ def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
     ("changed", "word"),
     [
         ({"key": "0" * 32}, "key"),
-        ({"cell": quick(seed=1).named()}, "key"),
+        ({"named": quick(seed=1).named()}, "key"),
         ({"settings": {"method": "nmrgl"}}, "unknown method"),
         ({"settings": {"train.epoch": 1}}, "unknown setting"),
         ({"scores": {"folds": [], "mean": 0.0}}, "percentages"),
@@ -133,14 +133,12 @@ def test_a_result_under_the_name_of_another_is_refused(tmp_path: Path) -> None:
 
 
 def test_settings_that_a_later_version_added_do_not_disown_a_result() -> None:
-    cell = RUN.to_dict()
-    del cell["settings"]["train"]["deterministic"]
-    from nmrgcl.run.cell import content_key
-
-    older = replace(DONE, key=content_key(cell), cell=cell)
+    settings = RUN.settings.to_dict()
+    del settings["train"]["deterministic"]
+    older = replace(DONE, settings=settings)
     read = parse_result(older.to_json(), "file")
     assert read == older
-    assert read.run == RUN
+    assert read.cell == RUN
 
 
 def test_a_pack_brings_all_results_home(tmp_path: Path) -> None:

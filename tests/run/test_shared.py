@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, in_turn, run_cells, soonest
 from nmrgcl.run.execute import execute, score_cell
 from nmrgcl.run.interrupt import Interrupted
@@ -24,7 +24,7 @@ RAW = quick(epochs=5, standardise=False)
 FINETUNED = replace(quick(epochs=5, finetune={"epochs": 2}), protocol="finetune")
 
 
-def alone(run: Run, folder: Path) -> Any:
+def alone(run: Cell, folder: Path) -> Any:
     return execute(run, Results(folder / run.key), device=CPU)
 
 
@@ -62,7 +62,7 @@ def test_cells_of_a_training_are_judged_before_the_next_one_is_trained(tmp_path:
 
 @pytest.mark.parametrize("first", [SVM, PAPER])
 def test_a_shared_training_gives_the_results_of_cells_computed_alone(
-    first: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    first: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = [first, LEAST_SQUARES, RAW, FINETUNED]
     expected = [alone(cell, tmp_path) for cell in cells]
@@ -110,7 +110,7 @@ def test_an_untrained_encoder_is_shared_like_any_other(tmp_path: Path) -> None:
 def test_a_cell_that_cannot_be_judged_leaves_its_training_to_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(run: Run, *arguments: Any) -> Any:
+    def broken(run: Cell, *arguments: Any) -> Any:
         if run == SVM:
             raise RuntimeError("no judge")
         return score_cell(run, *arguments)
@@ -127,7 +127,7 @@ def test_a_cell_that_cannot_be_judged_leaves_its_training_to_the_others(
 
 
 def test_an_interrupted_follower_goes_on_without_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ended(run: Run, *arguments: Any) -> Any:
+    def ended(run: Cell, *arguments: Any) -> Any:
         if run == LEAST_SQUARES:
             os.kill(os.getpid(), signal.SIGTERM)
         return score_cell(run, *arguments)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nmrgcl.cli.terminal import bar_console
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import Outcome
 
-Follow = Callable[[Run, Outcome], None]
+Follow = Callable[[Cell, Outcome], None]
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def show_cells(total: int) -> Iterator[Follow]:
     began, count = time.monotonic(), 0
     with _bar(total) if sys.stderr.isatty() else _lines(total) as follow:
 
-        def counted(cell: Run, outcome: Outcome) -> None:
+        def counted(cell: Cell, outcome: Outcome) -> None:
             nonlocal count
             count += outcome.status == "done"
             follow(cell, outcome)
@@ -35,7 +35,7 @@ def show_cells(total: int) -> Iterator[Follow]:
 def _lines(total: int) -> Iterator[Follow]:
     began, count = time.monotonic(), 0
 
-    def follow(cell: Run, outcome: Outcome) -> None:
+    def follow(cell: Cell, outcome: Outcome) -> None:
         nonlocal count
         count += 1
         left = (time.monotonic() - began) / count * (total - count)
@@ -53,7 +53,7 @@ def _bar(total: int) -> Iterator[Follow]:
     with Progress(*columns, console=bar_console()) as bar:
         task = bar.add_task("", total=total, state="")
 
-        def follow(cell: Run, outcome: Outcome) -> None:
+        def follow(cell: Cell, outcome: Outcome) -> None:
             bar.update(task, advance=1, state=escape(_describe(cell, outcome)))
             if outcome.status != "done":
                 bar.console.print(escape(_describe(cell, outcome)))
@@ -61,7 +61,7 @@ def _bar(total: int) -> Iterator[Follow]:
         yield follow
 
 
-def _describe(cell: Run, outcome: Outcome) -> str:
+def _describe(cell: Cell, outcome: Outcome) -> str:
     score = f"{outcome.mean:.2f}" if outcome.mean is not None else f"{outcome.status}: {outcome.message}"
     trained = f"{cell.method} + finetune" if cell.protocol == "finetune" else cell.method
     return f"{trained} on {cell.dataset}, seed {cell.seed}: {score}"

@@ -173,15 +173,15 @@ def _tell(merged: "Merged", folder: Path, as_json: bool) -> None:
 
 
 def _facts(result: "Result") -> dict[str, Any]:
-    run = result.run
+    cell = result.cell
     return {
         "key": result.key,
-        "dataset": run.dataset,
-        "method": run.method,
-        "seed": run.seed,
-        "protocol": run.protocol,
-        "split": run.split,
-        "selection": run.selection,
+        "dataset": cell.dataset,
+        "method": cell.method,
+        "seed": cell.seed,
+        "protocol": cell.protocol,
+        "split": cell.split,
+        "selection": cell.selection,
         "status": result.status,
         "mean": result.mean if result.status == "done" else None,
         "error": result.error["message"] if result.error else None,

@@ -14,7 +14,7 @@ from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
-    from nmrgcl.run.cell import Run
+    from nmrgcl.run.cell import Cell
     from nmrgcl.run.engine import Summary
     from nmrgcl.settings import Settings
 
@@ -85,7 +85,7 @@ def sweep(
         device = choose_device(device).type
     _require_datasets(data)
     level = "graph" if preset else _level(data)
-    cells: list[Run] = []
+    cells: list[Cell] = []
     for name in dict.fromkeys(canonical(name) for name in data):
         rows = _rows(preset, method or [], assignments or [], level, name)
         cells += _cells(name, rows, seeds, protocol or [""], split or [""], selection)
@@ -101,11 +101,11 @@ def sweep(
 
 def _cells(
     data: str, rows: "list[Settings]", seeds: int, protocols: list[str], splits: list[str], selection: str
-) -> "list[Run]":
+) -> "list[Cell]":
     """Every row with every way to judge; of both selections, "paper" where a protocol knows it."""
     from nmrgcl.run.cell import BY_FOLDS, cross
 
-    cells: dict[str, Run] = {}
+    cells: dict[str, Cell] = {}
     for protocol in protocols:
         both = ["honest", "paper"] if protocol in ("", *BY_FOLDS) else ["honest"]
         for split in splits:
@@ -170,7 +170,7 @@ def _parameters(texts: list[str]) -> dict[str, Any]:
     return {key.strip(): int(value) if value.strip().isdecimal() else value.strip() for key, _, value in pairs}
 
 
-def _list(cells: "list[Run]", folder: Path, as_json: bool) -> None:
+def _list(cells: "list[Cell]", folder: Path, as_json: bool) -> None:
     from nmrgcl.run.results import Results
 
     finished = set(Results(folder).keys())
@@ -184,7 +184,7 @@ def _list(cells: "list[Run]", folder: Path, as_json: bool) -> None:
     print(f"{len(cells)} cells, {sum(row['finished'] for row in rows)} of them finished, in {folder}")
 
 
-def _compute(cells: "list[Run]", folder: Path, **options: Any) -> "Summary":
+def _compute(cells: "list[Cell]", folder: Path, **options: Any) -> "Summary":
     from nmrgcl.cli.cells import show_cells
     from nmrgcl.run.engine import run_cells
     from nmrgcl.run.interrupt import Interrupted
@@ -199,7 +199,7 @@ def _compute(cells: "list[Run]", folder: Path, **options: Any) -> "Summary":
         raise typer.Exit(128 + ended.signum) from None
 
 
-def _print(cells: "list[Run]", summary: "Summary", folder: Path, as_json: bool) -> None:
+def _print(cells: "list[Cell]", summary: "Summary", folder: Path, as_json: bool) -> None:
     from nmrgcl.cli.sweep_table import as_text, tabulate
     from nmrgcl.run.results import Results
 

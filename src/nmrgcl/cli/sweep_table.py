@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nmrgcl.evaluate.spread import with_spread
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.results import Result
 
 
@@ -25,8 +25,8 @@ def tabulate(results: Iterable[Result]) -> list[SeedMean]:
     """One entry for each method, dataset and way to judge, in the order in which they come."""
     groups: dict[tuple[str, str, str], list[float]] = {}
     for result in results:
-        run = result.run
-        groups.setdefault((_row(run), run.dataset, run.judge), []).append(result.mean)
+        cell = result.cell
+        groups.setdefault((_row(cell), cell.dataset, cell.judge), []).append(result.mean)
     return [
         SeedMean(
             row, name, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else None, len(means), judge
@@ -35,10 +35,10 @@ def tabulate(results: Iterable[Result]) -> list[SeedMean]:
     ]
 
 
-def _row(run: Run) -> str:
+def _row(cell: Cell) -> str:
     """The method; a fresh encoder that is trained with labels goes by its own name."""
-    supervised = run.protocol == "finetune" and run.method == "untrained"
-    return f"{run.settings.encoder.name} (supervised)" if supervised else run.method
+    supervised = cell.protocol == "finetune" and cell.method == "untrained"
+    return f"{cell.settings.encoder.name} (supervised)" if supervised else cell.method
 
 
 def as_text(entries: Iterable[SeedMean]) -> str:

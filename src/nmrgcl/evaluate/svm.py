@@ -84,7 +84,7 @@ def svm_nested(
         return Nested(np.array([one.outer for one in found]), inside)
     outer, seeds = [], []
     for z, y, seed in cases:
-        outer += [(z, y, *cut) for cut in _outer_cuts(y, seed, folds)]
+        outer += [(z, y, *cut) for cut in outer_cuts(y, seed, folds)]
         seeds += [seed if inner == "shuffled" else None] * folds
     # Within one pool, joblib writes each large array to shared memory once and hands out the mapping.
     with Parallel(n_jobs=jobs) as pool:
@@ -94,7 +94,7 @@ def svm_nested(
             parts = [
                 (z, y, *cut)
                 for (z, y, train, _), s in zip(outer, seeds, strict=True)
-                for cut in _inner_cuts(y, train, s)
+                for cut in inner_cuts(y, train, s)
             ]
             inner_scores = pool(delayed(_accuracies)(*part, values, standardise) for part in parts)
             tables = np.reshape(inner_scores, (len(outer), INNER_FOLDS, len(values)))
@@ -120,7 +120,7 @@ def svm_table(
     """Accuracies in percent on the held-out folds for each C, ``[len(C), folds]``: nothing is chosen."""
     values = candidates(c)
     require_cases(z, y, folds, inner=False)
-    cuts = _outer_cuts(y, seed, folds)
+    cuts = outer_cuts(y, seed, folds)
     if device is not None and solves(device, len(z)):
         return 100 * _table_on_device(z, y, cuts, values, standardise, device).T
     with Parallel(n_jobs=jobs) as pool:
@@ -132,11 +132,11 @@ def _nested_on_device(
 ) -> Nested:
     """Of one case, ``[folds]`` each: machines of all C for the outer folds, too, since those cost next to nothing."""
     z, y, seed = case
-    cuts = _outer_cuts(y, seed, folds)
+    cuts = outer_cuts(y, seed, folds)
     if len(values) == 1:
         return Nested(100 * _table_on_device(z, y, cuts, values, standardise, device)[:, 0], None)
     inner_seed = seed if inner == "shuffled" else None
-    inside = [cut for train, _ in cuts for cut in _inner_cuts(y, train, inner_seed)]
+    inside = [cut for train, _ in cuts for cut in inner_cuts(y, train, inner_seed)]
     table = _table_on_device(z, y, [*cuts, *inside], values, standardise, device)
     means = table[folds:].reshape(folds, INNER_FOLDS, len(values)).mean(1)
     return Nested(100 * table[np.arange(folds), means.argmax(1)], 100 * means.max(1))
@@ -193,11 +193,12 @@ def _kernels(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, np.nda
     return rbf_kernel(known, gamma=gamma), rbf_kernel(unknown, known, gamma=gamma)
 
 
-def _outer_cuts(y: np.ndarray, seed: int, folds: int) -> list[Cut]:
+def outer_cuts(y: np.ndarray, seed: int, folds: int) -> list[Cut]:
+    """Training and held-out rows of each stratified fold."""
     return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
 
 
-def _inner_cuts(y: np.ndarray, train: np.ndarray, seed: int | None) -> list[Cut]:
+def inner_cuts(y: np.ndarray, train: np.ndarray, seed: int | None) -> list[Cut]:
     """The training rows cut again, in order or by ``seed``, so that C is chosen without a look at the held-out ones."""
     labels = y[train]
     cut = StratifiedKFold(INNER_FOLDS, shuffle=seed is not None, random_state=seed).split(labels, labels)

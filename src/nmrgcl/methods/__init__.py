@@ -62,6 +62,14 @@ class Embedder(Method, Fittable):
     What ``fit`` finds lives in buffers, which may have any shape, so that a model folder holds it.
     """
 
+    def kernels(self, graphs: Graphs) -> Tensor | None:
+        """``[K, B, B]`` similarities of graphs that an SVM uses instead of embeddings, or None if it is these it uses.
+
+        Where there are several matrices, for example one per number of iterations, the protocol chooses among them
+        inside the training folds.
+        """
+        return None
+
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Take over the buffers, whatever their shape; RuntimeError where there are others than ``__init__`` made."""
         if strict and set(state_dict) != set(self.state_dict()):

@@ -63,7 +63,7 @@ def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
 def _require_current(path: Path, item: Item, plan: Plan, rows: Sequence[Row]) -> None:
     """Refuse keys of an earlier version: none of the rows would be found, and all cells computed again."""
     keys = {row["key"] for row in rows if row.get("key")}
-    cells = [cell.run for cell in item.cells(plan)] if keys else []
+    cells = [placed.cell for placed in item.cells(plan)] if keys else []
     if keys.isdisjoint(cell.key for cell in cells) and any(key in keys for cell in cells for key in old_keys(cell)):
         raise DataError(f"{path}: has the keys of an earlier version; run nmrgcl results migrate {path}")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from nmrgcl.data.loading import load
 from nmrgcl.reproduce.item import Item
-from nmrgcl.reproduce.plan import Cell, Plan
+from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.scores import Row
 from nmrgcl.run.backends import worker_count
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import Outcome
 from nmrgcl.run.machine import choose_device
@@ -49,7 +49,7 @@ class Outlook:
 def count(item: Item, plan: Plan, folder: Path, known: Sequence[Row] = ()) -> Outlook:
     """How many cells there are and are finished, at once."""
     elsewhere, results = {row["key"] for row in known}, Results(folder)
-    keys = [cell.run.key for cell in item.cells(plan)]
+    keys = [placed.cell.key for placed in item.cells(plan)]
     return Outlook(len(keys), sum(key in elsewhere or results.finished(key) is not None for key in keys), None)
 
 
@@ -57,18 +57,18 @@ def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int, 
     """Costs are those of finished cells of the same kind, else of a few steps of training measured now."""
     elsewhere, results = {row["key"] for row in known}, Results(folder)
     everything = item.cells(plan)
-    cells = [cell for cell in everything if cell.run.key not in elsewhere]
-    found = {cell.run.key: results.finished(cell.run.key) for cell in cells}
+    cells = [placed for placed in everything if placed.cell.key not in elsewhere]
+    found = {placed.cell.key: results.finished(placed.cell.key) for placed in cells}
     seconds, unjudged = 0.0, []
     for dataset in plan.datasets:
-        own = [(cell, found[cell.run.key]) for cell in cells if cell.run.dataset == dataset]
+        own = [(placed, found[placed.cell.key]) for placed in cells if placed.cell.dataset == dataset]
         times: dict[Any, list[float]] = {}
-        for cell, result in own:
+        for placed, result in own:
             if result is not None:
-                times.setdefault(_kind(item, cell), []).append(float(result.times["total"]))
-        missing = [cell for cell, result in own if result is None]
-        seconds += sum(statistics.fmean(times[kind]) for cell in missing if (kind := _kind(item, cell)) in times)
-        unknown = [cell for cell in missing if _kind(item, cell) not in times]
+                times.setdefault(_kind(item, placed), []).append(float(result.times["total"]))
+        missing = [placed for placed, result in own if result is None]
+        seconds += sum(statistics.fmean(times[kind]) for placed in missing if (kind := _kind(item, placed)) in times)
+        unknown = [placed for placed in missing if _kind(item, placed) not in times]
         unjudged += [dataset] if unknown else []
         seconds += _training(unknown, device)
     done = len(everything) - len(cells) + sum(result is not None for result in found.values())
@@ -82,13 +82,13 @@ def fill(
     *,
     device: str,
     jobs: int,
-    on_done: Callable[[Run, Outcome], None] | None,
+    on_done: Callable[[Cell, Outcome], None] | None,
     known: Sequence[Row] = (),
     keep_trained: bool = False,
 ) -> Summary:
     """Compute the cells of ``plan`` that are neither in ``folder`` nor ``known``."""
     elsewhere = {row["key"] for row in known}
-    missing = [cell.run for cell in item.cells(plan) if cell.run.key not in elsewhere]
+    missing = [placed.cell for placed in item.cells(plan) if placed.cell.key not in elsewhere]
     return run_cells(missing, folder, jobs=jobs, device=device, on_done=on_done, keep_trained=keep_trained)
 
 
@@ -99,26 +99,26 @@ def gather(item: Item, plan: Plan, folder: Path, known: Sequence[Row] = ()) -> l
     """
     results, elsewhere = Results(folder), {row["key"]: row for row in known if row["key"]}
     rows = []
-    for cell in item.cells(plan):
-        if row := elsewhere.get(cell.run.key):
+    for placed in item.cells(plan):
+        if row := elsewhere.get(placed.cell.key):
             rows.append(row)
-        elif result := results.finished(cell.run.key):
-            rows.append(_row(item, cell, result))
+        elif result := results.finished(placed.cell.key):
+            rows.append(_row(item, placed, result))
     return rows + [row for row in known if not row["key"] and row["dataset"] in plan.datasets]
 
 
-def _row(item: Item, cell: Cell, result: Result) -> Row:
-    run, details = cell.run, {} if item.table is None else _details(result)
-    at = dict(zip(item.axes, cell.at, strict=True))
+def _row(item: Item, placed: Placed, result: Result) -> Row:
+    cell, details = placed.cell, {} if item.table is None else _details(result)
+    at = dict(zip(item.axes, placed.at, strict=True))
     values = {
-        "dataset": run.dataset,
+        "dataset": cell.dataset,
         **at,
-        "seed": run.seed,
+        "seed": cell.seed,
         "score": round(result.mean, 4),
-        "protocol": run.protocol,
-        "selection": run.selection,
+        "protocol": cell.protocol,
+        "selection": cell.selection,
         "device": str(result.hardware.get("device", "unknown")),
-        "key": run.key,
+        "key": cell.key,
         **details,
     }
     return values | at  # a table's own line says more than the cell's selection
@@ -134,14 +134,14 @@ def _details(result: Result) -> Row:
     }
 
 
-def _kind(item: Item, cell: Cell) -> tuple[Any, ...]:
+def _kind(item: Item, placed: Placed) -> tuple[Any, ...]:
     """Cells of a dataset that cost the same: of a table those of a row that are judged alike, of a figure all."""
-    return cell.at if item.table else ()
+    return placed.at if item.table else ()
 
 
-def _training(cells: list[Cell], device: str) -> float:
+def _training(cells: list[Placed], device: str) -> float:
     """Seconds of all, as many as the typical one takes; those of one training count once."""
-    trained = {cell.run.training: cell.run for cell in cells if cell.run.settings.train.epochs}
+    trained = {placed.cell.training: placed.cell for placed in cells if placed.cell.settings.train.epochs}
     if not trained:
         return 0.0
     typical = list(trained.values())[len(trained) // 2]

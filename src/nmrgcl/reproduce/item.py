@@ -12,10 +12,10 @@ from nmrgcl.data.catalog import find
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.report.grid import Grid
 from nmrgcl.report.svg import Picture
-from nmrgcl.reproduce.plan import Cell, Extent, Plan
+from nmrgcl.reproduce.plan import Extent, Placed, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.verdict import Verdict
-from nmrgcl.run.cell import Run, canonical
+from nmrgcl.run.cell import Cell, canonical
 from nmrgcl.settings import Settings, preset_names, resolve
 
 PRESET = "graphcl"
@@ -58,7 +58,7 @@ class Item:
     axes: tuple[str, ...] = ()
     levels: Callable[[Settings], dict[tuple[Any, ...], Settings]] | None = None
     measure: Callable[[Plan, torch.device], Iterable[Row]] | None = None
-    table: Callable[[Plan], list[Cell]] | None = None
+    table: Callable[[Plan], list[Placed]] | None = None
     grids: Callable[[Plan, Scores], list[Grid]] | None = None
     lists: Callable[[Plan, Scores], list[Row]] | None = None
     protocols: tuple[str, ...] = ("svm", "lssvm")
@@ -111,14 +111,14 @@ class Item:
                 kind = {"graph": "of graphs", "node": "one graph with labelled nodes"}[entry.level]
                 raise SettingError(f"--only {entry.name}: is {kind}; {self.name} embeds {level}s")
 
-    def cells(self, plan: Plan) -> list[Cell]:
+    def cells(self, plan: Plan) -> list[Placed]:
         """Every cell of ``plan``, dataset by dataset; none where the item is measured."""
         if self.table is not None:
             return self.table(plan)
         levels = self._levels(plan).items()
         options: dict[str, Any] = {"protocol": plan.protocol}
         return [
-            Cell(at, Run(dataset, replace(settings, seed=settings.seed + seed), **options))
+            Placed(at, Cell(dataset, replace(settings, seed=settings.seed + seed), **options))
             for dataset in plan.datasets
             for at, settings in levels
             for seed in range(plan.seeds)
@@ -132,12 +132,12 @@ class Item:
             return Scores(plan.datasets, self.axes, tuple(self._levels(plan)), **common)
         cells = self.table(plan)
         others = [tuple(row[axis] for axis in self.axes) for row in rows if not row["key"]]
-        wanted = tuple(dict.fromkeys([*others, *(cell.at for cell in cells)]))
+        wanted = tuple(dict.fromkeys([*others, *(placed.at for placed in cells)]))
         asked = np.zeros((len(plan.datasets), len(wanted), plan.seeds), bool)
         level = {at: number for number, at in enumerate(wanted)}
-        for cell in cells:
-            if cell.run.seed < plan.seeds:
-                asked[plan.datasets.index(cell.run.dataset), level[cell.at], cell.run.seed] = True
+        for placed in cells:
+            if placed.cell.seed < plan.seeds:
+                asked[plan.datasets.index(placed.cell.dataset), level[placed.at], placed.cell.seed] = True
         return Scores(plan.datasets, self.axes, wanted, asked=asked, **common)
 
     def _levels(self, plan: Plan) -> dict[tuple[Any, ...], Settings]:

@@ -30,7 +30,7 @@ def migrate_item(path: Path) -> tuple[int, int]:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError(f"{path}: not the results of an item; nmrgcl reproduce writes such files") from None
-    cells = [cell.run for cell in item.cells(plan)]
+    cells = [placed.cell for placed in item.cells(plan)]
     new = {key: cell.key for cell in cells for key in old_keys(cell)}
     current, old = {cell.key for cell in cells}, 0
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 
 _OF_TABLES = ("preset", "rows", "selection", "most_epochs")
 
@@ -66,8 +66,8 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A run, and what it varies: one value for each of the item's axes."""
+class Placed:
+    """A cell, and where it stands in its item: one value for each of the item's axes."""
 
     at: tuple[Any, ...]
-    run: Run
+    cell: Cell

@@ -6,7 +6,7 @@ The paper says that nmrGCL, pre-trained on ZINC-2M, is best on three of four mol
 """
 
 from nmrgcl.reproduce.item import Item
-from nmrgcl.reproduce.plan import Cell, Extent, Plan
+from nmrgcl.reproduce.plan import Extent, Placed, Plan
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.tables.design import Design
 from nmrgcl.reproduce.tables.sheet import Sheet, load_sheet
@@ -16,7 +16,7 @@ SHEET = load_sheet("table3")
 CLAIMS = ("nmrGCL is best on BBBP, SIDER and ClinTox",)
 
 
-def no_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
+def no_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
     """Fine-tuning on scaffold splits is no protocol here yet."""
     return []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nmrgcl.errors import SettingError
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import Outcome, attempt
 from nmrgcl.run.interrupt import Interrupted, Stop
 from nmrgcl.run.machine import spoilt
@@ -44,7 +44,7 @@ class Place:
     cluster: str = "slurm"
     slurm: dict[str, Any] = field(default_factory=dict)
 
-    def until_stopped(self, cells: Iterable[Run]) -> Iterator[Run]:
+    def until_stopped(self, cells: Iterable[Cell]) -> Iterator[Cell]:
         """The cells; none more once the engine is asked to end."""
         for cell in cells:
             if self.stop.received is not None:
@@ -58,7 +58,7 @@ def worker_count(jobs: int, device: str) -> int:
     return jobs or (min(cores, SHARING) if device == "cuda" else cores)
 
 
-def inline(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
+def inline(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
     """One after the other in this process."""
     for cell in place.until_stopped(cells):
         if spoilt():
@@ -69,12 +69,12 @@ def inline(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
         yield outcome
 
 
-def processes(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
+def processes(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
     """Processes of this machine, with one thread each."""
     yield from _joblib(cells, place, jobs, BrokenExecutor, backend="loky", inner_max_num_threads=1)
 
 
-def ray(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
+def ray(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
     """Workers of the Ray cluster that RAY_ADDRESS names, or of one that is started on this machine."""
     try:
         from joblib import register_parallel_backend
@@ -105,7 +105,7 @@ def _share_of_gpus(jobs: int) -> float:
     return min(1.0, float(ray.cluster_resources().get("GPU", 1)) / jobs)
 
 
-def slurm(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
+def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
     """One Slurm job a cell, ``jobs`` at a time."""
     try:
         from submitit import AutoExecutor
@@ -121,7 +121,7 @@ def slurm(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
     except (RuntimeError, ValueError, NameError, TypeError) as error:
         raise SettingError(f"backend slurm: {' '.join(str(error).split())[:300]}") from None
     # Slurm queues what it has no room for; the local cluster would start everything at once.
-    waiting, running = list(cells), dict[Any, Run]()
+    waiting, running = list(cells), dict[Any, Cell]()
     width = jobs if place.cluster == "local" else len(waiting)
     while (waiting or running) and place.stop.received is None:
         batch, waiting = waiting[: width - len(running)], waiting[width - len(running) :]
@@ -135,7 +135,7 @@ def slurm(cells: Iterable[Run], place: Place, jobs: int) -> Iterator[Outcome]:
         job.cancel()  # a signal, at which the cell keeps a checkpoint and ends
 
 
-def _slurm_outcome(job: Any, cell: Run) -> Outcome:
+def _slurm_outcome(job: Any, cell: Cell) -> Outcome:
     problem = job.exception()
     if problem is None:
         found: Outcome = job.result()
@@ -144,7 +144,7 @@ def _slurm_outcome(job: Any, cell: Run) -> Outcome:
 
 
 def _joblib(
-    cells: Iterable[Run], place: Place, jobs: int, broken: type[Exception], **options: Any
+    cells: Iterable[Cell], place: Place, jobs: int, broken: type[Exception], **options: Any
 ) -> Iterator[Outcome]:
     from joblib import Parallel, delayed, parallel_config
 
@@ -158,7 +158,7 @@ def _joblib(
         raise WorkerDiedError(str(error).partition("\n")[0]) from None
 
 
-BACKENDS: dict[Backend, Callable[[Iterable[Run], Place, int], Iterator[Outcome]]] = {
+BACKENDS: dict[Backend, Callable[[Iterable[Cell], Place, int], Iterator[Outcome]]] = {
     "inline": inline,
     "processes": processes,
     "ray": ray,

@@ -26,7 +26,7 @@ CUTS: dict[str, tuple[str, ...]] = {"graph": ("stratified",), "node": ("random-1
 
 
 @dataclass(frozen=True)
-class Run:
+class Cell:
     """A cell; two that mean the same are equal and have the same ``key``.
 
     Attributes:
@@ -108,18 +108,18 @@ class Run:
         return {f.name: getattr(self, f.name) for f in fields(self)} | {"settings": self.settings.to_dict()}
 
     @staticmethod
-    def from_dict(values: Mapping[str, Any], *, source: str = "run") -> "Run":
+    def from_dict(values: Mapping[str, Any], *, source: str = "cell") -> "Cell":
         """The inverse; settings that are not named keep their default, anything unknown is an error."""
         if not isinstance(values, Mapping):
-            raise SettingError(f"{source}: expected a run, with dataset and settings")
-        names = [f.name for f in fields(Run)]
+            raise SettingError(f"{source}: expected a cell, with dataset and settings")
+        names = [f.name for f in fields(Cell)]
         for name in values:
             if name not in names:
                 raise SettingError(f"{source}: unknown key {name!r}; {nearest(str(name), names)}")
         for name in names:
             if name not in values:
                 raise SettingError(f"{source}: {name} is missing")
-        return Run(**dict(values) | {"settings": Settings.from_dict(values["settings"], source=source)})
+        return Cell(**dict(values) | {"settings": Settings.from_dict(values["settings"], source=source)})
 
 
 def content_key(values: Mapping[str, Any]) -> str:
@@ -134,10 +134,10 @@ def formats_of(settings: Settings) -> dict[str, int]:
     return groups | {"method": find_method(settings.method).FORMAT}
 
 
-def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **protocol: Any) -> list[Run]:
+def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **protocol: Any) -> list[Cell]:
     """Every dataset with every one of ``rows``, each with ``seeds`` seeds from its own on; none twice."""
     cells = [
-        Run(dataset, replace(settings, seed=settings.seed + number), **protocol)
+        Cell(dataset, replace(settings, seed=settings.seed + number), **protocol)
         for settings in rows
         for dataset in datasets
         for number in range(seeds)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from nmrgcl import atomic
 from nmrgcl.errors import ModelError
 from nmrgcl.methods import Method
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.interrupt import Signals
 from nmrgcl.run.results import token_of
 from nmrgcl.train.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
@@ -101,16 +101,16 @@ class Trained:
     metrics: list[str]
 
 
-def keep_training(folder: Path, run: Run, method: Method, metrics: list[str]) -> None:
+def keep_training(folder: Path, cell: Cell, method: Method, metrics: list[str]) -> None:
     """Leave the weights in ``folder`` if the engine made the folder above it, because other cells wait for them."""
     if folder.parent.is_dir():
-        kept = Checkpoint(method.state_dict(), {"by": run.key, "metrics": metrics})
-        write_checkpoint(folder, len(metrics), kept, token_of(run.training))
+        kept = Checkpoint(method.state_dict(), {"by": cell.key, "metrics": metrics})
+        write_checkpoint(folder, len(metrics), kept, token_of(cell.training))
 
 
-def take_training(folder: Path, run: Run, method: Method) -> Trained | None:
-    """Give ``method`` the weights in ``folder``; None where there are none that ``run`` could use."""
-    if run.selection == "paper":
+def take_training(folder: Path, cell: Cell, method: Method) -> Trained | None:
+    """Give ``method`` the weights in ``folder``; None where there are none that ``cell`` could use."""
+    if cell.selection == "paper":
         return None
     found, problems = newest_checkpoint(folder)
     for problem in problems:

@@ -16,7 +16,7 @@ from nmrgcl.data.features import Unknown, apply_features
 from nmrgcl.data.formats.arrays import read_arrays
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
+from nmrgcl.methods import Embedder, Method
 from nmrgcl.model_folder import Model
 from nmrgcl.run.level import require_level
 from nmrgcl.train.feed import Source
@@ -130,6 +130,12 @@ def embed_all(method: Method, graphs: Graphs) -> Tensor:
             "the embeddings hold NaN or infinity: training has diverged; train again with a lower train.lr"
         )
     return z
+
+
+def kernels_of(method: Method, graphs: Graphs) -> np.ndarray | None:
+    """``[K, B, B]`` the method's own kernels, if it has any."""
+    found = method.kernels(graphs) if isinstance(method, Embedder) else None
+    return None if found is None else found.cpu().numpy()
 
 
 def embed_some(method: Method, graphs: Source) -> Tensor:

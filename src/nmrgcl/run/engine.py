@@ -13,13 +13,13 @@ from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.run.backends import BACKENDS, Backend, Place, WorkerDiedError, worker_count
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import Outcome
 from nmrgcl.run.interrupt import Stop
 from nmrgcl.run.results import Results
 from nmrgcl.train.checkpoint import CHECKPOINTS
 
-Mapped = Callable[[Iterable[Run]], Iterator[Outcome]]
+Mapped = Callable[[Iterable[Cell]], Iterator[Outcome]]
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class Summary:
 
 
 def run_cells(
-    cells: Iterable[Run],
+    cells: Iterable[Cell],
     results_folder: Path | str,
     *,
     jobs: int = 0,
     backend: Backend = "processes",
     device: str = "auto",
-    on_done: Callable[[Run, Outcome], None] | None = None,
+    on_done: Callable[[Cell, Outcome], None] | None = None,
     cluster: str = "slurm",
     slurm: dict[str, Any] | None = None,
     keep_trained: bool = False,
@@ -105,12 +105,12 @@ def run_cells(
     return Summary(skipped=tuple(skipped), **{status: tuple(keys) for status, keys in ended.items()})
 
 
-def _rounds(first: list[Run], then: list[Run], results: Results, compute: Mapped, stop: Stop) -> Iterator[Outcome]:
+def _rounds(first: list[Cell], then: list[Cell], results: Results, compute: Mapped, stop: Stop) -> Iterator[Outcome]:
     """Outcomes of the cells that train and of those that follow them, then of those whose training never came."""
     leaders = {cell.key for cell in first}
     left = {cell.key: cell for cell in [*first, *then]}
 
-    def led(cells: list[Run]) -> Iterator[Run]:
+    def led(cells: list[Cell]) -> Iterator[Cell]:
         training = [cell for cell in cells if cell.key in leaders]
         return soonest(training, [cell for cell in cells if cell.key not in leaders], results)
 
@@ -122,14 +122,14 @@ def _rounds(first: list[Run], then: list[Run], results: Results, compute: Mapped
 
 
 def _outcomes(
-    cells: list[Run],
-    order: Callable[[list[Run]], Iterator[Run]],
+    cells: list[Cell],
+    order: Callable[[list[Cell]], Iterator[Cell]],
     results: Results,
     compute: Mapped,
     stop: Stop,
 ) -> Iterator[Outcome]:
     """One outcome a cell that ``order`` lets come; one whose worker died, or lacked memory, is tried again, alone."""
-    waiting, suspects = {cell.key: cell for cell in cells}, list[Run]()
+    waiting, suspects = {cell.key: cell for cell in cells}, list[Cell]()
     while waiting:
         handed: dict[str, None] = {}
         try:
@@ -155,14 +155,14 @@ def _outcomes(
         yield from _alone(cell, results, compute)
 
 
-def _noted(cells: Iterator[Run], handed: dict[str, None]) -> Iterator[Run]:
+def _noted(cells: Iterator[Cell], handed: dict[str, None]) -> Iterator[Cell]:
     """The cells; the keys of those that were asked for are in ``handed``."""
     for cell in cells:
         handed[cell.key] = None
         yield cell
 
 
-def _alone(cell: Run, results: Results, compute: Mapped) -> Iterator[Outcome]:
+def _alone(cell: Cell, results: Results, compute: Mapped) -> Iterator[Outcome]:
     for again in (True, False):  # a worker may have been of no use already, and have ended for that
         try:
             yield from compute([cell])
@@ -174,13 +174,13 @@ def _alone(cell: Run, results: Results, compute: Mapped) -> Iterator[Outcome]:
         return
 
 
-def _already_there(waiting: dict[str, Run], results: Results) -> list[Outcome]:
+def _already_there(waiting: dict[str, Cell], results: Results) -> list[Outcome]:
     """Cells that were finished although their worker could not say so."""
     found = {key: results.finished(key) for key in waiting}
     return [Outcome(key, "done", result.mean) for key, result in found.items() if result]
 
 
-def in_turn(cells: Iterable[Run]) -> tuple[list[Run], list[Run]]:
+def in_turn(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
     """Cells that train, and those that take what one of the first has trained.
 
     Selection "paper" judges during the training, so that such a cell trains itself, and others follow it.
@@ -193,16 +193,16 @@ def in_turn(cells: Iterable[Run]) -> tuple[list[Run], list[Run]]:
     return first, [cell for cell in cells if cell.key not in keys]
 
 
-def soonest(leaders: Iterable[Run], followers: Iterable[Run], results: Results) -> Iterator[Run]:
+def soonest(leaders: Iterable[Cell], followers: Iterable[Cell], results: Results) -> Iterator[Cell]:
     """All leaders and, as soon as their training is there, followers; those whose training never comes are left out.
 
     What is there is looked up whenever another cell is asked for, so that a table that ends early has whole rows.
     """
-    waiting: dict[str, list[Run]] = {}
+    waiting: dict[str, list[Cell]] = {}
     for cell in followers:
         waiting.setdefault(cell.training, []).append(cell)
 
-    def ready() -> Iterator[Run]:
+    def ready() -> Iterator[Cell]:
         for training in [one for one in waiting if any(results.trained(one).glob(f"*/{CHECKPOINTS}"))]:
             yield from waiting.pop(training)
 
@@ -215,18 +215,18 @@ def soonest(leaders: Iterable[Run], followers: Iterable[Run], results: Results) 
 class SharedTrainings:
     """What the engine knows: which cells still wait for a training; it is removed when none does, or kept for later."""
 
-    def __init__(self, results: Results, cells: Iterable[Run], *, keep: bool = False) -> None:
+    def __init__(self, results: Results, cells: Iterable[Cell], *, keep: bool = False) -> None:
         self.results, self.keep = results, keep
         self.waiting: dict[str, set[str]] = {}
         for cell in cells:
             self.waiting.setdefault(cell.training, set()).add(cell.key)
 
-    def begin(self, followers: Iterable[Run]) -> None:
+    def begin(self, followers: Iterable[Cell]) -> None:
         """Have the trainings of these cells kept."""
         for cell in followers:
             self.results.trained(cell.training).mkdir(parents=True, exist_ok=True)
 
-    def done(self, cell: Run) -> None:
+    def done(self, cell: Cell) -> None:
         """That one has its result."""
         self.waiting.get(cell.training, set()).discard(cell.key)
         if not self.waiting.get(cell.training) and not self.keep:

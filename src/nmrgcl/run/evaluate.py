@@ -15,7 +15,7 @@ from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.methods import Pretraining, build_untrained
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.cell import CUTS, PROTOCOLS
-from nmrgcl.run.embeddings import Embeddings, embed_all
+from nmrgcl.run.embeddings import Embeddings, embed_all, kernels_of
 from nmrgcl.run.evaluation import Evaluation, SeedScores, subject_of
 from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.protocols import SCORE_BY, Case, Truth
@@ -58,9 +58,9 @@ def evaluate_run(
     cases: list[Case] = []
     starts = (False, True) if isinstance(first.method, Pretraining) else (False,)
     for start in starts:
-        embeddings = [_embed(model, dataset, device, start=start) for model in models]
-        shared = embeddings if several else embeddings * count
-        cases += [Case(z, truth, seed, split) for z, seed in zip(shared, seeds, strict=True)]
+        found = [_embed(model, dataset, device, start=start) for model in models]
+        shared = found if several else found * count
+        cases += [Case(z, truth, seed, split, kernels) for (z, kernels), seed in zip(shared, seeds, strict=True)]
     scores = _score(protocol, cases, settings, device, jobs)
     return Evaluation(
         dataset=dataset.name,
@@ -125,12 +125,15 @@ def find_models(run: Path) -> list[Path]:
     return [run / f"seed-{number}" for number in numbers]
 
 
-def _embed(model: Model, dataset: Dataset, device: torch.device, *, start: bool) -> np.ndarray:
-    """Embeddings by the model, or by the encoder as it was at the start of its training."""
+def _embed(
+    model: Model, dataset: Dataset, device: torch.device, *, start: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Embeddings and kernels by the model, or by the encoder as it was at the start of its training."""
     method = model.method
     if start:
         method = build_untrained(model.settings, model.features.width)
-    return embed_all(method.to(device), apply_features(dataset, model.features).to(device)).cpu().numpy()
+    graphs = apply_features(dataset, model.features).to(device)
+    return embed_all(method.to(device), graphs).cpu().numpy(), kernels_of(method, graphs)
 
 
 def _score(protocol: str, cases: list[Case], settings: Settings, device: torch.device, jobs: int) -> np.ndarray:

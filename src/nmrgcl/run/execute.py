@@ -19,9 +19,9 @@ from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.graphs import Graphs
 from nmrgcl.lock import BusyError, locked
 from nmrgcl.methods import Embedder, Method, Pretraining, build_method
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
-from nmrgcl.run.embeddings import embed_all, embed_some
+from nmrgcl.run.embeddings import embed_all, embed_some, kernels_of
 from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
 from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
 from nmrgcl.run.material import load_material
@@ -61,43 +61,43 @@ class Outcome:
     crowded: bool = False
 
 
-def attempt(run: Run, folder: Path, device: str, stop: Path | None = None) -> Outcome:
-    """Execute ``run`` with results in ``folder``; a failure is recorded there.
+def attempt(cell: Cell, folder: Path, device: str, stop: Path | None = None) -> Outcome:
+    """Execute ``cell`` with results in ``folder``; a failure is recorded there.
 
     Args:
-        run: the cell.
+        cell: the cell.
         folder: of the results.
         device: "auto", "cpu" or "cuda", as this process sees them.
         stop: in a worker process, the file that asks it to end.
     """
     if stop is not None and stop.exists():
-        return Outcome(run.key, "lost", message="not begun: the sweep is ending")
+        return Outcome(cell.key, "lost", message="not begun: the sweep is ending")
     if stop is not None and spoilt():
         os._exit(1)  # a new worker can compute what this one would only fail at
     results = Results(folder)
     try:
         with handled(end_at_once), watched(stop) if stop else nullcontext():
-            return Outcome(run.key, "done", execute(run, results, device=choose_device(device)).mean)
+            return Outcome(cell.key, "done", execute(cell, results, device=choose_device(device)).mean)
     except BusyError as error:
-        return Outcome(run.key, "busy", message=str(error))
+        return Outcome(cell.key, "busy", message=str(error))
     except Interrupted as error:
-        return Outcome(run.key, "lost", message=str(error), signum=error.signum)
+        return Outcome(cell.key, "lost", message=str(error), signum=error.signum)
     except Exception as error:
         crowded = stop is not None and isinstance(error, OutOfMemoryError)
-        return replace(_record(run, results, error), crowded=crowded)
+        return replace(_record(cell, results, error), crowded=crowded)
     finally:
         give_back_memory()
         if stop is not None and orphaned():
             os._exit(1)  # nobody is left to hear of it, and the pool would wait for minutes
 
 
-def _record(run: Run, results: Results, error: Exception) -> Outcome:
+def _record(cell: Cell, results: Results, error: Exception) -> Outcome:
     words = "".join(c if c.isprintable() else " " for c in str(error))
     message = " ".join(words.split())[:500] or "no message"
     failure = Result(
-        key=run.key,
-        cell=run.named(),
-        settings=run.settings.to_dict(),
+        key=cell.key,
+        named=cell.named(),
+        settings=cell.settings.to_dict(),
         status="failed",
         scores={},
         chosen=None,
@@ -112,23 +112,23 @@ def _record(run: Run, results: Results, error: Exception) -> Outcome:
         results.put(failure)
     except OSError as full:
         message += f"; and that could not be recorded ({full.strerror})"
-    return Outcome(run.key, "failed", message=message)
+    return Outcome(cell.key, "failed", message=message)
 
 
-def execute(run: Run, results: Results, *, device: torch.device, cadence: Cadence | None = None) -> Result:
-    """The result of ``run``: read where it is finished, else computed, from its last checkpoint if there is one.
+def execute(cell: Cell, results: Results, *, device: torch.device, cadence: Cadence | None = None) -> Result:
+    """The result of ``cell``: read where it is finished, else computed, from its last checkpoint if there is one.
 
     One thread computes a cell, however many there are, so that its value does not depend on who computes it; cells
     share a machine by being many. BusyError where another process has the cell.
     """
-    result = results.finished(run.key)
+    result = results.finished(cell.key)
     if result is None:
-        with _owned(results, run.key):
-            result = results.finished(run.key)  # the owner before may have finished it
+        with _owned(results, cell.key):
+            result = results.finished(cell.key)  # the owner before may have finished it
             if result is None:
-                result = _compute(run, results, device, cadence or Cadence())
+                result = _compute(cell, results, device, cadence or Cadence())
                 results.put(result)
-            results.remove_work(run.key)
+            results.remove_work(cell.key)
     return result
 
 
@@ -139,29 +139,29 @@ def _owned(results: Results, key: str) -> Iterator[None]:
         yield
 
 
-def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence) -> Result:
+def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadence) -> Result:
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
-    require_meaning(run.settings)
-    material = load_material(run, device)
+    require_meaning(cell.settings)
+    material = load_material(cell, device)
     graphs, truth, data = material.graphs, material.truth, material.record
     loaded = time.perf_counter()
     # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
-    folder, shared = (top / data["sha256"][:16] for top in (results.work(run.key), results.trained(run.training)))
-    with explained(run.settings, "or compute fewer cells at a time (--jobs)"), _one_thread():
-        method = build_method(run.settings, graphs.num_features).to(device)
+    folder, shared = (top / data["sha256"][:16] for top in (results.work(cell.key), results.trained(cell.training)))
+    with explained(cell.settings, "or compute fewer cells at a time (--jobs)"), _one_thread():
+        method = build_method(cell.settings, graphs.num_features).to(device)
         with noted_signals() as signals:
-            memory = _Memory(folder, cadence, signals, token_of(run.key), run.settings.train.epochs)
-            taken = take_training(shared, run, method)
+            memory = _Memory(folder, cadence, signals, token_of(cell.key), cell.settings.train.epochs)
+            taken = take_training(shared, cell, method)
             if taken is None:
-                _train(run, method, graphs, truth, memory)
-                keep_training(shared, run, method, memory.metrics)
+                _train(cell, method, graphs, truth, memory)
+                keep_training(shared, cell, method, memory.metrics)
             signals.obey()
         with handled(end_at_once):
             judging = time.perf_counter()
             lines = taken.metrics if taken else memory.metrics
             epochs = [json.loads(line) for line in lines] or [{"epoch": 0, "loss": None}]
             rank = effective_rank(embed_some(method, graphs))
-            scores, chosen = score_cell(run, method, graphs, truth, epochs)
+            scores, chosen = score_cell(cell, method, graphs, truth, epochs)
     spent = [json.loads(line) for line in memory.timings]
     times: dict[str, Any] = {
         "load": loaded - began,
@@ -169,9 +169,9 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
         "judge": time.perf_counter() - judging + sum(part["judging"] for part in spent),
     }
     return Result(
-        key=run.key,
-        cell=run.named(),
-        settings=run.settings.to_dict(),
+        key=cell.key,
+        named=cell.named(),
+        settings=cell.settings.to_dict(),
         status="done",
         scores=scores,
         chosen=chosen,
@@ -184,30 +184,30 @@ def _compute(run: Run, results: Results, device: torch.device, cadence: Cadence)
 
 
 def score_cell(
-    run: Run, method: Method, graphs: Graphs, truth: Truth, epochs: Sequence[dict[str, Any]]
+    cell: Cell, method: Method, graphs: Graphs, truth: Truth, epochs: Sequence[dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The scores of a trained method by the cell's protocol, and what selection "paper" chose.
 
     ``epochs`` is what was noted of each; some have the ``scores`` of every C.
     """
-    if run.protocol == "finetune" and isinstance(method, Pretraining):  # a cell has checked that it is one
-        return score_by_finetuning(method, graphs, truth, run.split, run.settings).to_dict(), None
-    if run.selection == "honest":
-        case = _case(run, method, graphs, truth)
-        return SCORE_BY[run.protocol]([case], run.settings, graphs.device, 1)[0].to_dict(), None
+    if cell.protocol == "finetune" and isinstance(method, Pretraining):  # a cell has checked that it is one
+        return score_by_finetuning(method, graphs, truth, cell.split, cell.settings).to_dict(), None
+    if cell.selection == "honest":
+        case = _case(cell, method, graphs, truth)
+        return SCORE_BY[cell.protocol]([case], cell.settings, graphs.device, 1)[0].to_dict(), None
     tables = {epoch["epoch"]: epoch["scores"] for epoch in epochs if "scores" in epoch}
     if epochs[-1]["epoch"] not in tables:
-        tables[epochs[-1]["epoch"]] = _score_every_penalty(run, method, graphs, truth)
+        tables[epochs[-1]["epoch"]] = _score_every_penalty(cell, method, graphs, truth)
     scores, chosen = choose_best(tables)
     return scores.to_dict(), chosen
 
 
-def _score_every_penalty(run: Run, method: Method, graphs: Graphs, truth: Truth) -> PenaltyScores:
-    return score_every_penalty(run.protocol, _case(run, method, graphs, truth), run.settings, graphs.device)
+def _score_every_penalty(cell: Cell, method: Method, graphs: Graphs, truth: Truth) -> PenaltyScores:
+    return score_every_penalty(cell.protocol, _case(cell, method, graphs, truth), cell.settings, graphs.device)
 
 
-def _case(run: Run, method: Method, graphs: Graphs, truth: Truth) -> Case:
-    return Case(embed_all(method, graphs).cpu().numpy(), truth, run.seed, run.split)
+def _case(cell: Cell, method: Method, graphs: Graphs, truth: Truth) -> Case:
+    return Case(embed_all(method, graphs).cpu().numpy(), truth, cell.seed, cell.split, kernels_of(method, graphs))
 
 
 class _Memory(RunMemory):
@@ -221,14 +221,14 @@ class _Memory(RunMemory):
         return super().due(epoch_ended=epoch_ended) or (epoch_ended and len(self.metrics) == self.total)
 
 
-def _train(run: Run, method: Pretraining | Embedder, graphs: Graphs, truth: Truth, memory: _Memory) -> None:
+def _train(cell: Cell, method: Pretraining | Embedder, graphs: Graphs, truth: Truth, memory: _Memory) -> None:
     """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
-    for epoch in pretrain(method, graphs, run.settings.train, seed=run.seed, memory=memory):
+    for epoch in pretrain(method, graphs, cell.settings.train, seed=cell.seed, memory=memory):
         judging = time.perf_counter()
         line: dict[str, Any] = {"epoch": epoch.number, "loss": epoch.loss}
-        if run.selection == "paper" and is_judged(epoch.number, run.settings.train.epochs):
+        if cell.selection == "paper" and is_judged(epoch.number, cell.settings.train.epochs):
             with handled(end_at_once):
-                line["scores"] = _score_every_penalty(run, method, graphs, truth)
+                line["scores"] = _score_every_penalty(cell, method, graphs, truth)
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}
         memory.metrics.append(json.dumps(line))
         memory.timings.append(json.dumps(spent))

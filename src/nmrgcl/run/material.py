@@ -18,7 +18,7 @@ from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
 from nmrgcl.data.loading import load
 from nmrgcl.data.verify import require
 from nmrgcl.graphs import Graphs
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.protocols import Truth
 from nmrgcl.settings import Settings
@@ -47,34 +47,34 @@ class Material:
 _kept: list[tuple[Hashable, Material]] = []
 
 
-def load_material(run: Run, device: torch.device) -> Material:
-    """Of the dataset that ``run`` names, which is looked up anew every time."""
-    dataset = load(run.dataset)
-    entry = find(run.dataset)
+def load_material(cell: Cell, device: torch.device) -> Material:
+    """Of the dataset that ``cell`` names, which is looked up anew every time."""
+    dataset = load(cell.dataset)
+    entry = find(cell.dataset)
     if entry is not None:
         require(dataset, entry)  # a folder of that name, in which the process stands, must not pass for the dataset
-    require_level(dataset, run.settings)
-    identity = _identity(run, dataset, device)
+    require_level(dataset, cell.settings)
+    identity = _identity(cell, dataset, device)
     if identity is None or not _kept or _kept[0][0] != identity:
         _kept.clear()  # before the next is loaded: both might not fit
-        material = _material(run, dataset, device)
+        material = _material(cell, dataset, device)
         if identity is None:
             return material
         _kept.append((identity, material))
     return _kept[0][1]
 
 
-def _identity(run: Run, dataset: Dataset, device: torch.device) -> Hashable:
+def _identity(cell: Cell, dataset: Dataset, device: torch.device) -> Hashable:
     """What tells its material from any other; None where nothing does, because it was not read from checked files."""
     if dataset.store is None:
         return None
     files = frozenset(dataset.store.digests.items())
-    return (dataset.name, dataset.classes, files, run.settings.level, run.settings.data, device)
+    return (dataset.name, dataset.classes, files, cell.settings.level, cell.settings.data, device)
 
 
-def _material(run: Run, dataset: Dataset, device: torch.device) -> Material:
-    truth = Truth(class_labels(dataset, run.settings.level), dataset.public_split)
-    options = run.settings.data
+def _material(cell: Cell, dataset: Dataset, device: torch.device) -> Material:
+    truth = Truth(class_labels(dataset, cell.settings.level), dataset.public_split)
+    options = cell.settings.data
     graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree, options.scale))
     record = {
         "name": dataset.name,

@@ -10,7 +10,7 @@ from typing import Any
 from nmrgcl import reading
 from nmrgcl.errors import DataError
 from nmrgcl.record import RecordError, RecordFormat
-from nmrgcl.run.cell import Run
+from nmrgcl.run.cell import Cell
 from nmrgcl.run.pack import read_pack, write_pack
 from nmrgcl.run.results import RESULT, Result, Results, parse_result
 from nmrgcl.settings import Settings
@@ -56,7 +56,7 @@ TEMPERATURES = (0.2, 0.1, 0.4)
 """That presets gave to the untrained encoder, which reads none."""
 
 
-def old_keys(cell: Run) -> list[str]:
+def old_keys(cell: Cell) -> list[str]:
     """Every key that version 1 may have given to ``cell``."""
     values = old_settings(cell.settings)
     found = []
@@ -97,8 +97,8 @@ def upgraded(text: str | bytes, source: str) -> Result:
         if values.pop("key") != old_key(values["run"]):
             raise OLD.mismatch
         old = values.pop("run")
-        cell = Run.from_dict(old | {"settings": renamed(old["settings"])})
-        result = Result(key=cell.key, cell=cell.named(), settings=cell.settings.to_dict(), **values)
+        cell = Cell.from_dict(old | {"settings": renamed(old["settings"])})
+        result = Result(key=cell.key, named=cell.named(), settings=cell.settings.to_dict(), **values)
     except RecordError as error:
         if error.problem == "newer":
             return parse_result(text, source)

@@ -14,6 +14,7 @@ import torch
 from nmrgcl.data.splits import Split, split_nodes, stratified_folds
 from nmrgcl.evaluate.cases import candidates
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
+from nmrgcl.evaluate.kernel_svm import kernel_nested, kernel_table
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
 from nmrgcl.evaluate.svm import LabelledRows, svm_nested, svm_table
@@ -39,12 +40,16 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What a protocol scores: embeddings ``[B, D]`` or ``[N, D]``, the truth about them, and how they are cut."""
+    """What a protocol scores: embeddings ``[B, D]`` or ``[N, D]``, the truth about them, and how they are cut.
+
+    A method may have ``kernels`` ``[K, B, B]``, which the SVM uses instead of embeddings.
+    """
 
     z: np.ndarray
     truth: Truth
     seed: int
     split: str = "stratified"
+    kernels: np.ndarray | None = None
 
     @property
     def labelled(self) -> LabelledRows:
@@ -52,6 +57,14 @@ class Case:
         known = self.truth.y >= 0
         # Without a copy where all are: arrays that cases share go to worker processes once.
         return (self.z, self.truth.y, self.seed) if known.all() else (self.z[known], self.truth.y[known], self.seed)
+
+    @property
+    def labelled_kernels(self) -> tuple[np.ndarray, np.ndarray, int] | None:
+        """Kernels among the rows that are judged, their class codes, and the seed of the folds."""
+        if self.kernels is None:
+            return None
+        known = np.flatnonzero(self.truth.y >= 0)
+        return self.kernels[:, known[:, None], known], self.truth.y[known], self.seed
 
     @property
     def parts(self) -> Split:
@@ -72,10 +85,22 @@ class FoldScores:
 
 
 def score_by_svm(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
-    """RBF SVMs on stratified folds, C chosen inside the training folds; all parts of all cases run in parallel."""
+    """SVMs on stratified folds, C chosen inside the training folds; all parts of all cases run in parallel.
+
+    The kernel is the RBF of embeddings, or the method's own.
+    """
+    if cases[0].kernels is not None:
+        return [_score_kernels(case, settings.svm, jobs) for case in cases]
     found = svm_nested([case.labelled for case in cases], **asdict(settings.svm), jobs=jobs, device=device)
     inner = [None] * len(cases) if found.inner is None else found.inner
     return [_by_folds(*pair) for pair in zip(found.outer, inner, strict=True)]
+
+
+def _score_kernels(case: Case, options: SVMSettings, jobs: int) -> FoldScores:
+    assert case.labelled_kernels is not None
+    kernels, y, seed = case.labelled_kernels
+    found = kernel_nested(kernels, y, seed=seed, folds=options.folds, c=options.c, inner=options.inner, jobs=jobs)
+    return _by_folds(found.outer, found.inner)
 
 
 def score_by_lssvm(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
@@ -132,6 +157,11 @@ def score_by_finetuning(method: Method, graphs: Graphs, truth: Truth, split: str
 
 def score_every_penalty(protocol: str, case: Case, settings: Settings, device: torch.device) -> PenaltyScores:
     """Accuracies on the held-out folds for each C, so that selection "paper" can report the best one."""
+    if protocol == "svm" and case.labelled_kernels is not None:
+        kernels, y, seed = case.labelled_kernels
+        table = kernel_table(kernels, y, seed=seed, folds=settings.svm.folds, c=settings.svm.c, jobs=1)
+        penalties = candidates(settings.svm.c) * len(kernels)
+        return list(zip(penalties, table.reshape(len(penalties), -1).tolist(), strict=True))
     z, y, seed = case.labelled
     options: dict[str, Any] = _lssvm_options(settings.svm) | {"seed": seed, "device": device}
     tested = lssvm_table(z, y, **options)[1] if protocol == "lssvm" else svm_table(z, y, **options, jobs=1)

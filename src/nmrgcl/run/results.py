@@ -14,7 +14,7 @@ from nmrgcl import atomic
 from nmrgcl.errors import DataError, SettingError, UserError
 from nmrgcl.owned import remove_empty, require_no_link
 from nmrgcl.record import RecordError, RecordFormat
-from nmrgcl.run.cell import KEY, Run, content_key
+from nmrgcl.run.cell import KEY, Cell, content_key
 from nmrgcl.train.checkpoint import remove_checkpoints
 
 RESULT = RecordFormat("nmrgcl-result", 2, "a result", oldest=2, limit=2**24)
@@ -38,7 +38,7 @@ class Result:
 
     Attributes:
         key: of the cell.
-        cell: what the key names of the cell.
+        named: what the key names of the cell.
         settings: all of them, as they were when it was computed.
         status: failed cells have an ``error`` (type, message) instead of scores.
         scores: folds (accuracies in percent) and their mean; ``inner``, where C was chosen inside the training folds:
@@ -53,7 +53,7 @@ class Result:
     """
 
     key: str
-    cell: dict[str, Any]
+    named: dict[str, Any]
     settings: dict[str, Any]
     status: Literal["done", "failed"]
     scores: dict[str, Any]
@@ -66,10 +66,10 @@ class Result:
     error: dict[str, str] | None = None
 
     @property
-    def run(self) -> Run:
+    def cell(self) -> Cell:
         """The cell as a value of this version."""
         names = ("dataset", "protocol", "selection", "split")
-        return Run.from_dict({name: self.cell[name] for name in names} | {"settings": self.settings})
+        return Cell.from_dict({name: self.named[name] for name in names} | {"settings": self.settings})
 
     @property
     def mean(self) -> float:
@@ -113,7 +113,7 @@ def _refusal(error: RecordError, source: Path | str) -> UserError:
 
 def _result(values: dict[str, Any]) -> Result:
     try:
-        if not KEY.fullmatch(values["key"]) or values["key"] != content_key(values["cell"]):
+        if not KEY.fullmatch(values["key"]) or values["key"] != content_key(values["named"]):
             raise ValueError("its key is not that of its cell")
         result = Result(**values)
         _check(result)
@@ -135,7 +135,7 @@ def _check(result: Result) -> None:
     if result.status not in ("done", "failed") or (result.status == "failed") != (result.error is not None):
         raise ValueError("its status is unknown")
     try:
-        _ = result.run
+        _ = result.cell
     except UserError as error:
         raise ValueError(str(error)) from None
     if result.status == "done":

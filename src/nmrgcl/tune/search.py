@@ -11,7 +11,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.methods import build_method
-from nmrgcl.run.cell import BY_FOLDS, Run
+from nmrgcl.run.cell import BY_FOLDS, Cell
 from nmrgcl.run.results import Result, Results
 from nmrgcl.settings import Settings
 from nmrgcl.tune.space import Space
@@ -39,15 +39,15 @@ class Search:
     seeds: int
     protocol: str
 
-    def cells(self) -> list[Run]:
+    def cells(self) -> list[Cell]:
         """Candidate by candidate, seed by seed."""
         return [self.cell(candidate, seed) for candidate in self.candidates for seed in range(self.seeds)]
 
-    def cell(self, candidate: Candidate, seed: int) -> Run:
+    def cell(self, candidate: Candidate, seed: int) -> Cell:
         """That of one candidate and seed, whose folds are the same for all candidates."""
         protocol: Any = self.protocol
         settings = candidate.settings
-        return Run(self.dataset, replace(settings, seed=settings.seed + seed), protocol)
+        return Cell(self.dataset, replace(settings, seed=settings.seed + seed), protocol)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +80,14 @@ def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds:
     if protocol == "svm" and start.svm.c == "default":
         raise SettingError("svm.c = default leaves no inner scores to choose by; add --set svm.c=grid")
     space = _at_hand(space, dataset, start)
-    found = {Run(name, start).key: Candidate(start, {})}
+    found = {Cell(name, start).key: Candidate(start, {})}
     generator = np.random.default_rng(chance)
     for _ in range(TRIES * budget):
         if len(found) >= budget:
             break
         drawn = space.draw(generator)
         settings = space.apply(drawn, start)
-        found.setdefault(Run(name, settings).key, Candidate(settings, drawn))
+        found.setdefault(Cell(name, settings).key, Candidate(settings, drawn))
     if every_scaling:
         found = _in_every_scaling(found.values(), name)
     for candidate in found.values():
@@ -99,11 +99,11 @@ def _in_every_scaling(candidates: Iterable[Candidate], name: str) -> dict[str, C
     """By key, each of them once."""
     every: dict[str, Candidate] = {}
     for candidate in candidates:
-        every.setdefault(Run(name, candidate.settings).key, candidate)
+        every.setdefault(Cell(name, candidate.settings).key, candidate)
         for scaling in SCALINGS:
             way = {"svm.standardise": scaling}
             settings = candidate.settings.updated(way)
-            every.setdefault(Run(name, settings).key, Candidate(settings, candidate.drawn | way))
+            every.setdefault(Cell(name, settings).key, Candidate(settings, candidate.drawn | way))
     return every
 
 

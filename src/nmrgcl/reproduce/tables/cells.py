@@ -6,10 +6,10 @@ from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.methods import Level, find_method, method_names
-from nmrgcl.reproduce.plan import Cell, Plan
+from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 from nmrgcl.reproduce.tables.tuned import tuned_values
-from nmrgcl.run.cell import BY_FOLDS, Run
+from nmrgcl.run.cell import BY_FOLDS, Cell
 from nmrgcl.run.recipe import free_assignments, recipe
 from nmrgcl.settings import Settings
 
@@ -56,7 +56,7 @@ def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_fo
     return _capped(settings, plan.most_epochs)
 
 
-def graph_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
+def graph_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
     """Of both selections; what is trained with labels is honest, its epoch being chosen on a validation part."""
     cells = []
     for dataset in _there(sheet, plan):
@@ -66,7 +66,7 @@ def graph_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
             for settings in _seeded(row, dataset, plan, "graph", by_folds=protocol in BY_FOLDS):
                 options: list[Any] = [{"protocol": protocol, "selection": selection} for selection in both]
                 cells += [
-                    Cell((row.name, _line(row, own["selection"])), Run(dataset, settings, **own)) for own in options
+                    Placed((row.name, _line(row, own["selection"])), Cell(dataset, settings, **own)) for own in options
                 ]
     return cells
 
@@ -76,7 +76,7 @@ def _line(row: TableRow, selection: str) -> str:
     return "seen" if row.tuned and selection == "honest" else selection
 
 
-def node_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
+def node_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
     """Of every split that the dataset has; what differs in its split alone has one training."""
     cells = []
     for dataset in _there(sheet, plan):
@@ -84,7 +84,7 @@ def node_cells(sheet: Sheet, plan: Plan) -> list[Cell]:
         for row in chosen_rows(sheet, "node", plan.rows):
             own: dict[str, Any] = {"protocol": row.protocol or plan.protocol}
             for settings in _seeded(row, dataset, plan, "node"):
-                cells += [Cell((row.name, split), Run(dataset, settings, split=split, **own)) for split in splits]
+                cells += [Placed((row.name, split), Cell(dataset, settings, split=split, **own)) for split in splits]
     return cells
 
 

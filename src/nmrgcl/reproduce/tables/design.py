@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from nmrgcl.methods import Level
 from nmrgcl.report.grid import Grid
 from nmrgcl.report.svg import Picture
-from nmrgcl.reproduce.plan import Cell, Plan
+from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.tables.cells import chosen_rows
 from nmrgcl.reproduce.tables.entries import entries, optimism
@@ -40,10 +40,10 @@ class Design:
     sheet: Sheet
     level: Level
     line: str
-    fill: Callable[[Sheet, Plan], list[Cell]]
+    fill: Callable[[Sheet, Plan], list[Placed]]
     preset: str = ""
 
-    def cells(self, plan: Plan) -> list[Cell]:
+    def cells(self, plan: Plan) -> list[Placed]:
         """Every cell that ``plan`` asks for."""
         return self.fill(self.sheet, replace(plan, preset=plan.preset or self.preset))
 
