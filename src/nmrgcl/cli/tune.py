@@ -101,7 +101,7 @@ def _plan(
     from nmrgcl.errors import SettingError
     from nmrgcl.methods import find_method
     from nmrgcl.run.cell import canonical
-    from nmrgcl.run.level import class_labels
+    from nmrgcl.run.material import class_labels
     from nmrgcl.run.recipe import recipe
     from nmrgcl.settings import full_key, read_assignments
     from nmrgcl.tune.search import plan

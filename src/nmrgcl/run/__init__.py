@@ -12,9 +12,9 @@ from nmrgcl.run.evaluation import (
     read_splits,
     subject_of,
 )
-from nmrgcl.run.level import default_preset, require_level
 from nmrgcl.run.machine import choose_device, hardware, versions
 from nmrgcl.run.pretrain import SeedEpoch, estimate_cost, pretrain_seeds
+from nmrgcl.run.recipe import default_preset, require_level
 
 __all__ = [
     "EVALUATION",

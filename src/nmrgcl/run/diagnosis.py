@@ -20,7 +20,7 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model
 from nmrgcl.run.embeddings import Embeddings, embed_all, read_embeddings
-from nmrgcl.run.level import require_level
+from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 
 DELTA = 0.7

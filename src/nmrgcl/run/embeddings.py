@@ -18,7 +18,7 @@ from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Method
 from nmrgcl.model_folder import Model
-from nmrgcl.run.level import require_level
+from nmrgcl.run.recipe import require_level
 from nmrgcl.train.feed import Source
 
 RANK_GRAPHS = 1024

@@ -17,8 +17,9 @@ from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.cell import CUTS, PROTOCOLS
 from nmrgcl.run.embeddings import Embeddings, embed_all, kernels_of
 from nmrgcl.run.evaluation import Evaluation, SeedScores, subject_of
-from nmrgcl.run.level import class_labels, require_level
+from nmrgcl.run.material import class_labels
 from nmrgcl.run.protocols import SCORE_BY, Case, Truth
+from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings, read_assignments
 
 

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,10 +18,11 @@ from nmrgcl.data.featured import featured_store
 from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
 from nmrgcl.data.loading import load
 from nmrgcl.data.verify import require
+from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.run.cell import Cell
-from nmrgcl.run.level import class_labels, require_level
 from nmrgcl.run.protocols import Truth
+from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 from nmrgcl.sparse_rows import is_sparse
 from nmrgcl.train.feed import Source, fit
@@ -128,3 +130,13 @@ def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
             else:
                 yield getattr(part, name) if row is None else part.edge_index[row] + nodes
             nodes += part.num_nodes
+
+
+def class_labels(dataset: Dataset, level: str) -> np.ndarray:
+    """``[B]`` or ``[N]`` class codes of the graphs or nodes, -1 where one has none."""
+    if dataset.y is None or dataset.level != level or not (dataset.y >= 0).any():
+        has = (
+            "its labels are of nodes" if dataset.level == "node" and dataset.y is not None else f"has no {level} labels"
+        )
+        raise DataError(f"{dataset.name}: {has}, so there is nothing to judge {level}s against")
+    return dataset.y

@@ -25,9 +25,9 @@ from nmrgcl.run.checkpoints import Cadence, RunMemory
 from nmrgcl.run.embeddings import embed_some
 from nmrgcl.run.folder import Resume, RunFolder, RunRecord, settings_of_run
 from nmrgcl.run.interrupt import Signals, noted_signals
-from nmrgcl.run.level import require_level
 from nmrgcl.run.machine import explained, suitable_threads
 from nmrgcl.run.material import digest_of, training_source
+from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, Trainable, pretrain
 from nmrgcl.train.checkpoint import Checkpoint, remove_checkpoints

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nmrgcl.errors import SettingError
-from nmrgcl.methods import find_method
-from nmrgcl.run.level import default_preset
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.methods import find_method, method_names
 from nmrgcl.settings import Settings, full_key, read_assignments, resolve
 from nmrgcl.settings.check import flatten
 from nmrgcl.settings.schema import ForeignOptionError
 
+_LIKELY = "nmrgcl"
 Assignments = Mapping[str, Any] | Sequence[str]
 """Values by key, or texts such as ``epochs=12``."""
 
@@ -49,6 +50,12 @@ def recipe(
     return settings
 
 
+def default_preset(method: str, level: str) -> str:
+    """The recipe of a method at that level, or its own where it knows no such level."""
+    presets = find_method(method).PRESETS
+    return dict(presets).get(level) or next(iter(presets.values()))  # type: ignore[call-overload]
+
+
 def free_assignments(method: str, assignments: Assignments) -> dict[str, Any]:
     """The assignments to what this method leaves open: neither to what it fixes nor to options of other methods."""
     fixed, free = find_method(method).FIXED, {}
@@ -70,3 +77,33 @@ def require_meaning(settings: Settings) -> None:
                 f"method {settings.method} means {key} = {value!r}, not {plain[key]!r}; leave {key} out or change the "
                 "method"
             )
+
+
+def require_level(dataset: Dataset, settings: Settings) -> None:
+    """Refuse one graph where graphs are embedded, and several where nodes are; say which setting is meant."""
+    graphs = dataset.counts[0]
+    if settings.level == "node" and graphs != 1:
+        raise DataError(
+            f"{dataset.name}: has {graphs} graphs, but level = node embeds the nodes of one graph; "
+            f"{_advice(settings, 'graph')}"
+        )
+    if settings.level == "graph" and dataset.level == "node":
+        raise DataError(
+            f"{dataset.name}: is one graph whose nodes are labelled, but level = graph embeds graphs; "
+            f"{_advice(settings, 'node')}"
+        )
+    if settings.level == "graph" and graphs < 2:
+        raise DataError(
+            f"{dataset.name}: contrast needs at least two graphs, this dataset has {graphs}"
+            + (f"; for its nodes {_advice(settings, 'node')}" if graphs else "")
+        )
+
+
+def _advice(settings: Settings, level: str) -> str:
+    presets = dict(find_method(settings.method).PRESETS)
+    if level in presets:
+        return f"use --preset {presets[level]} (level = {level})"
+    able = [name for name in method_names() if level in find_method(name).PRESETS]
+    name = _LIKELY if _LIKELY in able else able[0]
+    preset = default_preset(name, level)
+    return f"method {settings.method} embeds {settings.level}s only: use --method {name} --preset {preset}"
