@@ -20,7 +20,7 @@ from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_card import model_card
 from nmrgcl.owned import Kind
 from nmrgcl.settings import Settings
-from nmrgcl.settings.renamed import renamed
+from nmrgcl.settings.renamed import is_old, renamed
 from nmrgcl.train.checkpoint import packed
 
 FORMAT = 2
@@ -96,7 +96,7 @@ def load_model(folder: Path) -> Model:
             raise ModelError(
                 f"{folder}: model format {config['format']!r}, this version reads {FORMAT}; upgrade nmrgcl"
             )
-        values = renamed(config["settings"]) if config["format"] == 1 else config["settings"]
+        values = renamed(config["settings"]) if is_old(config["settings"]) else config["settings"]
         settings = Settings.from_dict(values, source=str(folder / "config.json"))
         features = FeatureSpec.from_dict(config["features"])
         weights = reading.read_bytes(folder / WEIGHTS, limit=None)

@@ -34,8 +34,10 @@ RENAMED = {
 """Settings that every method shares."""
 
 
-def is_old(settings: Mapping[str, Any]) -> bool:
+def is_old(settings: Any) -> bool:
     """Whether these are complete settings as version 1 wrote them."""
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("method"), str):
+        return False
     return all(isinstance(settings.get(name), Mapping) for name in ("head", "removal", "loss", "diffusion"))
 
 
