@@ -124,7 +124,7 @@ def plot_variants(scores: Scores) -> Figure:
 ITEM = Item(
     name="figure5",
     title="Figure 5: variants of the removal",
-    note="Preset graphcl with the option removal replaced; w/o RO is Eq. 14 with nothing removed, not GraphCL's own loss.",
+    note="Preset graphcl with another removal; w/o RO is Eq. 14 with nothing removed, not GraphCL's own loss.",
     cost="240 cells, meant for a GPU; --quick: 54 cells, minutes on two cores",
     claims=CLAIMS,
     full=Extent(

@@ -135,7 +135,7 @@ def _where(
 ITEM = Item(
     name="figure6",
     title="Figure 6: threshold of the removal",
-    note="Preset graphcl with the option delta replaced. The paper names NCI1 alone of its four datasets; the others are "
+    note="Preset graphcl with another delta. The paper names NCI1 alone of its four datasets; the others are "
     "our choice.",
     cost="240 cells; --quick: 72 cells, minutes on two cores",
     claims=CLAIMS,
