@@ -33,9 +33,18 @@ def cycles_and_stars() -> tuple[list[nx.Graph], np.ndarray]:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(nmrgcl.__all__) == [
-        *("GraphEmbedder", "Graphs", "UserError", "as_dataset", "from_networkx", "from_pyg"),
-        *("load", "to_networkx", "to_pyg"),
+        *("AddEdges", "Compose", "DropCentralEdgesLess", "DropEdges", "DropFeatures", "DropNodes"),
+        *("Embedder", "Epoch", "GAT", "GCN", "GIN", "GraphEmbedder", "Graphs", "Head", "Identity"),
+        *("MaskCentralFeaturesLess", "MaskFeatures", "Method", "MoleculeGIN", "OneOf", "Optimiser"),
+        *("Pretraining", "Progress", "Settings", "ShuffleNodes", "Subgraph", "Teacher", "UserError"),
+        *("View", "apply_features", "as_dataset", "build_encoder", "build_method", "build_view", "cca_loss"),
+        *("choose_features", "cosine", "effective_rank", "find_method", "from_networkx", "from_pyg"),
+        *("graphcl_loss", "infonce", "jensen_shannon", "kernel_nested", "linear_score", "load", "lssvm_scores"),
+        *("measure", "merit_loss", "method_names", "non_maximum", "pool", "pretrain", "removal_masks"),
+        *("remove", "resolve", "setting", "singular_spectrum", "split_nodes", "svm_scores", "to_networkx"),
+        "to_pyg",
     ]
+    assert set(nmrgcl.__all__) == set(nmrgcl._HOMES)
     assert all(getattr(nmrgcl, name) is not None for name in nmrgcl.__all__)
     with pytest.raises(AttributeError):
         _ = nmrgcl.nothing

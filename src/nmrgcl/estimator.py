@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from nmrgcl import atomic
 from nmrgcl.data.accept import as_dataset
 from nmrgcl.data.features import choose_features
-from nmrgcl.methods import build_method
+from nmrgcl.method_files import method_reference
+from nmrgcl.methods import Method, build_method
 from nmrgcl.model_folder import MODEL, Model, load_model, save_model
 from nmrgcl.run import choose_device, embed_dataset, require_level
 from nmrgcl.run.cell import canonical
@@ -29,7 +30,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
     it is one graph, and one row a node comes out.
 
     Args:
-        method: which pre-training.
+        method: its name, a file of one's own such as ``mine.py``, or a class.
         level: ``graph``, or ``node`` for the nodes of one graph.
         preset: which recipe; the method's own for that level if None.
         random_state: the seed of everything.
@@ -46,7 +47,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        method: str = "nmrgcl",
+        method: str | type[Method] = "nmrgcl",
         *,
         level: Literal["graph", "node"] = "graph",
         preset: str | None = None,
@@ -102,8 +103,16 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
             save_model(fresh, self.model_)
 
     @classmethod
-    def load(cls, folder: Path | str, **options: Any) -> "GraphEmbedder":
-        """A fitted embedder from a model folder; ``options`` such as ``device`` go to the constructor."""
+    def load(cls, folder: Path | str, *, method: str | type[Method] | None = None, **options: Any) -> "GraphEmbedder":
+        """A fitted embedder from a model folder.
+
+        Args:
+            folder: of the model.
+            method: the file or the class of a method of one's own, which this user has not named before.
+            options: such as ``device``, for the constructor.
+        """
+        if method is not None:
+            method_reference(method)
         model = load_model(Path(folder))
         loaded = cls(
             model.settings.method,

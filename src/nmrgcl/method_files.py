@@ -1,12 +1,18 @@
-"""The files of methods: each file in ``nmrgcl/methods`` that ends in ``METHOD = …`` is one, named as the file is."""
+"""The files of methods: each file in ``nmrgcl/methods`` that ends in ``METHOD = …`` is one, named as the file is.
 
+A file of one's own is a method, too, known by its reference (``own_code``).
+"""
+
+import inspect
 import sys
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_type_hints
 
+from nmrgcl import own_code
 from nmrgcl.errors import SettingError, nearest
 
 
@@ -16,22 +22,56 @@ class NoOptions:
 
 
 def method_names() -> list[str]:
-    """Every method there is."""
+    """Every method of the package."""
     files = (path for folder in import_module("nmrgcl.methods").__path__ for path in Path(folder).glob("*.py"))
     return sorted(path.stem for path in files if not path.stem.startswith("_"))
 
 
+def method_reference(method: str | type[Any]) -> str:
+    """What settings call the method that a user has named: by its name, its file or its class.
+
+    A file is run only because the user named it, so this is not for names that come from files.
+    """
+    if isinstance(method, str):
+        return own_code.remember(Path(method).expanduser()) if own_code.is_path(method) else method
+    module = sys.modules[method.__module__]
+    if module.__name__.startswith("nmrgcl.methods."):
+        return module.__name__.rpartition(".")[2]
+    file = getattr(module, "__file__", None)
+    if file and getattr(module, "METHOD", None) is method and module.__name__ != "__main__":
+        return own_code.remember(file)
+    alone = ModuleType(method.__module__)
+    alone.METHOD = method  # type: ignore[attr-defined]
+    try:
+        source = inspect.getsource(method)
+    except (OSError, TypeError):
+        source = method.__qualname__
+    return own_code.remember_module(method.__name__, alone, source)
+
+
 def load_method(name: str) -> type[Any]:
     """The class that the file of the method ``name`` ends with."""
-    module = sys.modules.get(f"nmrgcl.methods.{name}")
-    if module is None:
-        if name not in method_names():
-            raise SettingError(f"unknown method {name!r}; {nearest(name, method_names())}")
-        module = import_module(f"nmrgcl.methods.{name}")
+    module = own_code.load_code(name) if own_code.is_reference(name) else _packaged(name)
     found = getattr(module, "METHOD", None)
     if not isinstance(found, type) or "options" not in _hints(found):
-        raise SettingError(f"{module.__file__}: names no method; end it with METHOD = and a subclass of Method")
+        file = own_code.origin(name) if own_code.is_reference(name) else module.__file__
+        raise SettingError(f"{file}: names no method; end it with METHOD = and a subclass of Pretraining or Embedder")
     return found
+
+
+def _packaged(name: str) -> ModuleType:
+    module = sys.modules.get(f"nmrgcl.methods.{name}")
+    if module is not None:
+        return module
+    if own_code.is_path(name):
+        raise SettingError(f"{name}: a file is named with --method, or method= in Python, and nowhere else")
+    if name not in method_names():
+        raise SettingError(f"unknown method {name!r}; {nearest(name, method_names())}")
+    try:
+        return import_module(f"nmrgcl.methods.{name}")
+    except Exception as error:
+        words = " ".join(str(error).split())[:300]
+        raise SettingError(f"method {name} cannot be imported: {type(error).__name__}: {words}") from None
 
 
 def options_class(method: str) -> type[Any]:
@@ -41,7 +81,7 @@ def options_class(method: str) -> type[Any]:
     if found is Any:
         return NoOptions
     if not is_dataclass(found) or not isinstance(found, type):
-        raise SettingError(f"{sys.modules[kind.__module__].__file__}: its options must be a frozen dataclass")
+        raise SettingError(f"method {own_code.label(method)}: its options must be a frozen dataclass")
     return found
 
 

@@ -21,7 +21,7 @@ def model_card(settings: Settings, features: FeatureSpec, dataset: str, training
     encoder = settings.encoder
     readout = f", {encoder.pool} pooling" if settings.level == "graph" else ""
     facts = {
-        "Method": settings.method,
+        "Method": settings.label,
         "Dataset": dataset,
         "Seed": settings.seed,
         "Embeds": f"{settings.level}s",
@@ -36,7 +36,7 @@ library_name: nmrgcl
 tags: [graph-embedding, self-supervised, contrastive-learning]
 ---
 
-# {settings.method} on {_cell(dataset)}
+# {settings.label} on {_cell(dataset)}
 
 A graph encoder pre-trained without labels by nmrgcl {__version__}.
 

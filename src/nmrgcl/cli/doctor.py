@@ -12,6 +12,7 @@ import typer
 
 from nmrgcl import __version__
 from nmrgcl.cli.options import AsJson
+from nmrgcl.home import home
 
 NEEDED = ("torch", "numpy", "scipy", "scikit-learn", "joblib", "safetensors", "typer", "rich")
 OPTIONAL = {
@@ -69,8 +70,8 @@ def _device() -> list[dict[str, Any]]:
 
 
 def _folders() -> list[dict[str, Any]]:
-    home = Path(os.path.expanduser(os.environ.get("NMRGCL_HOME") or "~/.cache/nmrgcl"))
-    checks = [_check("cache", _writable(home), f"{home}" if _writable(home) else f"{home} cannot be written")]
+    where = home()
+    checks = [_check("cache", _writable(where), f"{where}" if _writable(where) else f"{where} cannot be written")]
     mirror = os.environ.get("NMRGCL_MIRROR")
     if not mirror:
         return [*checks, _check("mirror", False, "NMRGCL_MIRROR is not set; datasets are downloaded", optional=True)]

@@ -1,6 +1,7 @@
 """``nmrgcl methods``."""
 
 import json
+import sys
 from dataclasses import fields
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -10,10 +11,10 @@ from nmrgcl.cli.options import AsJson
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one with its options.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Or a file: show its options.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods, or show one with its options: every file in ``nmrgcl/methods`` is a method.
+    """List the methods, or show one with its options: every file in ``nmrgcl/methods`` is one, and yours may be.
 
     Examples:
 
@@ -21,30 +22,42 @@ def methods(
 
       nmrgcl methods nmrgcl
 
+      nmrgcl methods path/to/mine.py
+
       nmrgcl methods --json
     """
-    from nmrgcl.methods import find_method, method_names
+    from nmrgcl.errors import SettingError
+    from nmrgcl.method_files import method_reference
+    from nmrgcl.methods import method_names
 
     if name is not None:
-        _show(_facts(name), as_json)
+        _show(_facts(method_reference(name)), as_json)
         return
-    rows = [_facts(one) for one in method_names()]
+    rows, problems = [], []
+    for one in method_names():
+        try:
+            rows.append(_facts(one))
+        except SettingError as error:  # one broken file hides no other
+            problems.append(str(error))
     if as_json:
-        print(json.dumps({"methods": rows}))
+        print(json.dumps({"methods": rows, "problems": problems}))
         return
     for row in rows:
-        embeds = " and ".join(f"{level}s" for level in find_method(row["name"]).PRESETS)
+        embeds = " and ".join(f"{level}s" for level in row["presets"])
         print(f"{row['name']:<10} {embeds:<17} {row['summary']}")
+    for problem in problems:
+        print(f"nmrgcl: {problem}", file=sys.stderr)
 
 
 def _facts(name: str) -> dict[str, Any]:
     from nmrgcl.method_files import options_class
     from nmrgcl.methods import find_method
+    from nmrgcl.own_code import label
 
     kind, options = find_method(name), options_class(name)
     hints = get_type_hints(options)
     return {
-        "name": name,
+        "name": label(name),
         "summary": (kind.__doc__ or "").strip().partition("\n")[0],
         "fixed": kind.FIXED,
         "presets": kind.PRESETS,

@@ -15,7 +15,10 @@ def pretrain(
     preset: Annotated[
         str | None, typer.Option(help="Recipe, for example graphcl or node. (default: the method's)")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="For example nmrgcl, graphcl or grace. (default: nmrgcl)")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="For example nmrgcl, graphcl or grace, or a file such as mine.py. (default: nmrgcl)"),
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="How many models, from seed 0 on.")] = 5,
     out: Annotated[Path | None, typer.Option(help="Run folder. (default: runs/DATA-METHOD)")] = None,
     config: Annotated[
@@ -70,7 +73,7 @@ def pretrain(
         cost = estimate_cost(dataset, settings, seeds=seeds, device=where).to_dict()
         print(json.dumps({"dataset": dataset.name, "settings": settings.to_dict(), "estimate": cost}, indent=2))
         return
-    folder = out or Path("runs") / f"{Path(dataset.name).name}-{settings.method}"
+    folder = out or Path("runs") / f"{Path(dataset.name).name}-{settings.label}"
     steps = pretrain_seeds(
         dataset,
         settings,
@@ -84,12 +87,12 @@ def pretrain(
         start=load_model(start) if start else None,
     )
     last = show_epochs(
-        steps, total=seeds * settings.train.epochs, title=f"{settings.method} on {dataset.name}", quiet=quiet
+        steps, total=seeds * settings.train.epochs, title=f"{settings.label} on {dataset.name}", quiet=quiet
     )
     if as_json:
         numbers = range(settings.seed, settings.seed + seeds)
         ends = {seed: step.record() for seed, step in last.items()}  # an untrained encoder has no last epoch
         models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **ends.get(s, {})} for s in numbers]
-        print(json.dumps({"dataset": dataset.name, "method": settings.method, "run": str(folder), "models": models}))
+        print(json.dumps({"dataset": dataset.name, "method": settings.label, "run": str(folder), "models": models}))
     else:
         print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; judge them: nmrgcl evaluate {folder} {data}")

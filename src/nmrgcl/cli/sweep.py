@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def sweep(
     data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets: the columns.", show_default=False)],
     method: Annotated[
-        list[str] | None, typer.Option(help="Methods: the rows. (default: nmrgcl)", show_default=False)
+        list[str] | None,
+        typer.Option(help="Methods, or their files: the rows. (default: nmrgcl)", show_default=False),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings to start from. (default: each method's)")] = None,
     assignments: Assignments = None,

@@ -99,6 +99,7 @@ def _plan(
 ) -> "Search":
     from nmrgcl.data.loading import load
     from nmrgcl.errors import SettingError
+    from nmrgcl.method_files import method_reference
     from nmrgcl.methods import find_method
     from nmrgcl.run.cell import canonical
     from nmrgcl.run.material import class_labels
@@ -107,6 +108,7 @@ def _plan(
     from nmrgcl.tune.search import plan
     from nmrgcl.tune.space import read_space
 
+    method = method_reference(method)
     fixed, name = find_method(method).FIXED, canonical(data)
     start = recipe(method, preset=preset, assignments=assignments, dataset=name)
     given = {full_key(key, method, "--set") for key in read_assignments(assignments)}

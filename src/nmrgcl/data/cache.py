@@ -11,16 +11,12 @@ from pathlib import Path
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.errors import DataError, UserError
+from nmrgcl.home import home
 from nmrgcl.owned import read_marker
 from nmrgcl.store import STORE
 
 READER = 2
 """To be raised when the same files come to be read differently."""
-
-
-def home() -> Path:
-    """Where downloads and caches are kept: ``NMRGCL_HOME``, else ``~/.cache/nmrgcl``."""
-    return Path(os.path.expanduser(os.environ.get("NMRGCL_HOME") or "~/.cache/nmrgcl"))
 
 
 def cached(name: str, source: Path, read: Callable[[], Dataset]) -> Dataset:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from nmrgcl.data.cache import home
 from nmrgcl.data.catalog import CatalogEntry
 from nmrgcl.data.files.fetch import fetch
+from nmrgcl.home import home
 
 ADDRESSES = {
     "tu": "https://www.chrsmrrs.com/graphkerneldatasets",

@@ -40,7 +40,7 @@ class Method(nn.Module, ABC):
         if settings.level not in self.PRESETS:
             ((level, preset),) = self.PRESETS.items()
             raise SettingError(
-                f"method {settings.method} embeds {level}s, not {settings.level}s; use level = {level} "
+                f"method {settings.label} embeds {level}s, not {settings.level}s; use level = {level} "
                 f"(--preset {preset}) or another method"
             )
         self.level: Level = settings.level
@@ -148,7 +148,7 @@ def build_pretraining(settings: Settings, num_features: int) -> Pretraining:
     """Likewise for a method that must have an encoder."""
     method = build_method(settings, num_features)
     if not isinstance(method, Pretraining):
-        raise SettingError(f"method {settings.method} has no encoder, which is needed here; choose another method")
+        raise SettingError(f"method {settings.label} has no encoder, which is needed here; choose another method")
     return method
 
 

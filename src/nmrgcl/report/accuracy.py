@@ -30,7 +30,7 @@ def read_stored(run: Path, dataset: Dataset, models: list[Model]) -> Evaluation 
     subject = subject_of(find_models(run), dataset, models[0].features)
     values = read_evaluation(run, subject, dataset.name)
     first, varied = models[0], "model" if len(models) > 1 else "folds"
-    facts: dict[str, Any] = {"varied": varied, "method": first.settings.method, "features": first.features.kind}
+    facts: dict[str, Any] = {"varied": varied, "method": first.settings.label, "features": first.features.kind}
     expected = facts | {"protocol": "svm", "selection": "honest", "svm": asdict(first.settings.svm)}
     if values is None or any(values.get(key) != value for key, value in expected.items()):
         return None

@@ -55,7 +55,7 @@ def _render(facts: Facts, out: Path, **pictures: Any) -> str:
     return render(
         "page.html.j2",
         facts=facts,
-        method=facts.models[0].settings.method,
+        method=facts.models[0].settings.label,
         features=facts.models[0].features.kind,
         trained_on=facts.models[0].dataset,
         statistics=facts.dataset.statistics,
@@ -75,7 +75,7 @@ def _headline(facts: Facts) -> dict[str, Any] | None:
     if found is None:
         return None
     n = len(found.trained.folds)
-    rows = ((facts.models[0].settings.method, found.trained), ("untrained", found.untrained))
+    rows = ((facts.models[0].settings.label, found.trained), ("untrained", found.untrained))
     return {
         "rows": [_row(name, scores) for name, scores in rows if scores is not None],
         "seeds": facts.seeds if found.varied == "model" else list(range(n)),

@@ -31,7 +31,7 @@ def _spread(facts: Facts) -> Picture | None:
     if found is None:
         return None
     n, folds = found.trained.folds.shape
-    rows = [(facts.models[0].settings.method, found.trained.folds)]
+    rows = [(facts.models[0].settings.label, found.trained.folds)]
     if found.untrained is not None and found.untrained.folds.shape == (n, folds):  # a stored one has means only
         rows.append(("untrained", found.untrained.folds))
     part, many = ("fold", f"{n} × {folds}") if found.protocol != "linear" else ("seed", str(n))

@@ -10,6 +10,7 @@ import torch
 
 from nmrgcl.data.catalog import find
 from nmrgcl.errors import SettingError, nearest
+from nmrgcl.method_files import method_reference
 from nmrgcl.report.grid import Grid
 from nmrgcl.report.svg import Picture
 from nmrgcl.reproduce.plan import Extent, Placed, Plan
@@ -84,7 +85,9 @@ class Item:
         if protocol not in self.protocols:
             raise SettingError(f"--protocol {protocol}: {self.name} is judged by {' or '.join(self.protocols)}")
         given: dict[str, Any] = {
-            key: tuple(value) if key == "rows" else value for key, value in of_tables.items() if value
+            key: tuple(map(method_reference, value)) if key == "rows" else value
+            for key, value in of_tables.items()
+            if value
         }
         self._check(given)
         datasets = tuple(dict.fromkeys(canonical(name) for name in only or extent.datasets))

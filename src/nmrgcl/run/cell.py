@@ -56,7 +56,7 @@ class Cell:
                 raise SettingError(f"{name} = {value!r} with level = {level}; {nearest(str(value), known)}")
         if self.selection not in ("honest", "paper"):
             raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), ('honest', 'paper'))}")
-        if self.protocol == "finetune" and issubclass(find_method(self.method), Embedder):
+        if self.protocol == "finetune" and issubclass(find_method(self.settings.method), Embedder):
             raise SettingError(f"method {self.method} has no encoder, which protocol finetune trains")
         if self.selection == "paper" and self.protocol not in BY_FOLDS:
             raise SettingError(
@@ -66,7 +66,7 @@ class Cell:
     @property
     def method(self) -> str:
         """The name of the method."""
-        return self.settings.method
+        return self.settings.label
 
     @property
     def seed(self) -> int:
@@ -87,7 +87,7 @@ class Cell:
     def training(self) -> str:
         """The key of its training: cells that differ only in how they are judged have the same."""
         named = self.named()
-        trained: dict[str, Any] = {"dataset": self.dataset, "method": self.method}
+        trained: dict[str, Any] = {"dataset": self.dataset, "method": self.settings.method}
         for part in ("settings", "formats"):
             if own := {key: value for key, value in named.get(part, {}).items() if key.partition(".")[0] not in JUDGES}:
                 trained[part] = own
@@ -100,7 +100,7 @@ class Cell:
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         formats = {name: number for name, number in formats_of(self.settings).items() if number != 1}
-        named = plain | {"method": self.method, "settings": self.settings.differences()}
+        named = plain | {"method": self.settings.method, "settings": self.settings.differences()}
         return named | ({"formats": formats} if formats else {})
 
     def to_dict(self) -> dict[str, Any]:

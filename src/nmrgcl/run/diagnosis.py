@@ -63,7 +63,7 @@ def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source:
         layers=_embed_layers(method, graphs) if isinstance(method, Pretraining) else (),
         delta=getattr(settings.options, "delta", DELTA),
     )
-    return Diagnosis(source, dataset.name, f"{settings.level}s", settings.method, settings.seed, found)
+    return Diagnosis(source, dataset.name, f"{settings.level}s", settings.label, settings.seed, found)
 
 
 def diagnose_embeddings(embeddings: Embeddings, source: str) -> Diagnosis:

@@ -68,7 +68,7 @@ def evaluate_run(
         trained=SeedScores(scores[: len(seeds)]),
         untrained=SeedScores(scores[len(seeds) :]) if len(starts) > 1 else None,
         varied="model" if several else "folds",
-        method=first.settings.method,
+        method=first.settings.label,
         features=first.features.kind,
         settings=settings,
         seeds=tuple(seeds),

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nmrgcl import own_code
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.methods import find_method, method_names
+from nmrgcl.method_files import method_reference
+from nmrgcl.methods import Method, find_method, method_names
 from nmrgcl.settings import Settings, full_key, read_assignments, resolve
 from nmrgcl.settings.check import flatten
 from nmrgcl.settings.schema import ForeignOptionError
@@ -17,7 +19,7 @@ Assignments = Mapping[str, Any] | Sequence[str]
 
 
 def recipe(
-    method: str | None = None,
+    method: str | type[Method] | None = None,
     *,
     preset: str | None = None,
     config: Path | None = None,
@@ -29,7 +31,7 @@ def recipe(
     """Settings by ``preset``, ``config`` and ``assignments``, the later over the earlier, and those the method fixes.
 
     Args:
-        method: its name; None: the one that preset, config or assignments name.
+        method: its name, its file or its class; None: the one that preset, config or assignments name.
         preset: None: the method's own for ``level``, unless there is a config.
         config: a file of settings.
         assignments: single settings.
@@ -38,6 +40,8 @@ def recipe(
         method_wins: assignments to what the method fixes, or does not have, are left out instead of refused.
     """
     given = read_assignments(assignments)
+    if method is not None:
+        method = method_reference(method)
     if method is None:
         method = resolve(preset, config, {"method": given["method"]} if "method" in given else {}).method
     elif given.get("method", method) != method:
@@ -51,9 +55,11 @@ def recipe(
 
 
 def default_preset(method: str, level: str) -> str:
-    """The recipe of a method at that level, or its own where it knows no such level."""
-    presets = find_method(method).PRESETS
-    return dict(presets).get(level) or next(iter(presets.values()))  # type: ignore[call-overload]
+    """The recipe of a method at that level, or its own where it knows no such level; a file's is beside the file."""
+    presets: dict[str, str] = dict(find_method(method).PRESETS)  # type: ignore[arg-type]
+    preset = presets.get(level) or next(iter(presets.values()))
+    beside = own_code.is_reference(method) and preset.endswith(".toml")
+    return str(own_code.origin(method).parent / preset) if beside else preset
 
 
 def free_assignments(method: str, assignments: Assignments) -> dict[str, Any]:
@@ -74,7 +80,7 @@ def require_meaning(settings: Settings) -> None:
     for key, value in find_method(settings.method).FIXED.items():
         if plain[key] != value:
             raise SettingError(
-                f"method {settings.method} means {key} = {value!r}, not {plain[key]!r}; leave {key} out or change the "
+                f"method {settings.label} means {key} = {value!r}, not {plain[key]!r}; leave {key} out or change the "
                 "method"
             )
 
@@ -106,4 +112,4 @@ def _advice(settings: Settings, level: str) -> str:
     able = [name for name in method_names() if level in find_method(name).PRESETS]
     name = _LIKELY if _LIKELY in able else able[0]
     preset = default_preset(name, level)
-    return f"method {settings.method} embeds {settings.level}s only: use --method {name} --preset {preset}"
+    return f"method {settings.label} embeds {settings.level}s only: use --method {name} --preset {preset}"

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
 
+from nmrgcl import own_code
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.method_files import method_names, options_class
 from nmrgcl.settings.check import ViewChoices, build, find_key, flatten
@@ -123,6 +124,15 @@ class Settings:
         elif not isinstance(self.options, kind):
             raise TypeError(f"{self.options!r} are not options of method {self.method}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Workers find a method by its name: the class of its options may be in a file of the user's."""
+        return Settings.from_dict, (self.to_dict(),)
+
+    @property
+    def label(self) -> str:
+        """The method's name, to show."""
+        return own_code.label(self.method)
+
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, ready for JSON."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
@@ -178,8 +188,8 @@ def full_key(key: str, method: str, source: str) -> str:
     name = new or leaf
     if others := [other for other in method_names() if name in options_class(other).__dataclass_fields__]:
         raise ForeignOptionError(
-            f"{source}: {name!r} is an option of {', '.join(others)}, not of {method}; "
-            f"nmrgcl methods {method} lists its options"
+            f"{source}: {name!r} is an option of {', '.join(others)}, not of {own_code.label(method)}; "
+            f"nmrgcl methods {own_code.label(method)} lists its options"
         )
     matches = [one for one in known if one.rpartition(".")[2] == key]
     if matches:

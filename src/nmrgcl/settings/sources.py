@@ -62,6 +62,11 @@ def datasets_of_preset(name: str) -> list[str]:
 
 
 def _read_preset(name: str) -> dict[str, Any]:
+    if name.endswith(".toml"):  # one of the user's own
+        values = read_config(Path(name).expanduser())
+        if not isinstance(values.get("dataset", {}), dict):
+            raise SettingError(f"{name}: dataset must be a table of tables, such as [dataset.PubMed]")
+        return values
     if name not in preset_names():
         raise SettingError(f"unknown preset {name!r}; {nearest(name, preset_names())}")
     return tomllib.loads(_presets().joinpath(f"{name}.toml").read_text(encoding="utf-8"))

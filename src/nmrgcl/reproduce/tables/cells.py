@@ -6,6 +6,7 @@ from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.methods import Level, find_method, method_names
+from nmrgcl.own_code import is_reference, label
 from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 from nmrgcl.reproduce.tables.tuned import tuned_values
@@ -26,8 +27,10 @@ def table_rows(sheet: Sheet, level: Level) -> list[TableRow]:
 
 
 def chosen_rows(sheet: Sheet, level: Level, names: Sequence[str]) -> list[TableRow]:
-    """Those of ``names``, whatever their case; all where none is named."""
-    rows = table_rows(sheet, level)
+    """Those of ``names``, whatever their case; all where none is named. A reference is a method of the user's own."""
+    own = [TableRow(label(name), "others", name) for name in names if is_reference(name)]
+    rows = [*table_rows(sheet, level), *own]
+    names = [label(name) for name in names]
     known = {row.name.lower(): row for row in rows}
     for name in names:
         if name.lower() not in known:
@@ -38,7 +41,7 @@ def chosen_rows(sheet: Sheet, level: Level, names: Sequence[str]) -> list[TableR
 
 def computable(row: TableRow, level: Level) -> bool:
     """Whether there is a file for its method that embeds such things."""
-    return row.method in method_names() and level in find_method(row.method).PRESETS
+    return (row.method in method_names() or is_reference(row.method)) and level in find_method(row.method).PRESETS
 
 
 def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> Settings | None:

@@ -1,0 +1,124 @@
+"""Code of one's own: Python files that a user has named, kept by their digest.
+
+A file that is named on the command line or in Python is copied to ``NMRGCL_HOME/code`` and from then on known by a
+reference, NAME@DIGEST: the same code on every machine, whatever its folder. Settings, keys of cells and model folders
+hold the reference; workers and later processes find the copy. Files from elsewhere can only refer to code that this
+user has named before: no model, config or result brings code that is run.
+"""
+
+import hashlib
+import re
+import sys
+import traceback
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+from nmrgcl import atomic, reading
+from nmrgcl.errors import SettingError
+from nmrgcl.home import home
+
+REFERENCE = re.compile(r"([^\W\d]\w*)@([0-9a-f]{32})")
+LARGEST = 1 << 20
+_live: dict[str, ModuleType] = {}
+"""Modules of this process by reference; those of classes that are in no file are nowhere else."""
+
+
+def is_path(name: str) -> bool:
+    """Whether ``name`` names a Python file."""
+    return name.endswith(".py")
+
+
+def is_reference(name: str) -> bool:
+    """Whether ``name`` refers to code that was kept."""
+    return REFERENCE.fullmatch(name) is not None
+
+
+def label(name: str) -> str:
+    """The name to show: that of the file for a reference."""
+    return name.partition("@")[0]
+
+
+def remember(path: Path | str) -> str:
+    """Keep a copy of a Python file that the user has named, and return its reference."""
+    path = Path(path)
+    try:
+        source = reading.read_bytes(path, LARGEST)
+    except OSError as error:
+        raise SettingError(f"{path}: cannot be read ({error.strerror})") from None
+    if not re.fullmatch(r"[^\W\d]\w*", path.stem):
+        raise SettingError(f"{path}: a file of code is named like a variable, for example my_method.py")
+    reference = f"{path.stem}@{_digest(source)}"
+    kept = _place(reference)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write_bytes(kept, source)
+    atomic.write_text(kept.with_suffix(".origin"), f"{path.resolve()}\n")
+    return reference
+
+
+def remember_module(name: str, module: ModuleType, source: str) -> str:
+    """Know the code of a class that is in no file of its own, in this process only."""
+    reference = f"{name}@{_digest(source.encode())}"
+    _live[reference] = module
+    return reference
+
+
+def load_code(reference: str) -> ModuleType:
+    """The module that ``reference`` stands for, which the user has named once."""
+    if reference not in _live:
+        _live[reference] = _run(reference)
+    return _live[reference]
+
+
+def origin(reference: str) -> Path:
+    """The file that was named; its folder may hold more, such as a preset."""
+    try:
+        return Path(reading.read_text(_place(reference).with_suffix(".origin")).strip())
+    except (OSError, ValueError):
+        return Path(f"{label(reference)}.py")
+
+
+def _run(reference: str) -> ModuleType:
+    place, file = _place(reference), origin(reference)
+    try:
+        source = reading.read_bytes(place, LARGEST)
+    except OSError:
+        raise SettingError(
+            f"{reference}: its file {file} is not known here; name it once, for example with nmrgcl methods {file}"
+        ) from None
+    if f"{label(reference)}@{_digest(source)}" != reference:
+        raise SettingError(f"{place}: was changed after it was kept; name {file} again")
+    name = f"nmrgcl_code_{reference.replace('@', '_')}"
+    spec = spec_from_loader(name, loader=None, origin=str(place))
+    assert spec is not None
+    module = module_from_spec(spec)
+    module.__file__ = str(place)
+    sys.modules[name] = module  # dataclasses and annotations look it up
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))  # for what the file imports from beside itself
+    try:
+        exec(compile(source, str(place), "exec"), module.__dict__)
+    except Exception as error:
+        del sys.modules[name]
+        raise SettingError(f"{file}{_line(error, place)}: {type(error).__name__}: {_words(error)}") from None
+    return module
+
+
+def _line(error: Exception, place: Path) -> str:
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(place)]
+    return f", line {lines[-1]}" if lines else ""
+
+
+def _words(error: Exception) -> str:
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return " ".join(text.split())[:300]
+
+
+def _place(reference: str) -> Path:
+    return home() / "code" / f"{reference}.py"
+
+
+def _digest(source: bytes) -> str:
+    return hashlib.sha256(source).hexdigest()[:32]
