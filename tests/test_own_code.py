@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -182,3 +183,21 @@ def test_a_method_of_ones_own_goes_on_after_a_kill(mine: Path, tmp_path: Path) -
     subprocess.run(again, check=True, capture_output=True)
     one, other = (tmp_path / out / "seed-0" / "model.safetensors" for out in ("whole", "killed"))
     assert one.read_bytes() == other.read_bytes()
+
+
+def test_the_method_of_the_readme_runs_as_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    section = (ROOT / "README.md").read_text().partition("## Add a method")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    (shell,) = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("yours.py").write_text(code)
+    lines = shell.strip().splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        words = line.split()
+        assert words.pop(0) == "nmrgcl"
+        short = {"pretrain": [*FAST, "--seeds", "1"], "sweep": [*FAST, "--jobs", "1"]}.get(words[0], [])
+        run(capsys, *words, *short)
+    assert (tmp_path / "runs" / "yours" / "seed-0" / "config.json").exists()

@@ -115,6 +115,11 @@ def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 32, 
     return FeatureSpec("degree", max_degree + 1, max_degree=max_degree)
 
 
+def with_features(data: Dataset | Graphs) -> Graphs:
+    """Graphs as a model would see them: those of a dataset with the features that are chosen for it."""
+    return data if isinstance(data, Graphs) else apply_features(data, choose_features(data))
+
+
 def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "error") -> Graphs:
     """The dataset's graphs with the features that ``spec`` describes.
 

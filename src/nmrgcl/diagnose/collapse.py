@@ -9,7 +9,7 @@ from nmrgcl.diagnose.units import to_unit_range
 
 def singular_spectrum(z: Tensor) -> Tensor:
     """Singular values of the centred embeddings ``[B, D]``, largest first, in float64."""
-    z, unit = to_unit_range(z.double())
+    z, unit = to_unit_range(z.detach().double())
     return torch.linalg.svdvals(z - z.mean(0)) * unit
 
 

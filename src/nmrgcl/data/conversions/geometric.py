@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from nmrgcl.data.conversions.parts import check_values, parts, pointers
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import with_features
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
@@ -46,11 +48,14 @@ def from_pyg(data: "Data | Iterable[Data]", *, categorical: bool = False) -> Gra
     )
 
 
-def to_pyg(graphs: Graphs) -> "Batch":
-    """One ``Data`` a graph with dense ``x``, as a ``Batch``; what a view has removed is not in it."""
+def to_pyg(graphs: Graphs | Dataset) -> "Batch":
+    """One ``Data`` per graph with dense ``x``, as a ``Batch``; what a view has removed is not in it.
+
+    A dataset has the features that a model would see.
+    """
     from torch_geometric.data import Batch, Data
 
-    graphs = graphs.compact()
+    graphs = with_features(graphs).compact()
     x = graphs.dense_x()
     items = []
     for g, part in enumerate(parts(graphs)):

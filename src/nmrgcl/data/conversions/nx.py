@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from nmrgcl.data.conversions.parts import check_values, parts, pointers
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import with_features
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
@@ -58,14 +60,15 @@ def from_networkx(
     )
 
 
-def to_networkx(graphs: Graphs) -> "list[networkx.Graph]":
+def to_networkx(graphs: Graphs | Dataset) -> "list[networkx.Graph]":
     """Graphs with attributes ``x``, ``y``, ``edge_attr`` and ``weight``, directed only where they must be.
 
-    What a view has removed is not in them. An edge that occurs twice makes them multigraphs.
+    A dataset has the features that a model would see. What a view has removed is not in them. An edge that occurs
+    twice makes them multigraphs.
     """
     import networkx
 
-    graphs = graphs.compact()
+    graphs = with_features(graphs).compact()
     values = {"edge_attr": graphs.edge_attr, "weight": graphs.edge_weight}
     carried = {name: tensor for name, tensor in values.items() if tensor is not None}
     repeated = (graphs.edge_index[:, 1:] == graphs.edge_index[:, :-1]).all(0).any()
