@@ -34,11 +34,11 @@ def method_reference(method: str | type[Any]) -> str:
     """
     if isinstance(method, str):
         return own_code.remember(Path(method).expanduser()) if own_code.is_path(method) else method
-    module = sys.modules[method.__module__]
-    if module.__name__.startswith("nmrgcl.methods."):
-        return module.__name__.rpartition(".")[2]
+    if method.__module__.startswith("nmrgcl.methods."):
+        return method.__module__.rpartition(".")[2]
+    module = sys.modules.get(method.__module__)
     file = getattr(module, "__file__", None)
-    if file and getattr(module, "METHOD", None) is method and module.__name__ != "__main__":
+    if file and getattr(module, "METHOD", None) is method and method.__module__ != "__main__":
         return own_code.remember(file)
     alone = ModuleType(method.__module__)
     alone.METHOD = method  # type: ignore[attr-defined]
