@@ -64,8 +64,9 @@ def read_record(folder: Path) -> RunRecord | None:
 def _run_record(values: dict[str, Any]) -> RunRecord:
     if values.keys() != {field.name for field in fields(RunRecord)}:
         raise RECORD.mismatch
-    if is_old(values["settings"]):
-        values["settings"] = settings_of_run(Settings.from_dict(renamed(values["settings"])))
+    old = values["settings"]
+    # Settings that are newer than the run had their default then.
+    values["settings"] = settings_of_run(Settings.from_dict(renamed(old) if is_old(old) else old))
     return RunRecord(**values)
 
 
