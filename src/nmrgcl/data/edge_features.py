@@ -96,7 +96,7 @@ def apply_edges(dataset: Dataset, spec: EdgeSpec, unknown: Unknown = "error") ->
         return torch.from_numpy(places(values, spec.labels, unknown, dataset=dataset.name, item="edge", name=ends) + 1)
     if values.shape[1] != spec.width:
         raise DataError(
-            f"{dataset.name}: has {values.shape[1]} attributes an edge, but these features have {spec.width}"
+            f"{dataset.name}: has {values.shape[1]} attributes per edge, but these features have {spec.width}"
         )
     return torch.from_numpy(np.array(values, np.float32))  # in memory of its own: a file may be mapped read-only
 

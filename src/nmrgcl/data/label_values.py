@@ -30,7 +30,7 @@ def places(
     An ``unknown`` label may also be an error. Messages speak of an ``item``, and of row i as ``name(i)``.
     """
     if labels.shape[1] != len(known):
-        raise DataError(f"{dataset}: has {labels.shape[1]} labels a {item}, but these features have {len(known)}")
+        raise DataError(f"{dataset}: has {labels.shape[1]} labels per {item}, but these features have {len(known)}")
     found = np.empty(labels.shape, np.int64)
     for c, values in enumerate(known):
         place = np.searchsorted(values, labels[:, c]).clip(max=len(values) - 1)
