@@ -111,7 +111,8 @@ GOOD = {"kind": "labels", "width": 3, "labels": [[10, 20, 30]]}
         *(None, [], "labels", {}, GOOD | {"more": 1}, {"kind": "labels", "width": 3}),
         *(GOOD | {"kind": "colour"}, GOOD | {"kind": []}, GOOD | {"kind": "attributes"}),
         *(GOOD | {"width": 4}, GOOD | {"width": "3"}, GOOD | {"width": True}),
-        *(GOOD | {"labels": labels} for labels in (None, [], [[]], [[10, 30, 20]], [[10, 20, 20]], [[10, 20, 3.5]])),
+        *(GOOD | {"labels": None}, GOOD | {"labels": []}, GOOD | {"labels": [[]]}, GOOD | {"labels": [[10, 30, 20]]}),
+        *(GOOD | {"labels": [[10, 20, 20]]}, GOOD | {"labels": [[10, 20, 3.5]]}),
         *({"kind": "attributes", "width": width, "labels": None} for width in (0, -1, 2**70)),
     ],
 )

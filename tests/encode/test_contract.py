@@ -11,7 +11,6 @@ from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from tests.examples import random_graphs, sparse_x, with_edge_attributes, with_edge_labels
 
-
 EDGES: dict[str, EdgeShape] = {"gin, labels": (3, 2), "gin, attributes": 3, "molecule, labels": (3,)}
 
 

@@ -11,6 +11,7 @@ from nmrgcl.augment import AddEdges, Compose, DropEdges, DropNodes, View
 from nmrgcl.encode import GIN, MoleculeGIN, build_encoder, embed_graphs, pool
 from nmrgcl.encode.edge_names import EdgeShape
 from nmrgcl.encode.folded import folds
+from nmrgcl.encode.gin import GINELayer
 from nmrgcl.encode.messages import message_sum
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
@@ -156,16 +157,18 @@ def test_edges_that_a_view_adds_send_messages_without_features(shape: EdgeShape)
     more = AddEdges(0.6)(graphs).compact()
     assert more.num_edges > graphs.num_edges
     encoder = GIN(4, layers=1, units=8, edges=shape).double().eval()
-    table = encoder.layers[0].edges.weight  # type: ignore[union-attr]
-    h = encoder.layers[0].first(more.x)  # type: ignore[operator,union-attr]
+    (layer,) = encoder.layers
+    assert isinstance(layer, GINELayer)
+    assert encoder.edges is not None
+    h, table = layer.first(more.x), layer.edges.weight
     attr = {(u, v): row for (u, v), row in zip(graphs.edge_index.T.tolist(), one_hot(graphs, shape), strict=True)}
-    absent = torch.zeros(table.shape[0])  # type: ignore[union-attr,operator]
-    e = torch.stack([attr.get((u, v), absent) for u, v in more.edge_index.T.tolist()]).double() @ table  # type: ignore[operator]
+    absent = torch.zeros(len(table))
+    e = torch.stack([attr.get((u, v), absent) for u, v in more.edge_index.T.tolist()]).double() @ table
     expected = torch.zeros_like(h)
     for (u, v), row in zip(more.edge_index.T.tolist(), e, strict=True):
         expected[v] += torch.relu(h[u] + row)
-    found = encoder.edges(more)  # type: ignore[misc]
-    torch.testing.assert_close(message_sum(h, encoder.layers[0].edges(found.edge_attr), found), expected)  # type: ignore[operator,union-attr]
+    found = encoder.edges(more)
+    torch.testing.assert_close(message_sum(h, layer.edges(found.edge_attr), found), expected)
 
 
 def test_without_edge_features_nothing_is_named_or_drawn_differently() -> None:

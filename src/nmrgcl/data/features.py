@@ -145,7 +145,7 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
         assert dataset.node_attributes is not None
         if dataset.node_attributes.shape[1] != spec.width:
             raise DataError(
-                f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes a node, "
+                f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes per node, "
                 f"but these features have {spec.width}"
             )
         x = _matrix(dataset.node_attributes)
