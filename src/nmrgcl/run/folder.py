@@ -137,9 +137,10 @@ class RunFolder:
         elif earlier is not None:  # which stays until all of its run is gone
             for part in list(_parts(self.path)):
                 _remove_part(part, token_of(earlier))
-            atomic.remove_strays(self.path, token_of(earlier))
-        atomic.remove_strays(self.path, self.token)
-        if earlier is None or overwrite:
+        for token in {self.token} if earlier is None else {self.token, token_of(earlier)}:
+            atomic.remove_strays(self.path, token)
+        # The same run may have been written down otherwise, before there was some setting.
+        if earlier is None or overwrite or token_of(earlier) != self.token:
             write_record(self.path, self.record)
         if overwrite or not (self.path / "settings.json").exists():
             text = json.dumps(settings.to_dict(), indent=2) + "\n"
