@@ -1,5 +1,8 @@
 """Small graphs that tests share."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -54,11 +57,23 @@ def edge_set(graphs: Graphs) -> set[tuple[int, int]]:
 
 def sparse_x(graphs: Graphs) -> Graphs:
     """The same graphs with their features as a CSR tensor."""
-    from dataclasses import replace
-
     from nmrgcl.sparse_rows import sparse_rows
 
     x = graphs.dense_x()
     row, column = x.nonzero(as_tuple=True)
     ptr = torch.cat([torch.zeros(1, dtype=torch.long), torch.bincount(row, minlength=len(x)).cumsum(0)])
     return replace(graphs, x=sparse_rows(ptr, column, x[row, column], x.shape[1]))
+
+
+def with_edge_labels(graphs: Graphs, sizes: Sequence[int], seed: int = 0) -> Graphs:
+    """Edges with labels 1 … sizes[c] in each column, the same in both directions."""
+    generator = torch.Generator().manual_seed(seed)
+    attr = [torch.randint(1, size + 1, (graphs.num_edges,), generator=generator) for size in sizes]
+    return replace(graphs, edge_attr=torch.stack(attr, 1).index_select(0, graphs.pair))
+
+
+def with_edge_attributes(graphs: Graphs, width: int, seed: int = 0) -> Graphs:
+    """Edges with ``width`` numbers, the same in both directions."""
+    generator = torch.Generator().manual_seed(seed)
+    attr = torch.randn(graphs.num_edges, width, generator=generator)
+    return replace(graphs, edge_attr=attr.index_select(0, graphs.pair))

@@ -14,7 +14,7 @@ import torch
 from nmrgcl.augment import VIEWS, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
 from nmrgcl.data.splits import Split
-from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
+from nmrgcl.encode import GCN, GIN, EdgeShape, MoleculeGIN, pool
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.graphs import Graphs, Room
@@ -29,7 +29,7 @@ from nmrgcl.train.feed.resident import Resident
 from nmrgcl.train.recording import CapturedStep, Recording
 from nmrgcl.train.state import TrainingState
 from nmrgcl.train.step import GuardedStep
-from tests.examples import random_graphs, sparse_x
+from tests.examples import random_graphs, sparse_x, with_edge_attributes, with_edge_labels
 from tests.methods.members import known_here
 from tests.train.stops import Stops
 
@@ -337,6 +337,73 @@ def test_the_molecular_encoder_is_the_same_on_either_device(dtype: torch.dtype) 
     torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
     for name, grad in one.items():
         assert float((two[name] - grad).norm() / (grad.norm() + 1e-6)) < 5 * tolerance, name
+
+
+EDGED: list[tuple[Graphs, EdgeShape]] = [
+    (with_edge_labels(GRAPHS, (3, 2)), (3, 2)),
+    (with_edge_labels(GRAPHS, (400,)), (400,)),  # more than the kernel that looks names up takes
+    (with_edge_attributes(GRAPHS, 3), 3),
+]
+
+
+@pytest.mark.parametrize(("graphs", "shape"), EDGED, ids=["labels", "many labels", "attributes"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gin_with_edge_features_is_the_same_on_either_device(
+    graphs: Graphs, shape: EdgeShape, dtype: torch.dtype
+) -> None:
+    torch.manual_seed(0)
+    view = OneOf(*(v() for v in VIEWS.values()))(graphs)
+    encoder = GIN(view.num_features, layers=2, units=32, edges=shape).eval()
+    results = []
+    for place in ("cpu", "cuda"):
+        encoder.zero_grad()
+        seen, there = view.to(place), encoder.to(place)
+        with torch.autocast(place, torch.bfloat16, enabled=dtype == torch.bfloat16):
+            z = pool(there(seen), seen, "mean").float()
+        (z * torch.arange(z.numel(), device=place).reshape(z.shape).sin()).sum().backward()
+        grads = {name: p.grad.cpu() for name, p in encoder.named_parameters() if p.grad is not None}
+        results.append((z.detach().cpu(), grads))
+    (expected, one), (found, two) = results
+    tolerance = 1e-3 if dtype == torch.float32 else 0.1
+    torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
+    assert any(name.endswith("edges.weight") for name in one)
+    for name, grad in one.items():
+        assert float((two[name] - grad).norm() / (grad.norm() + 1e-6)) < 5 * tolerance, name
+
+
+@pytest.mark.parametrize(("graphs", "shape"), EDGED, ids=["labels", "many labels", "attributes"])
+def test_a_step_with_edge_features_does_not_wait_for_the_host(graphs: Graphs, shape: EdgeShape) -> None:
+    method = build_pretraining(resolve("graphcl"), graphs.num_features, shape).to("cuda").train()
+    there, index = graphs.to("cuda"), torch.arange(len(graphs))
+    for waiting in (True, False):  # the first step allocates
+        with no_waiting() if not waiting else torch.enable_grad():
+            for loss in method.losses(there.take(index), Progress()):
+                loss.backward()
+
+
+@pytest.mark.parametrize(("graphs", "shape"), EDGED, ids=["labels", "many labels", "attributes"])
+@pytest.mark.filterwarnings("error:steps are not recorded")
+def test_recorded_steps_with_edge_features_train_as_ordinary_ones_do(graphs: Graphs, shape: EdgeShape) -> None:
+    found = []
+    for capture in ("true", "false"):
+        chosen = ["lr=1e-5", "epochs=4", "batch_size=8", "views.first=Identity", "views.second=Identity"]
+        settings = resolve("graphcl", assignments=[*chosen, f"capture={capture}"])
+        method = build_pretraining(settings, graphs.num_features, shape).to("cuda")
+        found.append([epoch.loss for epoch in pretrain(method, graphs.to("cuda"), settings.train)])
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("name", list(VIEWS))
+def test_views_on_the_gpu_keep_edge_features_in_place(name: str) -> None:
+    graphs = with_edge_labels(GRAPHS, (50, 3))
+    assert graphs.edge_attr is not None
+    known = {(u, v): a for (u, v), a in zip(graphs.edge_index.T.tolist(), graphs.edge_attr.tolist(), strict=True)}
+    after = VIEWS[name]()(graphs.to("cuda")).to("cpu")
+    node = torch.arange(graphs.num_nodes) if after.node_keep is None else after.node_keep.nonzero().squeeze(1)
+    after = after.compact()
+    assert after.edge_attr is not None
+    for (u, v), row in zip(node[after.edge_index].T.tolist(), after.edge_attr.tolist(), strict=True):
+        assert row == known.get((u, v), [0, 0])
 
 
 CHUNKED = ["chunk_graphs=16", "batch_size=4", "epochs=4"]

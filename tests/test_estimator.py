@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nmrgcl
-from nmrgcl import GraphEmbedder, UserError, as_dataset, load, to_networkx, to_pyg
+from nmrgcl import GraphEmbedder, UserError, as_dataset, from_networkx, load, to_networkx, to_pyg
 from nmrgcl.data.features import apply_features, choose_features
 
 SMALL = {"train.epochs": 2, "encoder.layers": 2, "encoder.units": 8, "train.batch_size": 16}
@@ -150,3 +150,23 @@ def test_fitting_again_forgets_and_parameters_stay(tmp_path: Path) -> None:
     import pickle
 
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(graphs), first)
+
+
+def test_edge_attributes_of_pyg_and_networkx_change_the_embeddings_where_they_are_asked_for() -> None:
+    graphs, _ = cycles_and_stars()
+    for number, graph in enumerate(graphs):
+        nx.set_edge_attributes(graph, {edge: float(number % 3) for edge in graph.edges}, "length")
+    plain = [graph.copy() for graph in graphs]
+    for graph in plain:
+        nx.set_edge_attributes(graph, 0.0, "length")
+    options: dict[str, Any] = {"preset": "graphcl", "device": "cpu", "edge_feature": "length"}
+    asked = GraphEmbedder(settings=SMALL | {"data.edges": "attributes"}, **options).fit(graphs)
+    assert not np.allclose(asked.transform(graphs), asked.transform(plain), atol=1e-2)
+    ignored = GraphEmbedder(settings=SMALL, **options).fit(graphs)
+    np.testing.assert_array_equal(ignored.transform(graphs), ignored.transform(plain))
+    # The same graphs from PyG, whose nodes have the same constant feature.
+    as_pyg = to_pyg(from_networkx(graphs, edge_feature="length")).to_data_list()
+    for item in as_pyg:
+        del item.x
+        item.num_nodes = int(item.edge_index.max()) + 1
+    np.testing.assert_allclose(asked.transform(as_pyg), asked.transform(graphs), rtol=1e-5, atol=1e-5)

@@ -3,18 +3,23 @@
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from nmrgcl import atomic
 from nmrgcl.checksums import write_checksums
-from nmrgcl.data import load
-from nmrgcl.errors import ModelError, SettingError
+from nmrgcl.data import Dataset, load
+from nmrgcl.data.dataset import dataset_of
+from nmrgcl.errors import DataError, ModelError, SettingError, UserError
+from nmrgcl.methods import require_possible
 from nmrgcl.model_folder import MODEL, load_model
-from nmrgcl.run import evaluate_run, find_models, pretrain_seeds
+from nmrgcl.run import embed_dataset, evaluate_run, find_models, pretrain_seeds
 from nmrgcl.settings import Settings, resolve
+from tests.examples import random_graphs, with_edge_labels
 
 CPU = torch.device("cpu")
 
@@ -163,3 +168,81 @@ def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         fail()
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.fixture
+def bonded(tmp_path: Path) -> Dataset:
+    """Forty small graphs with labels on nodes and edges."""
+    graphs = random_graphs([5, 6, 7, 4] * 10, density=0.5, categorical=True)
+    return dataset_of(with_edge_labels(graphs, (3, 2)))
+
+
+@pytest.mark.parametrize("encoder", ["gin", "molecule"])
+def test_a_model_remembers_the_edge_labels_it_knows(bonded: Dataset, encoder: str, tmp_path: Path) -> None:
+    settings = small("data.edges=labels", f"encoder.name={encoder}")
+    list(pretrain_seeds(bonded, settings, seeds=[0], out=tmp_path / "run", device=CPU))
+    (folder,) = find_models(tmp_path / "run")
+    assert json.loads((folder / "config.json").read_text())["features"]["edges"]["labels"] == [[1, 2, 3], [1, 2]]
+    card = (folder / "README.md").read_text()
+    assert "| Edge features | labels, 5 columns |" in card
+    assert "must have the node and edge features" in card
+    z = embed_dataset(load_model(folder), bonded, CPU).z
+    assert bonded.edge_labels is not None
+    flipped = replace(bonded, edge_labels=np.where(bonded.edge_labels == 1, 2, bonded.edge_labels))
+    assert not np.allclose(embed_dataset(load_model(folder), flipped, CPU).z, z, atol=1e-3)
+    strange = replace(bonded, edge_labels=np.where(bonded.edge_labels == 3, 9, bonded.edge_labels))
+    with pytest.raises(DataError, match="has the label 9, which is not among the 3 these features know"):
+        embed_dataset(load_model(folder), strange, CPU)
+    assert np.isfinite(embed_dataset(load_model(folder), strange, CPU, unknown="zero").z).all()
+    with pytest.raises(DataError, match="has no edge labels, which these features are made of"):
+        embed_dataset(load_model(folder), replace(bonded, edge_labels=None), CPU)
+    assert len(evaluate_run(tmp_path / "run", bonded, device=CPU, jobs=1).to_dict()) > 0
+
+
+def test_a_model_from_before_there_were_edge_features_loads(copy: Path) -> None:
+    before = load_model(copy / "seed-0")
+    config = json.loads((copy / "seed-0/config.json").read_text())
+    assert "edges" not in config["features"]
+    del config["settings"]["data"]["edges"]
+    (copy / "seed-0/config.json").write_text(json.dumps(config))
+    write_checksums(copy / "seed-0")
+    after = load_model(copy / "seed-0")
+    assert (after.settings, after.features) == (before.settings, before.features)
+
+
+def test_edge_features_wider_than_the_weights_are_refused_before_anything_is_built(copy: Path) -> None:
+    config = json.loads((copy / "seed-0/config.json").read_text())
+    config["features"]["edges"] = {"kind": "attributes", "width": 2**40, "labels": None}
+    (copy / "seed-0/config.json").write_text(json.dumps(config))
+    write_checksums(copy / "seed-0")
+    with pytest.raises(ModelError, match="its settings need more weights than there are"):
+        load_model(copy / "seed-0")
+
+
+@pytest.mark.parametrize(
+    ("assignments", "told"),
+    [
+        (["data.edges=attributes"], "graphs: has no edge attributes; available edge features: labels, none"),
+        (["data.edges=labels", "encoder.name=gcn"], "encoder gcn reads no edge features; set data.edges=none"),
+        (["data.edges=auto", "encoder.name=gat", "encoder.units=8"], "encoder gat reads no edge features"),
+        (["data.edges=edge"], "data.edges = 'edge'"),
+    ],
+)
+def test_edge_features_that_cannot_be_had_or_read_are_told_before_anything_is_written(
+    bonded: Dataset, assignments: list[str], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=told) as refused:
+        list(pretrain_seeds(bonded, small(*assignments), seeds=[0], out=tmp_path / "run", device=CPU))
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [("merit", "method merit reads no edge features"), ("untrained", "molecule reads labels of edges")],
+)
+def test_what_no_data_makes_possible_is_told_without_data(method: str, told: str) -> None:
+    level = {"level": "node", "encoder.name": "gcn"} if method == "merit" else {"encoder.name": "molecule"}
+    settings = Settings().updated({"method": method, **level, "data.edges": "attributes"})
+    with pytest.raises(SettingError, match=told):
+        require_possible(settings)

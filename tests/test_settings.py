@@ -20,7 +20,7 @@ def test_resolved_settings_are_valid_input(preset: str, tmp_path: Path) -> None:
 
 def test_the_keys_are_those_that_are_documented() -> None:
     assert setting_keys("merit") == [
-        *("method", "seed", "level", "data.features", "data.max_degree", "data.scale"),
+        *("method", "seed", "level", "data.features", "data.max_degree", "data.scale", "data.edges"),
         *("views.first", "views.second"),
         *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool"),
         *("encoder.activation", "encoder.activate_last", "encoder.dropout"),

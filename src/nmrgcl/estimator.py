@@ -36,7 +36,8 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         random_state: the seed of everything.
         settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
         node_feature: the node attribute to use as features of NetworkX graphs.
-        unknown: what to do with node labels that were not there in ``fit``: ``error`` or ``zero``.
+        edge_feature: likewise the edge attribute, used where ``data.edges`` asks for attributes.
+        unknown: what to do with labels of nodes or edges that were not there in ``fit``: ``error`` or ``zero``.
         device: ``auto``, ``cpu`` or ``cuda``.
         verbose: print each epoch.
 
@@ -54,6 +55,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         random_state: int = 0,
         settings: dict[str, Any] | None = None,
         node_feature: str | None = None,
+        edge_feature: str | None = None,
         unknown: Literal["error", "zero"] = "error",
         device: str = "auto",
         verbose: bool = False,
@@ -64,6 +66,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.settings = settings
         self.node_feature = node_feature
+        self.edge_feature = edge_feature
         self.unknown = unknown
         self.device = device
         self.verbose = verbose
@@ -71,11 +74,12 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
     def fit(self, graphs: Any, y: Any = None) -> "GraphEmbedder":
         """Pre-train on ``graphs``; ``y`` is not looked at."""
         settings, device = self._resolved(graphs), choose_device(self.device)
-        dataset = as_dataset(graphs, node_feature=self.node_feature)
+        dataset = as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
         require_level(dataset, settings)
-        features = choose_features(dataset, settings.data.features, settings.data.max_degree, settings.data.scale)
+        options = settings.data
+        features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
         source = training_source(dataset, features, settings, device)
-        method = build_method(settings, features.width).to(device)
+        method = build_method(settings, features.width, features.edge_shape).to(device)
         self.history_ = []
         with suitable_threads(settings):
             for epoch in pretrain(method, source, settings.train, device=device, seed=settings.seed):
@@ -88,7 +92,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
     def transform(self, graphs: Any) -> np.ndarray:
         """``[B, D]`` embeddings in the order of ``graphs``, or ``[N, D]`` in that of the nodes."""
         check_is_fitted(self, "model_")
-        dataset = as_dataset(graphs, node_feature=self.node_feature)
+        dataset = as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
         return embed_dataset(self.model_, dataset, choose_device(self.device), unknown=self.unknown).z
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -18,8 +18,9 @@ _CITATION = """@article{sun2022nmrgcl,
 
 def model_card(settings: Settings, features: FeatureSpec, dataset: str, training: dict[str, Any] | None) -> str:
     """Markdown with the header that model hubs read."""
-    encoder = settings.encoder
+    encoder, edges = settings.encoder, features.edges
     readout = f", {encoder.pool} pooling" if settings.level == "graph" else ""
+    needed = "node features" if edges is None else "node and edge features"
     facts = {
         "Method": settings.label,
         "Dataset": dataset,
@@ -27,6 +28,7 @@ def model_card(settings: Settings, features: FeatureSpec, dataset: str, training
         "Embeds": f"{settings.level}s",
         "Encoder": f"{encoder.name}, {encoder.layers} layers × {encoder.units} units{readout}",
         "Node features": f"{features.kind}, {features.width} columns",
+        **({} if edges is None else {"Edge features": f"{edges.kind}, {edges.width} columns"}),
         **{name.replace("_", " ").capitalize(): value for name, value in asdict(settings.options).items()},
     }
     facts |= {f"Last epoch's {key.replace('_', ' ')}": value for key, value in (training or {}).items()}
@@ -54,7 +56,7 @@ from nmrgcl import GraphEmbedder
 z = GraphEmbedder.load("this-folder").transform(graphs)   # PyG data, NetworkX graphs, a TU folder …
 ```
 
-or `nmrgcl embed this-folder DATA --out z.npz`. Graphs must have the node features named above.
+or `nmrgcl embed this-folder DATA --out z.npz`. Graphs must have the {needed} named above.
 
 ## Cite
 

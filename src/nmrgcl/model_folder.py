@@ -26,7 +26,7 @@ from nmrgcl.train.checkpoint import packed
 FORMAT = 2
 """Of ``config.json``. Since 2, the options of a method are under ``options``."""
 MAX_CONFIG = 1 << 28
-"""Bytes of ``config.json``, which lists every node label that the model knows."""
+"""Bytes of ``config.json``, which lists every label that the model knows."""
 WEIGHTS = "model.safetensors"
 FILES = ("config.json", "README.md", WEIGHTS, "SHA256SUMS")
 BESIDE = ("metrics.jsonl", "timings.jsonl", "evaluation.json", "splits.json", "report.html")
@@ -100,11 +100,10 @@ def load_model(folder: Path) -> Model:
         settings = Settings.from_dict(values, source=str(folder / "config.json"))
         features = FeatureSpec.from_dict(config["features"])
         weights = reading.read_bytes(folder / WEIGHTS, limit=None)
-        if issubclass(find_method(settings.method), Pretraining) and _least_bytes(settings, features.width) > len(
-            weights
-        ):
+        has_encoder = issubclass(find_method(settings.method), Pretraining)
+        if has_encoder and _least_bytes(settings, features) > len(weights):
             raise ModelError(f"{folder}: its settings need more weights than there are; copy the model folder again")
-        method = build_method(settings, features.width)
+        method = build_method(settings, features.width, features.edge_shape)
         method.load_state_dict(load(weights))
         dataset = str(config["dataset"])
     except UserError:
@@ -116,7 +115,8 @@ def load_model(folder: Path) -> Model:
     return Model(method, settings, features, dataset)
 
 
-def _least_bytes(settings: Settings, width: int) -> int:
+def _least_bytes(settings: Settings, features: FeatureSpec) -> int:
     """What the matrices of any encoder need: a model that claims millions of layers is refused before it is built."""
     units, layers = settings.encoder.units, settings.encoder.layers
-    return 4 * units * (width + (layers - 1) * units)
+    edges = 0 if features.edges is None else features.edges.width
+    return 4 * units * (features.width + (layers - 1) * units + layers * edges)

@@ -6,7 +6,15 @@ import torch
 from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, OneOf, Subgraph, View, build_view
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from tests.examples import complete, edge_set, one_graph, random_graphs, sparse_x
+from tests.examples import (
+    complete,
+    edge_set,
+    one_graph,
+    random_graphs,
+    sparse_x,
+    with_edge_attributes,
+    with_edge_labels,
+)
 
 MEMBERS: list[View] = [
     *(VIEWS[name]() for name in VIEWS),
@@ -94,6 +102,23 @@ def test_a_view_of_a_masked_graph_is_a_view_of_what_is_left(view: View) -> None:
         assert after.node_keep is not None
         assert not bool((after.node_keep & ~keep).any())
         assert bool((after.node_counts() > 0).all())
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_an_edge_keeps_its_features_and_a_new_one_has_none(view: View, batch: Graphs, labels: bool) -> None:
+    before = with_edge_labels(batch, (50, 3)) if labels else with_edge_attributes(batch, 2)
+    assert before.edge_attr is not None
+    ends = before.edge_index.T.tolist()
+    known = {(u, v): row for (u, v), row in zip(ends, before.edge_attr.tolist(), strict=True)}
+    for seed in range(10):
+        after = seen(view, before, seed)
+        node = torch.arange(batch.num_nodes) if after.node_keep is None else after.node_keep.nonzero().squeeze(1)
+        after = after.compact()
+        assert after.edge_attr is not None
+        assert after.edge_attr.dtype == before.edge_attr.dtype
+        for (u, v), row in zip(node[after.edge_index].T.tolist(), after.edge_attr.tolist(), strict=True):
+            assert row == known.get((u, v), [0, 0])
+            assert known.get((u, v)) == known.get((v, u))
 
 
 def test_settings_name_views_in_any_case_and_by_the_papers_names() -> None:

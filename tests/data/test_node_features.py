@@ -69,9 +69,9 @@ def test_features_that_do_not_fit_say_what_differs(tiny: Dataset, tmp_path: Path
     other = read_tu(write_tu(tmp_path / "b", node_labels="0\n3\n4\n0\n5\n", node_attributes="1\n2\n3\n4\n5\n"))
     with pytest.raises(DataError, match="node 3 has the label 4, which is not among the 3"):
         apply_features(other, choose_features(tiny, "labels"))
-    with pytest.raises(DataError, match="has 1 attributes a node, but these features have 2"):
+    with pytest.raises(DataError, match="has 1 attributes per node, but these features have 2"):
         apply_features(other, choose_features(tiny, "attributes"))
-    with pytest.raises(DataError, match="has 1 labels a node, but these features have 2"):
+    with pytest.raises(DataError, match="has 1 labels per node, but these features have 2"):
         apply_features(other, FeatureSpec("labels", 3, labels=((0, 1), (0,))))
     bare = read_tu(write_tu(tmp_path / "c", node_labels=None, node_attributes=None))
     for kind in ("labels", "attributes"):

@@ -6,14 +6,19 @@ import pytest
 import torch
 
 from nmrgcl.augment import AddEdges, Compose, DropEdges, DropNodes
-from nmrgcl.encode import ENCODERS, Encoder, build_encoder
+from nmrgcl.encode import ENCODERS, EdgeShape, Encoder, build_encoder
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from tests.examples import random_graphs, sparse_x
+from tests.examples import random_graphs, sparse_x, with_edge_attributes, with_edge_labels
+
+EDGES: dict[str, EdgeShape] = {"gin, labels": (3, 2), "gin, attributes": 3, "molecule, labels": (3,)}
 
 
 def graphs_for(name: str, sizes: list[int]) -> Graphs:
     graphs = random_graphs(sizes, density=0.4, categorical=True)
+    if name in EDGES:
+        shape = EDGES[name]
+        return with_edge_attributes(graphs, shape) if isinstance(shape, int) else with_edge_labels(graphs, shape)
     if name == "molecule":
         return replace(graphs, edge_attr=torch.ones(graphs.num_edges, 2, dtype=torch.long))
     return graphs
@@ -21,10 +26,12 @@ def graphs_for(name: str, sizes: list[int]) -> Graphs:
 
 def fresh(name: str, **options: object) -> Encoder:
     torch.manual_seed(0)
-    return build_encoder(name, 4, layers=2, units=16, **options)  # type: ignore[arg-type]
+    if name in EDGES:
+        options["edges"] = EDGES[name]
+    return build_encoder(name.split(",")[0], 4, layers=2, units=16, **options)  # type: ignore[arg-type]
 
 
-@pytest.fixture(params=list(ENCODERS))
+@pytest.fixture(params=[*ENCODERS, *EDGES])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

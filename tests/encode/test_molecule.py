@@ -11,7 +11,7 @@ from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, OneOf
 from nmrgcl.encode import MoleculeGIN, build_encoder, pool
 from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
 from nmrgcl.encode.aligned import LinearReLU, Product
-from nmrgcl.encode.bonds import BondNames
+from nmrgcl.encode.edge_names import EdgeNames
 from nmrgcl.encode.molecule import AtomMap, multi_hot
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import DataError
@@ -41,7 +41,7 @@ def tables(units: int = 3, dtype: torch.dtype = torch.float64) -> list[Tensor]:
 
 def bond_counts(graphs: Graphs) -> Tensor:
     """How often the edges into each node name each of 4 types and 2 directions."""
-    counts = edge_counts(BondNames([4, 2])(graphs), 6)
+    counts = edge_counts(EdgeNames([4, 2])(graphs), 6)
     assert not counts[:, 6:].any()
     return counts[:, :6]
 
@@ -49,7 +49,7 @@ def bond_counts(graphs: Graphs) -> Tensor:
 def bond_sum(h: Tensor, graphs: Graphs, tables: Sequence[Tensor], *, counted: bool = True) -> Tensor:
     """Messages with the embeddings of bonds, and of the loop that every node has to itself."""
     *own, loop = tables
-    named = BondNames([len(table) for table in own])(graphs)
+    named = EdgeNames([len(table) for table in own])(graphs)
     counts = edge_counts(named, sum(map(len, own)) + 1, looped=True) if counted else None
     return neighbour_sum(h, named, self_weight=1.0, edge_table=torch.cat([*own, loop]), edge_counts=counts, looped=True)
 

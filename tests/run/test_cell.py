@@ -72,6 +72,13 @@ def test_a_new_option_changes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     forget_methods()
 
 
+@pytest.mark.parametrize("cell", FROZEN)
+def test_edge_features_change_no_key_unless_they_are_asked_for(cell: str) -> None:
+    assert described(f"{cell} data.edges=none").key == FROZEN[cell]
+    others = {described(f"{cell} data.edges={edges}").key for edges in ("auto", "labels", "attributes")}
+    assert len(others | {FROZEN[cell]}) == 4
+
+
 @pytest.mark.parametrize(
     ("kind", "others"), [(NMRGCL, "MUTAG method=graphcl"), (TrainSettings, None), (SVMSettings, None)]
 )

@@ -18,6 +18,7 @@ from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.lock import locked
 from nmrgcl.methods.nmrgcl import NMRGCL
 from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.run.folder import RECORD
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.settings import Settings
 
@@ -112,6 +113,18 @@ def test_only_the_same_run_goes_on(tmp_path: Path) -> None:
     other = pretrain_seeds(motifs(graphs=21), SETTINGS, seeds=[0], out=out, device=torch.device("cpu"), resume="yes")
     with pytest.raises(SettingError, match="its run has other data or features"):
         next(other)
+
+
+def test_a_run_from_before_a_setting_existed_goes_on(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train(out)
+    values = RECORD.read(out / "run.json")
+    assert values is not None
+    del values["settings"]["data"]["edges"]
+    RECORD.write(out / "run.json", values, token="test")
+    train(out, resume="yes")
+    with pytest.raises(SettingError, match="its run has other settings; resume with the same"):
+        train(out, SETTINGS.updated({"data.max_degree": 5}), resume="yes")
 
 
 def test_overwriting_starts_anew(tmp_path: Path, whole: dict[str, bytes]) -> None:

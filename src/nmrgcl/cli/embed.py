@@ -14,7 +14,9 @@ def embed(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder, or a run of one.", show_default=False)],
     data: Data,
     out: Annotated[Path, typer.Option(help="File to write: .npz, .csv or .parquet.")] = Path("embeddings.npz"),
-    unknown: Annotated[str, typer.Option(metavar="error|zero", help="Node labels the model has never seen.")] = "error",
+    unknown: Annotated[
+        str, typer.Option(metavar="error|zero", help="Labels of nodes or edges that the model has never seen.")
+    ] = "error",
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:

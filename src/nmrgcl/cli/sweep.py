@@ -118,7 +118,7 @@ def _cells(
 
 def _rows(preset: str | None, methods: list[str], assignments: list[str], level: str, data: str) -> "list[Settings]":
     """The settings of each method for a dataset: where it means one of them, its own meaning counts."""
-    from nmrgcl.methods import build_method, find_method
+    from nmrgcl.methods import find_method, require_possible
     from nmrgcl.run.recipe import free_assignments, recipe
     from nmrgcl.settings import full_key, read_assignments
 
@@ -131,7 +131,7 @@ def _rows(preset: str | None, methods: list[str], assignments: list[str], level:
             if all(find_method(row.method).FIXED.get(key, value) != value for row in rows):
                 raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
     for settings in rows:
-        build_method(settings, 1)  # what is impossible is told before anything is written
+        require_possible(settings)  # before anything is written
     return rows
 
 

@@ -11,8 +11,11 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
 
-def as_dataset(graphs: Any, *, node_feature: str | None = None) -> Dataset:
-    """A name or path, a ``Dataset``, ``Graphs``, PyG data, or NetworkX graphs (with ``node_feature``) as a dataset."""
+def as_dataset(graphs: Any, *, node_feature: str | None = None, edge_feature: str | None = None) -> Dataset:
+    """A name or path, a ``Dataset``, ``Graphs``, PyG data, or NetworkX graphs as a dataset.
+
+    ``node_feature`` and ``edge_feature`` name the attributes of NetworkX graphs that are used.
+    """
     if isinstance(graphs, Dataset):
         return graphs
     if isinstance(graphs, str | Path):
@@ -21,7 +24,7 @@ def as_dataset(graphs: Any, *, node_feature: str | None = None) -> Dataset:
         return dataset_of(graphs)
     items = [graphs] if hasattr(graphs, "edge_index") or hasattr(graphs, "adj") else _listed(graphs)
     if all(hasattr(item, "adj") and hasattr(item, "nodes") for item in items):
-        return dataset_of(from_networkx(items, node_feature=node_feature))
+        return dataset_of(from_networkx(items, node_feature=node_feature, edge_feature=edge_feature))
     if all(hasattr(item, "edge_index") for item in items):
         return dataset_of(from_pyg(items))
     kinds = sorted({type(item).__name__ for item in items})

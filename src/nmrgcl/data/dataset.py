@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from nmrgcl.errors import printable
+from nmrgcl.errors import DataError, printable
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import is_sparse
 from nmrgcl.store import Store
@@ -99,20 +99,37 @@ class Dataset:
 
 
 def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> Dataset:
-    """Graphs as a dataset: features become labels or attributes; a constant one says nothing, so it counts as none."""
+    """Graphs as a dataset: features become labels or attributes; a constant one says nothing, so it counts as none.
+
+    Edge features that are whole numbers become labels, others attributes.
+    """
     graphs = graphs.compact().to("cpu")
     level: Level = graphs.y_level if graphs.num_graphs == 1 and graphs.y is not None else "graph"
     classes, graphs = _classes(graphs, level)
+    edges = _edge_features(graphs)
     if is_sparse(graphs.x):
         parts = graphs.x.values(), graphs.x.col_indices(), graphs.x.crow_indices()
         words = csr_array(tuple(part.numpy() for part in parts), graphs.x.shape)
         plain = replace(graphs, x=torch.zeros(graphs.num_nodes, 1, dtype=torch.long), num_features=1)
-        return Dataset(name, plain, classes, node_attributes=words, source=source, level=level)
+        return Dataset(name, plain, classes, node_attributes=words, **edges, source=source, level=level)
     x = graphs.x.numpy()
     constant = graphs.num_features == 1 and (x.size == 0 or bool((x == x.flat[0]).all()))
     labels = x.astype(np.int64) if graphs.categorical and not constant else None
     attributes = x.astype(np.float32) if not graphs.categorical and not constant else None
-    return Dataset(name, graphs, classes, node_labels=labels, node_attributes=attributes, source=source, level=level)
+    nodes: dict[str, Any] = {"node_labels": labels, "node_attributes": attributes}
+    return Dataset(name, graphs, classes, **nodes, **edges, source=source, level=level)
+
+
+def _edge_features(graphs: Graphs) -> dict[str, Any]:
+    """The fields of a dataset that hold them."""
+    if graphs.edge_attr is None:
+        return {}
+    if graphs.edge_attr.dim() > 2:
+        raise DataError(f"edge_attr has the shape {list(graphs.edge_attr.shape)}; give each edge one row of numbers")
+    values = (graphs.edge_attr[:, None] if graphs.edge_attr.dim() == 1 else graphs.edge_attr).numpy()
+    if graphs.edge_attr.is_floating_point():
+        return {"edge_attributes": values.astype(np.float32)}
+    return {"edge_labels": values.astype(np.int64)}
 
 
 def _classes(graphs: Graphs, level: Level) -> tuple[tuple[int, ...], Graphs]:

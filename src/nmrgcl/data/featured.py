@@ -1,6 +1,7 @@
 """A dataset that stays on disk: its graphs with their features, made for those that are asked for."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,10 +36,11 @@ class FeaturedStore:
     def take(self, index: Tensor) -> Graphs:
         """The graphs that ``index`` names, in that order."""
         nodes, values = self.store.nodes_of(index), self.dataset
-        labels = None if values.node_labels is None else values.node_labels[nodes]
-        attributes = None if values.node_attributes is None else values.node_attributes[nodes]
-        part = replace(values, held=self.store.take(index), node_labels=labels, node_attributes=attributes)
-        return apply_features(part, self.spec)
+        rows: dict[str, Any] = {"node_labels": nodes, "node_attributes": nodes}
+        if self.spec.edges is not None:
+            rows[f"edge_{self.spec.edges.kind}"] = self.store.edges_of(index)
+        chosen = {name: found[row] for name, row in rows.items() if (found := getattr(values, name)) is not None}
+        return apply_features(replace(values, held=self.store.take(index), **chosen), self.spec)
 
 
 def featured_store(dataset: Dataset, spec: FeatureSpec) -> FeaturedStore | None:

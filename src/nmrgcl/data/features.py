@@ -1,4 +1,4 @@
-"""Node features: what a dataset offers, what a model was trained on, and whether the two fit."""
+"""Features of nodes and edges: what a dataset offers, what a model was trained on, and whether the two fit."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -9,12 +9,13 @@ import torch
 from scipy.sparse import csr_array
 
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.edge_features import EdgeSpec, apply_edges, choose_edges
+from nmrgcl.data.label_values import LabelValues, Unknown, are_values, distinct_values, is_int, places, read_values
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import entry_rows, is_sparse, sparse_rows, with_values
 
 Kind = Literal["labels", "attributes", "constant", "degree"]
-Unknown = Literal["error", "zero"]
 Scale = Literal["none", "rows"]
 SCALES: tuple[str, ...] = get_args(Scale)
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -24,7 +25,7 @@ SPARSE_SHARE = 0.05
 
 @dataclass(frozen=True)
 class FeatureSpec:
-    """How node features are made, completely: with it the same dataset gives the same features anywhere.
+    """How features are made, completely: with it the same dataset gives the same features anywhere.
 
     Attributes:
         kind: one-hot ``labels``, the ``attributes`` themselves, the ``constant`` 1, or one-hot ``degree``.
@@ -32,13 +33,15 @@ class FeatureSpec:
         max_degree: higher degrees share the last column (``degree`` only).
         labels: the known values of each label column, sorted (``labels`` only).
         scale: ``rows``: the attributes of a node sum to one, in absolute value (``attributes`` only).
+        edges: the features of edges; None: none are made.
     """
 
     kind: Kind
     width: int
     max_degree: int | None = None
-    labels: tuple[tuple[int, ...], ...] | None = None
+    labels: LabelValues | None = None
     scale: Scale = "none"
+    edges: EdgeSpec | None = None
 
     def __post_init__(self) -> None:
         expected: dict[str, Any] = {
@@ -55,44 +58,52 @@ class FeatureSpec:
             raise DataError(f"features: max_degree belongs to degree and to nothing else, not to {self.kind}")
         if self.scale not in SCALES or (self.scale != "none" and self.kind != "attributes"):
             raise DataError(f"features: scale {self.scale!r} with {self.kind}; known: none, and rows for attributes")
-        if any(not values or list(values) != sorted(set(values)) for values in self.labels or ()):
+        if not are_values(self.labels or ()):
             raise DataError("features: the values of a label column are not sorted and distinct")
         if self.width < 1 or self.width != expected[self.kind]:
             raise DataError(f"features: width {self.width}, but {self.kind} need {expected[self.kind]}")
 
+    @property
+    def edge_shape(self) -> tuple[int, ...] | int | None:
+        """As encoders want to know it."""
+        return None if self.edges is None else self.edges.shape
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a JSON file."""
+        """Plain values for a JSON file; what models of the first version did not have is left out where it is none."""
         values = asdict(self)
         if self.labels is not None:
             values["labels"] = [list(column) for column in self.labels]
         if self.scale == "none":
-            del values["scale"]  # as models have been saved from the first version on
+            del values["scale"]
+        if self.edges is None:
+            del values["edges"]
+        else:
+            values["edges"] = self.edges.to_dict()
         return values
 
     @classmethod
     def from_dict(cls, values: Any) -> "FeatureSpec":
         """The inverse of ``to_dict``; anything else is an error."""
-        known = {f.name for f in fields(cls)} - {"scale"}
-        if not isinstance(values, Mapping) or set(values) - {"scale"} != known:
+        optional = {"scale", "edges"}
+        known = {f.name for f in fields(cls)} - optional
+        if not isinstance(values, Mapping) or set(values) - optional != known:
             raise DataError(f"features: expected exactly {', '.join(sorted(known))}")
-        kind, width, max_degree, labels, scale = (values.get(f.name, "none") for f in fields(cls))
+        kind, width, max_degree = (values[name] for name in ("kind", "width", "max_degree"))
+        scale = values.get("scale", "none")
         if not isinstance(scale, str):
             raise DataError("features: scale is of the wrong type")
-        if not isinstance(kind, str) or not _is_int(width) or not (max_degree is None or _is_int(max_degree)):
+        if not isinstance(kind, str) or not is_int(width) or not (max_degree is None or is_int(max_degree)):
             raise DataError("features: kind, width or max_degree is of the wrong type")
-        if labels is not None:
-            if not isinstance(labels, list) or not all(isinstance(column, list) for column in labels):
-                raise DataError("features: labels is not a list of lists")
-            if not all(_is_int(value) for column in labels for value in column):
-                raise DataError("features: a label value is not an integer")
-            labels = tuple(tuple(column) for column in labels)
-        return cls(kind, width, max_degree, labels, scale)  # type: ignore[arg-type]
+        edges = EdgeSpec.from_dict(values["edges"]) if "edges" in values else None
+        return cls(kind, width, max_degree, read_values(values["labels"]), scale, edges)  # type: ignore[arg-type]
 
 
-def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 32, scale: Scale = "none") -> FeatureSpec:
+def choose_features(
+    dataset: Dataset, kind: str = "auto", max_degree: int = 32, scale: Scale = "none", edges: str = "none"
+) -> FeatureSpec:
     """The features of a kind for this dataset; ``auto`` takes labels, else attributes, else degrees.
 
-    ``scale`` is that of attributes; other features have none.
+    ``scale`` is that of attributes; other features have none. ``edges`` are the features of edges.
     """
     available = _available(dataset)
     if kind == "auto":
@@ -101,18 +112,19 @@ def choose_features(dataset: Dataset, kind: str = "auto", max_degree: int = 32, 
         raise DataError(f"features: unknown kind {kind!r}; known: auto, {', '.join(KINDS)}")
     if kind not in available:
         raise DataError(f"{dataset.name}: has no node {kind}; available features: {', '.join(available)}")
+    of_edges = choose_edges(dataset, edges)
     if kind == "labels":
         assert dataset.node_labels is not None
-        columns = tuple(tuple(np.unique(column).tolist()) for column in dataset.node_labels.T)
-        return FeatureSpec("labels", sum(map(len, columns)), labels=columns)
+        columns = distinct_values(dataset.node_labels)
+        return FeatureSpec("labels", sum(map(len, columns)), labels=columns, edges=of_edges)
     if kind == "attributes":
         assert dataset.node_attributes is not None
-        return FeatureSpec("attributes", dataset.node_attributes.shape[1], scale=scale)
+        return FeatureSpec("attributes", dataset.node_attributes.shape[1], scale=scale, edges=of_edges)
     if kind == "constant":
-        return FeatureSpec("constant", 1)
+        return FeatureSpec("constant", 1, edges=of_edges)
     if max_degree < 1:
         raise DataError(f"features: max_degree is {max_degree}; it must be at least 1")
-    return FeatureSpec("degree", max_degree + 1, max_degree=max_degree)
+    return FeatureSpec("degree", max_degree + 1, max_degree=max_degree, edges=of_edges)
 
 
 def with_features(data: Dataset | Graphs) -> Graphs:
@@ -123,7 +135,8 @@ def with_features(data: Dataset | Graphs) -> Graphs:
 def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "error") -> Graphs:
     """The dataset's graphs with the features that ``spec`` describes.
 
-    A label that ``spec`` does not know is an ``error``, or a row of ``zero``.
+    A label that ``spec`` does not know is an ``error``, or a row of ``zero``. Where ``spec`` makes no features of
+    edges, those that the graphs themselves carry stay.
     """
     graphs = dataset.graphs
     if spec.kind not in _available(dataset):
@@ -137,7 +150,7 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
         assert dataset.node_attributes is not None
         if dataset.node_attributes.shape[1] != spec.width:
             raise DataError(
-                f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes a node, "
+                f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes per node, "
                 f"but these features have {spec.width}"
             )
         x = _matrix(dataset.node_attributes)
@@ -147,7 +160,8 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
         x = graphs.row_ptr.diff().clamp(max=spec.max_degree).unsqueeze(1)
     else:
         x = torch.zeros(graphs.num_nodes, 1, dtype=torch.long)
-    return replace(graphs, x=x, num_features=spec.width)
+    edge_attr = graphs.edge_attr if spec.edges is None else apply_edges(dataset, spec.edges, unknown)
+    return replace(graphs, x=x, num_features=spec.width, edge_attr=edge_attr)
 
 
 def _available(dataset: Dataset) -> list[str]:
@@ -175,27 +189,11 @@ def _rows_to_one(x: torch.Tensor) -> torch.Tensor:
     return with_values(x, value / torch.where(total > 0, total, 1.0))
 
 
-def _label_columns(dataset: Dataset, known: tuple[tuple[int, ...], ...], unknown: Unknown) -> np.ndarray:
+def _label_columns(dataset: Dataset, known: LabelValues, unknown: Unknown) -> np.ndarray:
     """``[N, C]`` the one-hot column of each label; columns of one label follow those of the label before."""
     assert dataset.node_labels is not None
-    if dataset.node_labels.shape[1] != len(known):
-        raise DataError(
-            f"{dataset.name}: has {dataset.node_labels.shape[1]} labels a node, but these features have {len(known)}"
-        )
-    columns, offset = np.empty(dataset.node_labels.shape, np.int64), 0
-    for c, values in enumerate(known):
-        labels = dataset.node_labels[:, c]
-        place = np.searchsorted(values, labels).clip(max=len(values) - 1)
-        new = np.asarray(values)[place] != labels
-        if new.any() and unknown == "error":
-            raise DataError(
-                f"{dataset.name}: node {int(new.argmax()) + 1} has the label {labels[new.argmax()]}, which is not "
-                f"among the {len(values)} these features know; with --unknown zero such nodes have no features"
-            )
-        columns[:, c] = np.where(new, -1, place + offset)
-        offset += len(values)
-    return columns
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+    place = places(
+        dataset.node_labels, known, unknown, dataset=dataset.name, item="node", name=lambda row: f"node {row + 1}"
+    )
+    before = np.cumsum([0, *map(len, known)])[:-1]
+    return np.where(place < 0, -1, place + before)

@@ -1,7 +1,10 @@
 """Encoders: Graphs → node embeddings → graph embeddings."""
 
+from inspect import signature
+
 from torch import Tensor
 
+from nmrgcl.encode.edge_names import EdgeShape
 from nmrgcl.encode.folded import embed_folded, folds
 from nmrgcl.encode.gat import GAT
 from nmrgcl.encode.gcn import GCN
@@ -26,6 +29,7 @@ __all__ = [
     "GCN",
     "GIN",
     "POOLS",
+    "EdgeShape",
     "Encoder",
     "Head",
     "MoleculeGIN",
@@ -44,11 +48,18 @@ def build_encoder(
     activation: str = "relu",
     activate_last: bool = True,
     dropout: float = 0.0,
+    edges: EdgeShape | None = None,
 ) -> Encoder:
-    """The encoder called ``name``, freshly initialised from torch's global generator."""
+    """The encoder called ``name``, freshly initialised from torch's global generator.
+
+    Where edges have features (``edges``), it must be one that reads them.
+    """
     if name not in ENCODERS:
         raise SettingError(f"unknown encoder {name!r}; {nearest(name, ENCODERS)}")
     kind = ENCODERS[name]
+    if edges is not None and "edges" not in signature(kind).parameters:
+        able = " or ".join(other for other, kind in ENCODERS.items() if "edges" in signature(kind).parameters)
+        raise SettingError(f"encoder {name} reads no edge features; set data.edges=none or use encoder.name={able}")
     if issubclass(kind, GCN | GAT):
         return kind(
             num_features,
@@ -63,7 +74,7 @@ def build_encoder(
             f"encoder {name} has activations of its own and no dropout; leave encoder.activation, activate_last and "
             "dropout out, or use encoder.name=gcn or gat"
         )
-    return kind(num_features, layers=layers, units=units)
+    return kind(num_features, layers=layers, units=units, **({} if edges is None else {"edges": edges}))
 
 
 def embed_graphs(encoder: Encoder, graphs: Graphs, readout: str) -> Tensor:

@@ -20,9 +20,10 @@ from nmrgcl.graphs import Graphs
 
 
 def folds(encoder: GIN, graphs: Graphs, readout: str) -> bool:
-    """Whether ``embed_folded`` serves: elsewhere masks, few nodes, other numbers or another readout are in the way."""
+    """Whether ``embed_folded`` serves: elsewhere edge features, masks, few nodes or another readout are in the way."""
     return (
         encoder.training
+        and encoder.edges is None
         and graphs.device.type == "cpu"
         and graphs.num_nodes > 1
         and graphs.node_keep is None

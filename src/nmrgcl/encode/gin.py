@@ -1,4 +1,4 @@
-"""Graph isomorphism network (Xu et al. 2019) as GraphCL uses it."""
+"""Graph isomorphism network (Xu et al. 2019) as GraphCL uses it, and with edge features (Hu et al. 2020)."""
 
 from typing import Any
 
@@ -8,6 +8,8 @@ from torch.nn.functional import embedding, embedding_bag, pad, relu
 
 from nmrgcl import kernels
 from nmrgcl.encode.aggregate import neighbour_sum
+from nmrgcl.encode.edge_names import EdgeShape, read_edges
+from nmrgcl.encode.messages import message_sum
 from nmrgcl.encode.narrow import fits_narrow_layer, narrow_layer
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.encode.sparse_product import sparse_product
@@ -19,7 +21,7 @@ FEW_NAMES = 256
 
 
 class FeatureMap(nn.Module):
-    """Linear map of node features without bias; categorical features are looked up, not multiplied."""
+    """Linear map of features without bias; categorical features are looked up, not multiplied."""
 
     def __init__(self, num_features: int, units: int) -> None:
         super().__init__()
@@ -113,17 +115,47 @@ class GINLayer(nn.Module):
         return self.norm(relu(self.second(relu(h))), graphs.node_keep, graphs.split)
 
 
-class GIN(nn.Module):
-    """``layers`` GIN layers; a node's embedding is the concatenation of all of them (Eq. 2, layers 1 … K)."""
+class GINELayer(GINLayer):
+    """``BatchNorm(ReLU(MLP((1 + ε)·h + Σ ReLU(h_u + e_uv))))`` with the MLP of ``GINLayer`` and ε = 0.
 
-    def __init__(self, num_features: int, *, layers: int = 3, units: int = 32) -> None:
+    Each layer has its own map of edge features: e_uv is the sum of the rows that an edge's labels name, or a linear map
+    of its attributes. The first layer maps node features before the messages, not after: these then have ``units``
+    columns and not as many as there are features.
+    """
+
+    def __init__(self, first: nn.Module, units: int, edge_rows: int) -> None:
+        super().__init__(first, units)
+        self.edges = FeatureMap(edge_rows, units)
+
+    def forward(self, h: Tensor, graphs: Graphs) -> Tensor:
+        """``[N, ·]`` to ``[N, units]``; ``graphs`` come from ``read_edges``."""
+        assert graphs.edge_attr is not None
+        is_first = not isinstance(self.first, nn.Linear)
+        h = self.first(h) if is_first else h
+        h = h + message_sum(h, self.edges(graphs.edge_attr), graphs)
+        h = (h if is_first else self.first(h)) + self.bias
+        return self.norm(relu(self.second(relu(h))), graphs.node_keep, graphs.split)
+
+
+class GIN(nn.Module):
+    """``layers`` GIN layers; a node's embedding is the concatenation of all of them (Eq. 2, layers 1 … K).
+
+    ``edges`` says what features the edges have; None: the encoder does not look at them.
+    """
+
+    def __init__(self, num_features: int, *, layers: int = 3, units: int = 32, edges: EdgeShape | None = None) -> None:
         super().__init__()
         self.units = layers * units
-        self.layers = nn.ModuleList(GINLayer(first, units) for first in layer_maps(num_features, layers, units))
+        self.edges = None if edges is None else read_edges(edges)
+        rows = None if self.edges is None else self.edges.rows
+        self.layers = nn.ModuleList(
+            GINLayer(first, units) if rows is None else GINELayer(first, units, rows)
+            for first in layer_maps(num_features, layers, units)
+        )
 
     def forward(self, graphs: Graphs) -> Tensor:
         """``[N, layers · units]``."""
-        graphs = graphs.merge_added()
+        graphs = graphs.merge_added() if self.edges is None else self.edges(graphs)
         h, outputs = graphs.x, []
         for layer in self.layers:
             h = layer(h, graphs)

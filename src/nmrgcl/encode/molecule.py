@@ -8,9 +8,10 @@ from torch.nn.functional import pad
 
 from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
 from nmrgcl.encode.aligned import aligned, linear_relu, product
-from nmrgcl.encode.bonds import BondNames
+from nmrgcl.encode.edge_names import EdgeNames, EdgeShape
 from nmrgcl.encode.gin import FEW_NAMES, FeatureMap
 from nmrgcl.encode.norm import MaskedBatchNorm
+from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 
@@ -74,18 +75,23 @@ class MoleculeGIN(nn.Module):
     """``layers`` layers with ReLU between them; a node's embedding is the last one's output.
 
     Atoms are categorical ``x``: each column of it (type, chirality) names the row to add, in one table of
-    ``num_features`` rows. Bonds are int64 ``edge_attr`` ``[E, 2]``, type and direction numbered from 1, 0 for none.
+    ``num_features`` rows. Bonds are int64 ``edge_attr`` ``[E, C]``, numbered from 1 in each column, 0 for none: type
+    and direction, or whatever labels ``edges`` counts.
 
     Inside, ``units`` are as many as a GPU multiplies fast, 304 for 300. Weights of the spare ones start at zero;
     nothing depends on them, so their gradients are zero and they stay so.
     """
 
-    def __init__(self, num_features: int, *, layers: int = 5, units: int = 300, bonds: Sequence[int] = BONDS) -> None:
+    def __init__(self, num_features: int, *, layers: int = 5, units: int = 300, edges: EdgeShape = BONDS) -> None:
         super().__init__()
+        if isinstance(edges, int):
+            raise SettingError(
+                "encoder molecule reads labels of edges, not attributes; set data.edges=labels or use encoder.name=gin"
+            )
         self.units = units
-        self.atoms, self.bonds = AtomMap(num_features, units), BondNames(bonds)
+        self.atoms, self.bonds = AtomMap(num_features, units), EdgeNames(edges)
         self.atoms.weight.data = pad(self.atoms.weight.data, (0, aligned(units) - units))
-        self.layers = nn.ModuleList(MoleculeLayer(units, bonds) for _ in range(layers))
+        self.layers = nn.ModuleList(MoleculeLayer(units, edges) for _ in range(layers))
 
     def forward(self, graphs: Graphs) -> Tensor:
         """``[N, units]``."""

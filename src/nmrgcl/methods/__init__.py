@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from inspect import signature
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from nmrgcl.augment import View, on_halves
-from nmrgcl.encode import build_encoder, embed_graphs
+from nmrgcl.encode import EdgeShape, build_encoder, embed_graphs
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
@@ -80,13 +81,17 @@ class Embedder(Method, Fittable):
 
 
 class Pretraining(Method, Trainable):
-    """An encoder and the way it is pre-trained."""
+    """An encoder and the way it is pre-trained.
 
-    def __init__(self, settings: Settings, num_features: int) -> None:
+    ``edges`` says what features edges have. A method with an ``__init__`` of its own passes it on, or has no such
+    parameter and is refused such data.
+    """
+
+    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features)
         options = asdict(settings.encoder)
         self.readout = options.pop("pool")
-        self.encoder = build_encoder(options.pop("name"), num_features, **options)
+        self.encoder = build_encoder(options.pop("name"), num_features, **options, edges=edges)
 
     @property
     def width(self) -> int:
@@ -134,27 +139,35 @@ def find_method(name: str) -> type[Pretraining] | type[Embedder]:
     return load_method(name)
 
 
-def build_method(settings: Settings, num_features: int) -> Pretraining | Embedder:
+def build_method(settings: Settings, num_features: int, edges: EdgeShape | None = None) -> Pretraining | Embedder:
     """The method that ``settings`` describe, initialised by its seed; the encoder's weights come first, so that
     methods with equal encoders start from equal ones.
     """
     kind = find_method(settings.method)
+    if edges is not None and "edges" not in signature(kind).parameters:
+        raise SettingError(f"method {settings.method} reads no edge features; set data.edges=none")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        return kind(settings, num_features)
+        return kind(settings, num_features, **({} if edges is None else {"edges": edges}))
 
 
-def build_pretraining(settings: Settings, num_features: int) -> Pretraining:
+def require_possible(settings: Settings) -> None:
+    """Refuse, without looking at any data, what no data can make possible."""
+    shapes: dict[str, EdgeShape] = {"labels": (1,), "attributes": 1}
+    build_method(settings, 1, shapes.get(settings.data.edges))
+
+
+def build_pretraining(settings: Settings, num_features: int, edges: EdgeShape | None = None) -> Pretraining:
     """Likewise for a method that must have an encoder."""
-    method = build_method(settings, num_features)
+    method = build_method(settings, num_features, edges)
     if not isinstance(method, Pretraining):
         raise SettingError(f"method {settings.label} has no encoder, which is needed here; choose another method")
     return method
 
 
-def build_untrained(settings: Settings, num_features: int) -> Pretraining:
+def build_untrained(settings: Settings, num_features: int, edges: EdgeShape | None = None) -> Pretraining:
     """The encoder that the method which ``settings`` describe starts from."""
-    return build_pretraining(settings.updated({"method": "untrained"}), num_features)
+    return build_pretraining(settings.updated({"method": "untrained"}), num_features, edges)
 
 
 __all__ = [
@@ -168,4 +181,5 @@ __all__ = [
     "drop_dead_edges",
     "find_method",
     "method_names",
+    "require_possible",
 ]

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import cca_loss
+from nmrgcl.encode import EdgeShape
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Pretraining
 from nmrgcl.settings import Settings, setting
@@ -27,8 +28,8 @@ class CCASSG(Pretraining):
     options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"node": "cca_ssg"}
 
-    def __init__(self, settings: Settings, num_features: int) -> None:
-        super().__init__(settings, num_features)
+    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
+        super().__init__(settings, num_features, edges)
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:

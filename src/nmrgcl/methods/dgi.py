@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from nmrgcl.augment import ShuffleNodes
 from nmrgcl.contrast import jensen_shannon
-from nmrgcl.encode import pool
+from nmrgcl.encode import EdgeShape, pool
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Pretraining
 from nmrgcl.settings import Settings
@@ -20,8 +20,8 @@ class DGI(Pretraining):
 
     PRESETS: ClassVar[dict[Level, str]] = {"node": "dgi"}
 
-    def __init__(self, settings: Settings, num_features: int) -> None:
-        super().__init__(settings, num_features)
+    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
+        super().__init__(settings, num_features, edges)
         self.shuffle = ShuffleNodes(1.0)
         self.score = nn.Parameter(nn.init.xavier_uniform_(torch.empty(self.encoder.units, self.encoder.units)))
 

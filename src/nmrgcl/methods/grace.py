@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import infonce
-from nmrgcl.encode import Head
+from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Pretraining
 from nmrgcl.settings import Settings, setting
@@ -29,8 +29,8 @@ class GRACE(Pretraining):
     options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"node": "grace"}
 
-    def __init__(self, settings: Settings, num_features: int) -> None:
-        super().__init__(settings, num_features)
+    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
+        super().__init__(settings, num_features, edges)
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, self.options.head_units, nn.ELU)
 

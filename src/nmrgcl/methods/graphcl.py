@@ -7,7 +7,7 @@ from torch import Tensor
 
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import graphcl_loss
-from nmrgcl.encode import Head
+from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining
 from nmrgcl.settings import Settings, setting
@@ -27,8 +27,8 @@ class GraphCL(Pretraining):
 
     options: Options
 
-    def __init__(self, settings: Settings, num_features: int) -> None:
-        super().__init__(settings, num_features)
+    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
+        super().__init__(settings, num_features, edges)
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, self.options.head_units)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import LOSSES, cosine, removal_masks, remove
-from nmrgcl.encode import Head
+from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Pretraining
 from nmrgcl.settings import Settings, setting
@@ -36,8 +36,8 @@ class NMRGCL(Pretraining):
     options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
 
-    def __init__(self, settings: Settings, num_features: int) -> None:
-        super().__init__(settings, num_features)
+    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
+        super().__init__(settings, num_features, edges)
         options = self.options
         self.contrast = LOSSES[options.loss]
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]

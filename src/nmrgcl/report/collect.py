@@ -83,7 +83,7 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
     if first.settings.level == "node":
         require_level(dataset, first.settings)
     graphs = apply_features(dataset, first.features).to(device)
-    start = build_untrained(first.settings, first.features.width)
+    start = build_untrained(first.settings, first.features.width, first.features.edge_shape)
     before, after = (embed_all(method.to(device), graphs).cpu() for method in (start, first.method))
     evaluation, unjudged = None, ""
     try:

@@ -132,7 +132,7 @@ def _embed(
     """Embeddings and kernels by the model, or by the encoder as it was at the start of its training."""
     method = model.method
     if start:
-        method = build_untrained(model.settings, model.features.width)
+        method = build_untrained(model.settings, model.features.width, model.features.edge_shape)
     graphs = apply_features(dataset, model.features).to(device)
     return embed_all(method.to(device), graphs).cpu().numpy(), kernels_of(method, graphs)
 

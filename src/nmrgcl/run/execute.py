@@ -148,7 +148,7 @@ def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadenc
     # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
     folder, shared = (top / data["sha256"][:16] for top in (results.work(cell.key), results.trained(cell.training)))
     with explained(cell.settings, "or compute fewer cells at a time (--jobs)"), _one_thread():
-        method = build_method(cell.settings, graphs.num_features).to(device)
+        method = build_method(cell.settings, graphs.num_features, material.features.edge_shape).to(device)
         with noted_signals() as signals:
             memory = _Memory(folder, cadence, signals, token_of(cell.key), cell.settings.train.epochs)
             taken = take_training(shared, cell, method)

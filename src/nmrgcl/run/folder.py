@@ -64,8 +64,9 @@ def read_record(folder: Path) -> RunRecord | None:
 def _run_record(values: dict[str, Any]) -> RunRecord:
     if values.keys() != {field.name for field in fields(RunRecord)}:
         raise RECORD.mismatch
-    if is_old(values["settings"]):
-        values["settings"] = settings_of_run(Settings.from_dict(renamed(values["settings"])))
+    old = values["settings"]
+    # Settings that are newer than the run had their default then.
+    values["settings"] = settings_of_run(Settings.from_dict(renamed(old) if is_old(old) else old))
     return RunRecord(**values)
 
 
@@ -136,9 +137,10 @@ class RunFolder:
         elif earlier is not None:  # which stays until all of its run is gone
             for part in list(_parts(self.path)):
                 _remove_part(part, token_of(earlier))
-            atomic.remove_strays(self.path, token_of(earlier))
-        atomic.remove_strays(self.path, self.token)
-        if earlier is None or overwrite:
+        for token in {self.token} if earlier is None else {self.token, token_of(earlier)}:
+            atomic.remove_strays(self.path, token)
+        # The same run may have been written down otherwise, before there was some setting.
+        if earlier is None or overwrite or token_of(earlier) != self.token:
             write_record(self.path, self.record)
         if overwrite or not (self.path / "settings.json").exists():
             text = json.dumps(settings.to_dict(), indent=2) + "\n"

@@ -37,11 +37,13 @@ class Material:
 
     Attributes:
         graphs: with their features, on the device.
+        features: how they were made.
         truth: classes of graphs or nodes.
         record: name, sizes and SHA-256 of what training sees.
     """
 
     graphs: Graphs
+    features: FeatureSpec
     truth: Truth
     record: dict[str, Any]
 
@@ -77,7 +79,8 @@ def _identity(cell: Cell, dataset: Dataset, device: torch.device) -> Hashable:
 def _material(cell: Cell, dataset: Dataset, device: torch.device) -> Material:
     truth = Truth(class_labels(dataset, cell.settings.level), dataset.public_split)
     options = cell.settings.data
-    graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree, options.scale))
+    features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
+    graphs = apply_features(dataset, features)
     record = {
         "name": dataset.name,
         "graphs": graphs.num_graphs,
@@ -85,7 +88,7 @@ def _material(cell: Cell, dataset: Dataset, device: torch.device) -> Material:
         "edges": graphs.num_edges // 2,
         "sha256": digest_of(graphs),
     }
-    return Material(graphs.to(device), truth, record)
+    return Material(graphs.to(device), features, truth, record)
 
 
 def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:

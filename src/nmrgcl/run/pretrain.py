@@ -100,12 +100,13 @@ def pretrain_seeds(
     require_level(dataset, settings)
     with explained(settings):
         options = settings.data
-        features = (
-            start.features if start else choose_features(dataset, options.features, options.max_degree, options.scale)
-        )
+        chosen = options.features, options.max_degree, options.scale, options.edges
+        features = start.features if start else choose_features(dataset, *chosen)
         graphs = training_source(dataset, features, settings, device)
     with explained(settings):
-        build_method(settings, features.width)  # what is impossible is told before anything is written
+        build_method(
+            settings, features.width, features.edge_shape
+        )  # what is impossible is told before anything is written
     encoder = _encoder_of(start, settings) if start else None
     digest = weights_digest(encoder) if encoder else None
     record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every)
@@ -115,7 +116,7 @@ def pretrain_seeds(
         folder.enter(settings, seeds, overwrite=overwrite, resume=resume)
         for seed in seeds:
             if not folder.is_complete(seed):
-                method = build_method(replace(settings, seed=seed), features.width).to(device)
+                method = build_method(replace(settings, seed=seed), features.width, features.edge_shape).to(device)
                 if encoder is not None and isinstance(method, Pretraining):
                     method.encoder.load_state_dict(encoder.state_dict())
                 model = Model(method, replace(settings, seed=seed), features, dataset.name)
@@ -200,9 +201,10 @@ class Cost:
 
 def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: torch.device) -> Cost:
     """Train a few steps on a method that is then thrown away; nothing is written."""
-    features = choose_features(dataset, settings.data.features, settings.data.max_degree, settings.data.scale)
+    options = settings.data
+    features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
     graphs = training_source(dataset, features, settings, device)
-    method = build_method(settings, features.width).to(device).train()
+    method = build_method(settings, features.width, features.edge_shape).to(device).train()
     parameters = sum(p.numel() for p in method.parameters())
     if not isinstance(method, Trainable):  # it fits all graphs at once, and no part of that tells what the whole takes
         return Cost(parameters, 0, 0.0, _peak_memory(device))

@@ -19,11 +19,16 @@ class ForeignOptionError(SettingError):
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Which node features are used; ``scale = "rows"`` makes the attributes of each node sum to one."""
+    """Which features are used; ``scale = "rows"`` makes the attributes of each node sum to one.
+
+    ``edges`` are the features of edges; ``auto`` takes labels, else attributes, else none. Its default is ``none``, so
+    that settings from before there were any mean what they did, and cells keep their keys.
+    """
 
     features: Literal["auto", "labels", "attributes", "constant", "degree"] = "auto"
     max_degree: int = field(default=32, metadata={"min": 1})
     scale: Literal["none", "rows"] = "none"
+    edges: Literal["auto", "labels", "attributes", "none"] = "none"
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,11 @@ class Store:
         graph = index.cpu().numpy().astype(np.int64, copy=False)
         return self._ranges("node_ptr", graph, len(self.arrays["degree"])).items
 
+    def edges_of(self, index: Tensor) -> np.ndarray:
+        """Likewise of the directed edges."""
+        graph = index.cpu().numpy().astype(np.int64, copy=False)
+        return self._ranges("edge_ptr", graph, len(self.arrays["source"])).items
+
     def _ranges(self, name: str, index: np.ndarray, limit: int) -> "Ranges":
         pointers = self.arrays[name]
         start, end = pointers[index].astype(np.int64), pointers[index + 1].astype(np.int64)

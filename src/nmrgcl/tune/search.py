@@ -10,7 +10,7 @@ import numpy as np
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.methods import build_method
+from nmrgcl.methods import require_possible
 from nmrgcl.run.cell import BY_FOLDS, Cell
 from nmrgcl.run.results import Result, Results
 from nmrgcl.settings import Settings
@@ -91,7 +91,7 @@ def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds:
     if every_scaling:
         found = _in_every_scaling(found.values(), name)
     for candidate in found.values():
-        build_method(candidate.settings, 1)  # what is impossible is told before anything is computed
+        require_possible(candidate.settings)  # before anything is computed
     return Search(name, tuple(found.values()), seeds, protocol)
 
 

@@ -34,8 +34,11 @@ def from_pyg(data: "Data | Iterable[Data]", *, categorical: bool = False) -> Gra
     starts = torch.tensor([0, *(int(size.sum()) for size in sizes)]).cumsum(0)
     edges = [_edges(item, i) + start for i, (item, start) in enumerate(zip(items, starts[:-1], strict=True))]
     x, num_features = _features(_stack(items, "x"), categorical)
-    y, edge_weight = _stack(items, "y"), _stack(items, "edge_weight")
-    check_values(x, edge_weight)
+    y, edge_weight, edge_attr = (_stack(items, name) for name in ("y", "edge_weight", "edge_attr"))
+    check_values(x, edge_weight, edge_attr)
+    for name, values in (("edge_attr", edge_attr), ("edge_weight", edge_weight)):
+        if values is not None and len(values) != (count := sum(part.shape[1] for part in edges)):
+            raise DataError(f"{name} has {len(values)} rows, but there are {count} edges")
     return Graphs.build(
         torch.cat([torch.empty(2, 0, dtype=torch.long), *edges], 1),
         pointers(torch.cat([torch.empty(0, dtype=torch.long), *sizes])),
@@ -43,7 +46,7 @@ def from_pyg(data: "Data | Iterable[Data]", *, categorical: bool = False) -> Gra
         num_features=num_features,
         y=y,
         y_level="graph" if y is None else _level([len(_tensor(item.y)) for item in items], sizes),
-        edge_attr=_stack(items, "edge_attr"),
+        edge_attr=edge_attr,
         edge_weight=edge_weight,
     )
 

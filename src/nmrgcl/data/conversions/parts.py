@@ -35,8 +35,10 @@ def pointers(sizes: Tensor) -> Tensor:
     return torch.nn.functional.pad(sizes.cumsum(0), (1, 0))
 
 
-def check_values(x: Tensor | None, edge_weight: Tensor | None) -> None:
+def check_values(x: Tensor | None, edge_weight: Tensor | None, edge_attr: Tensor | None = None) -> None:
     """Features must be finite and weights positive: anything else would show up as NaN much later."""
+    if edge_attr is not None and not torch.isfinite(edge_attr).all():
+        raise DataError("an edge feature is not finite")
     if x is not None and not torch.isfinite(x).all():
         raise DataError("a node feature is not finite")
     if edge_weight is not None and not (torch.isfinite(edge_weight) & (edge_weight > 0)).all():
