@@ -4,6 +4,7 @@ import gc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from nmrgcl.augment import VIEWS, DropNodes, MaskFeatures, OneOf
+from nmrgcl.augment import VIEWS, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
 from nmrgcl.data.splits import Split
-from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
+from nmrgcl.encode import GCN, GIN, MoleculeGIN, build_encoder, pool
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.graphs import Graphs, Room
@@ -337,6 +338,26 @@ def test_the_molecular_encoder_is_the_same_on_either_device(dtype: torch.dtype) 
     torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
     for name, grad in one.items():
         assert float((two[name] - grad).norm() / (grad.norm() + 1e-6)) < 5 * tolerance, name
+
+
+@pytest.mark.parametrize("name", ["gin", "gcn", "molecule"])
+def test_edge_weights_learn_the_same_on_either_device_and_nothing_waits(name: str) -> None:
+    torch.manual_seed(0)
+    view = Compose(DropNodes(), DropEdges())(bonded_molecules(16))
+    encoder, weight = build_encoder(name, view.num_features, layers=2, units=32), torch.rand(view.num_edges) + 0.5
+    found = []
+    for place in ("cpu", "cuda"):
+        there, leaf, graphs = encoder.to(place), weight.clone().to(place).requires_grad_(), view.to(place)
+        for waiting in (True, False):  # the first step allocates
+            leaf.grad = None
+            with torch.enable_grad() if waiting or place == "cpu" else no_waiting():
+                twice = replace(graphs, edge_weight=leaf).twice()
+                pool(there(twice), twice, "mean").square().sum().backward()
+        assert leaf.grad is not None
+        assert not bool(leaf.grad[~graphs.live_edges].any())
+        found.append(leaf.grad.cpu())
+    assert float(found[0].norm()) > 0
+    assert float((found[1] - found[0]).norm() / found[0].norm()) < 1e-3
 
 
 CHUNKED = ["chunk_graphs=16", "batch_size=4", "epochs=4"]

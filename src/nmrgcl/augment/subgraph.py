@@ -93,7 +93,7 @@ def _running_weight(graphs: Graphs) -> Tensor | None:
     """``[E]`` float64 sums of the weights of the edges up to each, zero for those that are gone; None: all weigh 1."""
     if graphs.edge_weight is None:
         return graphs.live_edges.double().cumsum(0) if graphs.masked else None
-    return (graphs.live_edges.double() * graphs.edge_weight).cumsum(0)
+    return (graphs.live_edges.double() * graphs.edge_weight.detach()).cumsum(0)
 
 
 def _random_nodes(graphs: Graphs, size: Tensor, first: Tensor) -> Tensor:

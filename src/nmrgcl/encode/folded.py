@@ -20,7 +20,7 @@ from nmrgcl.graphs import Graphs
 
 
 def folds(encoder: GIN, graphs: Graphs, readout: str) -> bool:
-    """Whether ``embed_folded`` serves: elsewhere masks, few nodes, other numbers or another readout are in the way."""
+    """Whether ``embed_folded`` serves; masks, few nodes, other numbers, weights that learn or ``max`` are in the way."""
     return (
         encoder.training
         and graphs.device.type == "cpu"
@@ -28,6 +28,7 @@ def folds(encoder: GIN, graphs: Graphs, readout: str) -> bool:
         and graphs.node_keep is None
         and graphs.views == 1
         and graphs.added is None
+        and not graphs.weights_learn
         and not torch.is_autocast_enabled("cpu")
         and readout in ("sum", "mean")
     )
