@@ -14,6 +14,7 @@ import torch
 
 from nmrgcl.augment import VIEWS, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
+from nmrgcl.data.conversions import to_pyg
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, MoleculeGIN, build_encoder, pool
 from nmrgcl.errors import NonFiniteError
@@ -358,6 +359,25 @@ def test_edge_weights_learn_the_same_on_either_device_and_nothing_waits(name: st
         found.append(leaf.grad.cpu())
     assert float(found[0].norm()) > 0
     assert float((found[1] - found[0]).norm() / found[0].norm()) < 1e-3
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_pyg_batch_on_the_gpu_is_seen_there_and_its_attributes_follow(name: str) -> None:
+    data = to_pyg(GRAPHS)
+    data.node_id, data.edge_id = torch.arange(data.num_nodes), torch.arange(1, data.num_edges + 1)
+    found = VIEWS[name](p=0.5)(data.to("cuda")) if name != "Identity" else VIEWS[name]()(data.to("cuda"))
+    assert all(value.is_cuda for value in found.to_dict().values())
+    kept = found.edge_id > 0
+    assert torch.equal(found.node_id[found.edge_index[:, kept]], data.edge_index[:, found.edge_id[kept] - 1])
+    assert torch.equal(found.batch, data.batch[found.node_id])
+    assert len(found.to_data_list()) == len(GRAPHS)
+
+
+def test_weighted_choices_do_not_wait_for_the_host() -> None:
+    graphs, view = GRAPHS.to("cuda"), OneOf(DropNodes(), MaskFeatures(), weights=(1, 3))
+    view(graphs)
+    with no_waiting():
+        view(graphs)
 
 
 CHUNKED = ["chunk_graphs=16", "batch_size=4", "epochs=4"]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmrgcl.augment.view import check_share
+from nmrgcl.augment.view import View, check_share
 from nmrgcl.augment.walk_on_host import visited_nodes as on_the_host
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
@@ -14,7 +14,7 @@ from nmrgcl.kernels import serve
 
 
 @dataclass(frozen=True)
-class Subgraph:
+class Subgraph(View):
     """Keep the nodes that a random walk with restart visits, and the edges between them (Subgraph, RWS).
 
     The walk starts at a random node, moves along an edge with probability proportional to its weight and returns
@@ -31,7 +31,7 @@ class Subgraph:
         if self.steps < 1:
             raise SettingError(f"Subgraph: steps = {self.steps!r} must be at least 1")
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """All graphs walk side by side; the host, which may ask who is chosen, leaves the others out."""
         graphs = graphs.merge_added()
         if graphs.num_nodes == 0:

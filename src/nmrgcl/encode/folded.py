@@ -20,7 +20,7 @@ from nmrgcl.graphs import Graphs
 
 
 def folds(encoder: GIN, graphs: Graphs, readout: str) -> bool:
-    """Whether ``embed_folded`` serves; masks, few nodes, other numbers, weights that learn or ``max`` are in the way."""
+    """Whether ``embed_folded`` serves; masks, few nodes, other numbers, learned weights or ``max`` are in the way."""
     return (
         encoder.training
         and graphs.device.type == "cpu"
