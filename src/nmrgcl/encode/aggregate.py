@@ -5,10 +5,10 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding_bag
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 
@@ -113,6 +113,12 @@ def transposed(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
     return found
 
 
+def _refuse_second_derivatives() -> None:
+    """They would come out as zero; PyTorch's own ``once_differentiable`` costs every backward pass microseconds."""
+    if torch.is_grad_enabled():
+        raise SettingError("sums over neighbours have first derivatives only; leave create_graph=True out")
+
+
 class _NormalisedSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, graphs: Graphs, weight: Tensor, own: Tensor) -> Tensor:
@@ -122,8 +128,8 @@ class _NormalisedSum(torch.autograd.Function):
         return out.addcmul_(h, own.to(h.dtype)[:, None])
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        _refuse_second_derivatives()
         (weight, own, h), graphs, grad = ctx.saved_tensors, ctx.graphs, grads[0].contiguous()
         if graphs.symmetric and graphs.edge_weight is None:
             out = row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight)
@@ -151,8 +157,8 @@ class _NeighbourSum(torch.autograd.Function):
         return sum_sources(h, graphs, weight, self_weight, table, counts, looped=looped)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        _refuse_second_derivatives()
         (grad,), (h, weight, table, named) = grads, ctx.saved_tensors
         grad, graphs, on_table = grad.contiguous(), ctx.graphs, None
         if ctx.needs_input_grad[1]:
