@@ -259,6 +259,7 @@ def test_a_view_from_elsewhere_may_change_attributes_of_edges() -> None:
         (Data(edge_index=torch.tensor([[0], [1]])), "num_nodes"),
         (Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), edge_attr=torch.ones(3, 1)), "3 rows"),
         (Data(x=torch.ones(2, 1), adj_t=torch.eye(2)), "adj_t"),
+        (Data(x=torch.tensor([[2**24 + 1]]), edge_index=torch.empty(2, 0, dtype=torch.long)), "round"),
     ],
 )
 def test_what_is_not_a_graph_is_refused_in_one_line(thing: Any, words: str) -> None:

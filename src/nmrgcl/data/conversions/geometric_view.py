@@ -17,6 +17,9 @@ from nmrgcl.graphs import Graphs
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+EXACT = 2**24
+"""Up to here every whole number is one of single precision, in which views see features."""
+
 
 def view_of_pyg(view: Callable[[Graphs], Graphs], data: "Data") -> "Data":
     """A new ``Data`` or ``Batch``, as ``view`` shows ``data``; its edges are sorted by destination, then source.
@@ -37,13 +40,15 @@ def view_of_pyg(view: Callable[[Graphs], Graphs], data: "Data") -> "Data":
 
 def _numbered(data: "Data") -> Graphs:
     """``data`` with the number of each node as its ``y``, and of each edge, from 1, in the last column."""
-    edge_index, attr = data.edge_index, data.edge_attr
+    x, edge_index, attr = data.x, data.edge_index, data.edge_attr
+    if x is not None and not x.is_floating_point() and x.numel() and int(x.long().abs().max()) > EXACT:
+        raise DataError(f"x holds whole numbers beyond {EXACT}, which a view would round; keep them under another name")
     count = 0 if edge_index is None else edge_index.shape[1]
     number = torch.arange(1, count + 1)[:, None]
     if attr is not None:
         if len(attr) != count:
             raise DataError(f"edge_attr has {len(attr)} rows, but there are {count} edges")
-        attr = attr.cpu().reshape(count, -1) if count else attr.cpu().reshape(0, attr[:0].numel() or 1)
+        attr = attr.cpu().flatten(1) if attr.dim() > 1 else attr.cpu()[:, None]
         # Numbers of edges are exact in both.
         number = torch.cat([attr.double() if attr.is_floating_point() else attr.long(), number], 1)
     bare = copy(data)
