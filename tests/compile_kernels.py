@@ -108,6 +108,7 @@ def launch_rows_and_losses(graphs: Any) -> None:
     for units, dtype in ((32, torch.float32), (96, torch.float32), (304, torch.bfloat16)):
         h = torch.randn(nodes, units).to(dtype)
         rows.row_sums(h, column, ptr, live, self_weight=1.0)
+        rows.edge_products(h, h, graphs.edge_index)
         rows.row_sums(h, None, graphs.node_ptr, torch.ones(nodes, dtype=torch.bool))
         rows.spread_rows(h, graphs.batch, None)
         rows.take_rows(h, graphs.batch)

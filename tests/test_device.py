@@ -4,6 +4,7 @@ import gc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from nmrgcl.augment import VIEWS, DropNodes, MaskFeatures, OneOf
+from nmrgcl.augment import VIEWS, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
+from nmrgcl.data.conversions import to_pyg
 from nmrgcl.data.splits import Split
-from nmrgcl.encode import GCN, GIN, EdgeShape, MoleculeGIN, pool
+from nmrgcl.encode import GCN, GIN, EdgeShape, MoleculeGIN, build_encoder, pool
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.graphs import Graphs, Room
@@ -404,6 +406,45 @@ def test_views_on_the_gpu_keep_edge_features_in_place(name: str) -> None:
     assert after.edge_attr is not None
     for (u, v), row in zip(node[after.edge_index].T.tolist(), after.edge_attr.tolist(), strict=True):
         assert row == known.get((u, v), [0, 0])
+
+
+@pytest.mark.parametrize("name", ["gin", "gcn", "molecule"])
+def test_edge_weights_learn_the_same_on_either_device_and_nothing_waits(name: str) -> None:
+    torch.manual_seed(0)
+    view = Compose(DropNodes(), DropEdges())(bonded_molecules(16))
+    encoder, weight = build_encoder(name, view.num_features, layers=2, units=32), torch.rand(view.num_edges) + 0.5
+    found = []
+    for place in ("cpu", "cuda"):
+        there, leaf, graphs = encoder.to(place), weight.clone().to(place).requires_grad_(), view.to(place)
+        for waiting in (True, False):  # the first step allocates
+            leaf.grad = None
+            with torch.enable_grad() if waiting or place == "cpu" else no_waiting():
+                twice = replace(graphs, edge_weight=leaf).twice()
+                pool(there(twice), twice, "mean").square().sum().backward()
+        assert leaf.grad is not None
+        assert not bool(leaf.grad[~graphs.live_edges].any())
+        found.append(leaf.grad.cpu())
+    assert float(found[0].norm()) > 0
+    assert float((found[1] - found[0]).norm() / found[0].norm()) < 1e-3
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_pyg_batch_on_the_gpu_is_seen_there_and_its_attributes_follow(name: str) -> None:
+    data = to_pyg(GRAPHS)
+    data.node_id, data.edge_id = torch.arange(data.num_nodes), torch.arange(1, data.num_edges + 1)
+    found = VIEWS[name](p=0.5)(data.to("cuda")) if name != "Identity" else VIEWS[name]()(data.to("cuda"))
+    assert all(value.is_cuda for value in found.to_dict().values())
+    kept = found.edge_id > 0
+    assert torch.equal(found.node_id[found.edge_index[:, kept]], data.edge_index[:, found.edge_id[kept] - 1])
+    assert torch.equal(found.batch, data.batch[found.node_id])
+    assert len(found.to_data_list()) == len(GRAPHS)
+
+
+def test_weighted_choices_do_not_wait_for_the_host() -> None:
+    graphs, view = GRAPHS.to("cuda"), OneOf(DropNodes(), MaskFeatures(), weights=(1, 3))
+    view(graphs)
+    with no_waiting():
+        view(graphs)
 
 
 CHUNKED = ["chunk_graphs=16", "batch_size=4", "epochs=4"]

@@ -39,7 +39,7 @@ class Graphs:
         symmetric: every edge has its reverse, so the adjacency matrix is its own transpose.
         y: labels, one row a graph or a node (``y_level``).
         edge_attr: ``[E, ...]`` features of edges.
-        edge_weight: ``[E]`` positive weights; None means all one.
+        edge_weight: ``[E]`` positive weights, which may have a gradient; None means all one.
         node_keep: ``[N]`` which nodes a view keeps; None means all.
         edge_keep: ``[E]`` which edges a view keeps, apart from those that go with their nodes.
         added: ``[2, A]`` edges that a view adds, padded to a size that does not depend on chance.
@@ -156,6 +156,11 @@ class Graphs:
     def masked(self) -> bool:
         """Whether a view has removed or added anything (or might have)."""
         return self.node_keep is not None or self.edge_keep is not None or self.added is not None
+
+    @property
+    def weights_learn(self) -> bool:
+        """Whether a gradient by the weights of the edges is asked for."""
+        return self.edge_weight is not None and self.edge_weight.requires_grad
 
     def __len__(self) -> int:
         return self.num_graphs

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from nmrgcl.encode import aggregate
-from nmrgcl.encode.aggregate import neighbour_sum
+from nmrgcl.encode.aggregate import neighbour_sum, normalised_sum
 from nmrgcl.encode.molecule import multi_hot
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels.rows import name_counts, row_counts, row_sums, spread_rows
+from nmrgcl.kernels.rows import edge_products, name_counts, row_counts, row_sums, spread_rows, take_rows
 from tests.examples import random_graphs
 from tests.kernels import DEVICE
 
@@ -150,10 +150,15 @@ def test_neighbour_sum_and_its_gradients_equal_the_matrix_product(
     h, rows = torch.randn(13, 6, dtype=torch.float64), torch.randn(7, 6, dtype=torch.float64)
     grad = torch.randn(13, 6, dtype=torch.float64)
     expected = matrix @ h + 1.5 * h + (named[:, :7] @ rows if table else 0)
+    message = h[graphs.edge_index[0]] + (torch.cat([rows, rows[:1] * 0])[graphs.edge_attr].sum(1) if table else 0)
+    on_weight = graphs.live_edges * (grad[graphs.edge_index[1]] * message).sum(1)
     for device, by_kernel in (("cpu", False), (DEVICE, True)):
         monkeypatch.setattr(aggregate, "serve", lambda _, by_kernel=by_kernel: by_kernel)
         leaf, weight = (t.clone().to(device).requires_grad_() for t in (h, rows))
-        out = neighbour_sum(leaf, graphs.to(device), self_weight=1.5, edge_table=weight if table else None)
+        there = graphs.to(device)
+        if there.edge_weight is not None:
+            there = replace(there, edge_weight=there.edge_weight.clone().requires_grad_())
+        out = neighbour_sum(leaf, there, self_weight=1.5, edge_table=weight if table else None)
         out.backward(grad.to(device))
         torch.testing.assert_close(out.detach().cpu(), expected)
         assert leaf.grad is not None
@@ -161,6 +166,50 @@ def test_neighbour_sum_and_its_gradients_equal_the_matrix_product(
         if table:
             assert weight.grad is not None
             torch.testing.assert_close(weight.grad.cpu(), named[:, :7].T @ grad, atol=1e-6, rtol=1e-6)
+        if there.edge_weight is not None:
+            assert there.edge_weight.grad is not None
+            torch.testing.assert_close(there.edge_weight.grad.cpu(), on_weight)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 1e-5), (torch.bfloat16, 1e-5)]
+)
+@pytest.mark.parametrize("width", [1, 20, 32, 300])
+def test_products_along_edges_equal_their_definition(width: int, dtype: torch.dtype, tolerance: float) -> None:
+    """Of bfloat16, too, the sum is in float32 and is not rounded."""
+    left, right = (torch.rand(NODES, width, dtype=torch.float64, device=DEVICE).to(dtype) for _ in range(2))
+    index = torch.stack([edges(0)[0], edges(1)[0]])
+    found = edge_products(left, right[:, torch.arange(width)], index)
+    expected = [sum((left[v].double() * right[u].double()).tolist()) for u, v in index.T.tolist()]
+    assert found.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    assert found.tolist() == pytest.approx(expected, rel=tolerance)
+    assert edge_products(left, right, index[:, :0]).shape == (0,)
+    strided = torch.cat([left, right], 1)
+    assert torch.equal(edge_products(strided[:, :width], strided[:, width:], index), found)
+
+
+@pytest.mark.parametrize("count_self", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_weights_of_a_normalised_sum_learn_as_on_a_cpu(
+    monkeypatch: pytest.MonkeyPatch, masked: bool, count_self: bool
+) -> None:
+    graphs, found = molecules(directed=True, weighted=True, masked=masked), []
+    h = torch.randn(13, 6, dtype=torch.float64)
+    for device, by_kernel in (("cpu", False), (DEVICE, True)):
+        monkeypatch.setattr(aggregate, "serve", lambda _, by_kernel=by_kernel: by_kernel)
+        weight = graphs.edge_weight.to(device).clone().requires_grad_()  # type: ignore[union-attr]
+        out = normalised_sum(h.to(device), replace(graphs.to(device), edge_weight=weight), count_self=count_self)
+        out.square().sum().backward()
+        assert weight.grad is not None
+        found.append(weight.grad.cpu())
+    torch.testing.assert_close(*found)
+
+
+def test_rows_that_are_taken_keep_their_gradient() -> None:
+    values = torch.rand(5, device=DEVICE, requires_grad=True)
+    take_rows(values, torch.tensor([0, 3, 3], device=DEVICE)).sum().backward()
+    assert values.grad is not None
+    assert values.grad.tolist() == [1, 0, 0, 2, 0]
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device on this machine")

@@ -55,12 +55,15 @@ __all__ = [
 def build_view(choices: Sequence[Mapping[str, object]]) -> View:
     """The view that settings describe: ``[{"name": "DropNodes", "p": 0.2}, …]``, several meaning one of them.
 
-    ``{"name": "Compose", "views": […]}`` means its views one after the other.
+    A choice with ``"weight": 3`` is drawn three times as often as one without. ``{"name": "Compose", "views": […]}``
+    means its views one after the other.
     """
-    views = [_build_one(dict(choice)) for choice in choices]
-    if not views:
+    if not choices:
         return Identity()
-    return views[0] if len(views) == 1 else OneOf(*views)
+    options = [dict(choice) for choice in choices]
+    weights: list[Any] = [option.pop("weight", 1) for option in options]
+    either = OneOf(*(_build_one(option) for option in options), weights=weights)
+    return either.views[0] if len(either.views) == 1 else either
 
 
 def _build_one(options: dict[str, object]) -> View:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from nmrgcl.augment.centrality import CENTRALITIES, centrality
 from nmrgcl.augment.features import keep_columns
-from nmrgcl.augment.view import check_share
+from nmrgcl.augment.view import View, check_share
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import entry_rows, is_sparse
@@ -34,7 +34,7 @@ def drop_rates(score: Tensor, owner: Tensor, groups: int, *, p: float, cap: floa
 
 
 @dataclass(frozen=True)
-class DropCentralEdgesLess:
+class DropCentralEdgesLess(View):
     """Remove undirected edges with probability ``p`` on average, the less the more central their ends are (GCA)."""
 
     p: float = 0.2
@@ -44,7 +44,7 @@ class DropCentralEdgesLess:
     def __post_init__(self) -> None:
         _check(self, p=self.p, cap=self.cap)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """An edge is as central as its ends are on average."""
         graphs = graphs.merge_added()
         score = centrality(graphs, self.centrality)[graphs.edge_index].mean(0)
@@ -56,7 +56,7 @@ class DropCentralEdgesLess:
 
 
 @dataclass(frozen=True)
-class MaskCentralFeaturesLess:
+class MaskCentralFeaturesLess(View):
     """Set feature columns to zero with probability ``p`` on average, less where central nodes have them (GCA)."""
 
     p: float = 0.2
@@ -66,7 +66,7 @@ class MaskCentralFeaturesLess:
     def __post_init__(self) -> None:
         _check(self, p=self.p, cap=self.cap)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """One mask a graph, the same for all its nodes."""
         score = _column_scores(graphs, centrality(graphs, self.centrality)).flatten()
         owner = torch.arange(graphs.num_graphs, device=graphs.device).repeat_interleave(graphs.num_features)

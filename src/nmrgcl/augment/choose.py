@@ -1,6 +1,8 @@
 """Views made of views."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -10,35 +12,65 @@ from nmrgcl.augment.view import View
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 
+LARGEST = 1e300
+"""Weights that sum to less have bounds that are numbers."""
+
 
 @dataclass(frozen=True)
-class Identity:
+class Identity(View):
     """The graphs as they are."""
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Nothing happens."""
         return graphs
 
 
 @dataclass(frozen=True, init=False)
-class OneOf:
-    """Each graph, not each batch, gets one of the views, drawn evenly."""
+class OneOf(View):
+    """Each graph, not each batch, gets one of the views, drawn evenly or as often as ``weights`` say.
+
+    Equal weights are none, so that they draw what is drawn without them.
+    """
 
     views: tuple[View, ...]
+    weights: tuple[float, ...] | None
 
-    def __init__(self, *views: View) -> None:
+    def __init__(self, *views: View, weights: Sequence[float] | None = None) -> None:
         if not views:
             raise SettingError("OneOf needs at least one view")
+        if weights is not None:
+            weights = _checked(weights, len(views))
         object.__setattr__(self, "views", views)
+        object.__setattr__(self, "weights", weights if weights and len(set(weights)) > 1 else None)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Each view passes the graphs that drew another one, so they can act one after the other, in any order."""
-        draw = torch.randint(len(self.views), (graphs.num_graphs,), device=graphs.device)
+        draw = self._draw(graphs.num_graphs, graphs.device)
         # A walk is cheapest where nothing is masked yet.
         for number, view in sorted(enumerate(self.views), key=lambda item: not isinstance(item[1], Subgraph)):
             mine = draw == number
             graphs = view(graphs, mine if chosen is None else mine & chosen)
         return graphs
+
+    def _draw(self, count: int, device: torch.device) -> Tensor:
+        """``[count]`` the numbers of views; weights are compared with, not sent to the device, which would wait."""
+        if self.weights is None:
+            return torch.randint(len(self.views), (count,), device=device)
+        *bounds, total = accumulate(self.weights)
+        draw = torch.rand(count, device=device, dtype=torch.float64)
+        return torch.stack([draw >= bound / total for bound in bounds]).sum(0)
+
+
+def _checked(weights: Sequence[float], count: int) -> tuple[float, ...]:
+    """``weights`` of ``count`` choices, if they can be drawn by."""
+    numbers = isinstance(weights, list | tuple) and all(
+        isinstance(weight, int | float) and not isinstance(weight, bool) for weight in weights
+    )
+    if not numbers or len(weights) != count or not min(weights) >= 0 or not 0 < sum(weights) < LARGEST:
+        raise SettingError(
+            f"weights = {weights!r} of {count} views must be as many finite numbers, none below 0 and not all of them 0"
+        )
+    return tuple(float(weight) for weight in weights)
 
 
 def on_halves(graphs: Graphs, first: View, second: View) -> Graphs:
@@ -50,7 +82,7 @@ def on_halves(graphs: Graphs, first: View, second: View) -> Graphs:
 
 
 @dataclass(frozen=True, init=False)
-class Compose:
+class Compose(View):
     """The views one after the other: the compound augmentation that the paper leaves for later."""
 
     views: tuple[View, ...]
@@ -58,7 +90,7 @@ class Compose:
     def __init__(self, *views: View) -> None:
         object.__setattr__(self, "views", views)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """A later view sees only what the earlier ones left."""
         for view in self.views:
             graphs = view(graphs, chosen)

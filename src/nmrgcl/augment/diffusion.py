@@ -48,6 +48,8 @@ def diffuse(
     """
     if kind not in ("ppr", "heat"):
         raise SettingError(f"unknown diffusion {kind!r}; known: ppr, heat")
+    if graphs.weights_learn:
+        raise SettingError("a diffusion has no gradient by edge weights; detach them first")
     graphs = graphs.compact()
     if graphs.device.type == "cuda":
         return diffuse_on_device(graphs, kind, alpha=alpha, time=time, keep=keep)

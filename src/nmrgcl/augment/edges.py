@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmrgcl.augment.view import chance, check_share
+from nmrgcl.augment.view import View, chance, check_share
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 
 
 @dataclass(frozen=True)
-class DropEdges:
+class DropEdges(View):
     """Remove each undirected edge with probability ``p`` (EdgeDrop)."""
 
     p: float = 0.2
@@ -20,7 +20,7 @@ class DropEdges:
     def __post_init__(self) -> None:
         check_share(self, p=self.p)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Edges that an earlier view added are edges like any other."""
         draw = torch.rand(graphs.num_edges, device=graphs.device)
         if serve(draw) and graphs.added is None:
@@ -42,7 +42,7 @@ def _of_edges(value: Tensor | float, edge_index: Tensor) -> Tensor | float:
 
 
 @dataclass(frozen=True)
-class AddEdges:
+class AddEdges(View):
     """Add ``round(p · |E|)`` undirected edges between nodes of a graph that are not adjacent (EdgeAdd).
 
     No self-loops, no duplicates, and fewer edges where there are fewer free pairs. The pairs are an even draw
@@ -54,7 +54,7 @@ class AddEdges:
     def __post_init__(self) -> None:
         check_share(self, p=self.p)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Half of ``added`` holds the new edges, the other half the same edges reversed."""
         graphs = graphs.merge_added()
         if graphs.num_nodes == 0:

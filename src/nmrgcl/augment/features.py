@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nmrgcl.augment.view import chance, check_share
+from nmrgcl.augment.view import View, chance, check_share
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 from nmrgcl.sparse_rows import entry_rows, is_sparse, with_values
 
 
 @dataclass(frozen=True)
-class MaskFeatures:
+class MaskFeatures(View):
     """Set each feature column to zero with probability ``p``, for a whole graph at once (FeatureMasking)."""
 
     p: float = 0.2
@@ -20,7 +20,7 @@ class MaskFeatures:
     def __post_init__(self) -> None:
         check_share(self, p=self.p)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """One mask a graph, the same for all its nodes."""
         keep = torch.rand(graphs.num_graphs, graphs.num_features, device=graphs.device) >= self.p
         if chosen is not None:
@@ -40,7 +40,7 @@ def keep_columns(graphs: Graphs, keep: Tensor) -> Graphs:
 
 
 @dataclass(frozen=True)
-class DropFeatures:
+class DropFeatures(View):
     """Set a node's whole feature vector to zero with probability ``p`` (FeatureDropout)."""
 
     p: float = 0.2
@@ -48,7 +48,7 @@ class DropFeatures:
     def __post_init__(self) -> None:
         check_share(self, p=self.p)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """The node itself and its edges stay."""
         draw = torch.rand(graphs.num_nodes, device=graphs.device)
         if serve(draw) and not is_sparse(graphs.x):

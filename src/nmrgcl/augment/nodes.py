@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nmrgcl.augment.view import check_share
+from nmrgcl.augment.view import View, check_share
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 from nmrgcl.sparse_rows import permute_rows
 
 
 @dataclass(frozen=True)
-class DropNodes:
+class DropNodes(View):
     """Remove each node with probability ``p``, with its features and the edges it touches (NodeDrop)."""
 
     p: float = 0.2
@@ -20,7 +20,7 @@ class DropNodes:
     def __post_init__(self) -> None:
         check_share(self, p=self.p)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Where chance would remove every node of a graph, one of them, drawn evenly, stays."""
         draw = torch.rand(graphs.num_nodes, device=graphs.device)
         if serve(draw):
@@ -39,7 +39,7 @@ class DropNodes:
 
 
 @dataclass(frozen=True)
-class ShuffleNodes:
+class ShuffleNodes(View):
     """Permute the feature rows of a ``p``-portion of each graph's nodes among themselves (NodeShuffling)."""
 
     p: float = 0.2
@@ -47,7 +47,7 @@ class ShuffleNodes:
     def __post_init__(self) -> None:
         check_share(self, p=self.p)
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Edges and the other nodes' features stay."""
         count = (self.p * graphs.node_counts()).round().long()
         if chosen is not None:

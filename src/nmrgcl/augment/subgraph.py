@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmrgcl.augment.view import check_share
+from nmrgcl.augment.view import View, check_share
 from nmrgcl.augment.walk_on_host import visited_nodes as on_the_host
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
@@ -14,7 +14,7 @@ from nmrgcl.kernels import serve
 
 
 @dataclass(frozen=True)
-class Subgraph:
+class Subgraph(View):
     """Keep the nodes that a random walk with restart visits, and the edges between them (Subgraph, RWS).
 
     The walk starts at a random node, moves along an edge with probability proportional to its weight and returns
@@ -31,7 +31,7 @@ class Subgraph:
         if self.steps < 1:
             raise SettingError(f"Subgraph: steps = {self.steps!r} must be at least 1")
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """All graphs walk side by side; the host, which may ask who is chosen, leaves the others out."""
         graphs = graphs.merge_added()
         if graphs.num_nodes == 0:
@@ -93,7 +93,7 @@ def _running_weight(graphs: Graphs) -> Tensor | None:
     """``[E]`` float64 sums of the weights of the edges up to each, zero for those that are gone; None: all weigh 1."""
     if graphs.edge_weight is None:
         return graphs.live_edges.double().cumsum(0) if graphs.masked else None
-    return (graphs.live_edges.double() * graphs.edge_weight).cumsum(0)
+    return (graphs.live_edges.double() * graphs.edge_weight.detach()).cumsum(0)
 
 
 def _random_nodes(graphs: Graphs, size: Tensor, first: Tensor) -> Tensor:

@@ -1,19 +1,35 @@
 """What every view is: a function from a batch of graphs to the same batch, seen differently."""
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, overload
 
 from torch import Tensor
 
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
-class View(Protocol):
+
+class View(ABC):
     """Acts on a whole batch at once, on the batch's device, drawing from torch's global generator."""
 
-    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+    @abstractmethod
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Graphs where ``chosen`` (``[B]``, bool) is false pass unchanged; None chooses all."""
-        ...
+
+    @overload
+    def __call__(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs: ...
+    @overload
+    def __call__(self, graphs: "Data", chosen: Tensor | None = None) -> "Data": ...
+    def __call__(self, graphs: Any, chosen: Tensor | None = None) -> Any:
+        """What ``forward`` says; of PyG's ``Data`` or ``Batch`` a new one, so that every view is a PyG transform."""
+        if isinstance(graphs, Graphs):
+            return self.forward(graphs, chosen)
+        from nmrgcl.data.conversions.geometric_view import view_of_pyg
+
+        return view_of_pyg(lambda given: self.forward(given, chosen), graphs)
 
 
 def check_share(view: object, **shares: float) -> None:

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 
@@ -27,7 +28,8 @@ def neighbour_sum(
     summation is fixed. On a symmetric graph the same operation is its own backward pass. With ``edge_table``
     (``[K, D]``) each message also carries the table's rows that ``graphs.edge_attr`` (``[E, C]``, integers) names,
     -1 naming none (Hu et al. 2020); if ``looped``, its last row is that of the loop which every node has to itself.
-    Layers that share their ``edge_counts`` need not find them anew.
+    Layers that share their ``edge_counts`` need not find them anew. ``h``, ``edge_table`` and ``graphs.edge_weight``
+    have gradients; that of an edge which a view has removed is zero.
     """
     graphs = graphs.merge_added()
     weight = edge_shares(graphs)
@@ -39,16 +41,17 @@ def edge_shares(graphs: Graphs, dtype: torch.dtype | None = None) -> Tensor | No
     """``[E]`` what each edge counts: its weight, or nothing if it is gone; None: one each."""
     weight = graphs.live_edges if graphs.masked else None
     if graphs.edge_weight is not None:
-        weight = graphs.edge_weight if weight is None else weight * graphs.edge_weight
+        weight = graphs.edge_weight if weight is None else torch.where(weight, graphs.edge_weight, 0.0)
     return weight if weight is None or dtype is None else weight.to(dtype)
 
 
+@torch.no_grad()
 def edge_counts(graphs: Graphs, rows: int, *, looped: bool = False) -> Tensor:
     """``[N, ≥ rows]``: how often, by weight, the live edges into each node name each row of an edge table.
 
     A table's share in ``neighbour_sum`` is their product with it; if ``looped``, the last of its ``rows`` counts once.
     There are columns of zeros at the end, because only products of matrices whose rows begin at multiples of 16 bytes
-    are fast on a GPU.
+    are fast on a GPU. They have no gradient of their own: that by the weights is worked out in ``neighbour_sum``.
     """
     graphs = graphs.merge_added()
     assert graphs.edge_attr is not None
@@ -60,6 +63,8 @@ def edge_counts(graphs: Graphs, rows: int, *, looped: bool = False) -> Tensor:
 
 def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Tensor:
     """``D^{-1/2}(A + I)D^{-1/2} h``, ``[N, D]`` (Eq. 4); the matrix is worked out once for each view.
+
+    If the weights of the edges learn, it is worked out anew each time, and they have a gradient through ``D`` as well.
 
     ``D`` counts the self-loop in GCN's renormalisation. The paper's five-node example works out only with degrees
     that do not count it, at least 1 each: ``count_self=False``.
@@ -75,18 +80,26 @@ _TRANSPOSED = WeakTensorKeyDictionary()
 """By the edges alone, which a graph's views share."""
 
 
-@torch.no_grad()
 def _normalised(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """The matrix of ``normalised_sum``: one entry an edge ``[E]``, and its diagonal ``[N]``."""
+    """``_matrix``, remembered unless it has a gradient."""
+    if graphs.weights_learn:
+        return _matrix(graphs, count_self, dtype)
     known = _NORMALISED.setdefault(graphs, {})
     if (count_self, dtype) not in known:
-        degree = neighbour_sum(torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.device), graphs).squeeze(1)
-        scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
-        weight = scale[graphs.edge_index].prod(0)
-        if graphs.edge_weight is not None:
-            weight = weight * graphs.edge_weight
-        known[count_self, dtype] = (weight * graphs.live_edges if graphs.masked else weight), scale.square()
+        with torch.no_grad():
+            known[count_self, dtype] = _matrix(graphs, count_self, dtype)
     return known[count_self, dtype]
+
+
+def _matrix(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """The matrix of ``normalised_sum``: one entry an edge ``[E]``, and its diagonal ``[N]``."""
+    degree = neighbour_sum(torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.device), graphs).squeeze(1)
+    scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
+    source, destination = scale[graphs.edge_index]
+    weight = source * destination
+    if graphs.edge_weight is not None:
+        weight = weight * graphs.edge_weight
+    return (torch.where(graphs.live_edges, weight, 0.0) if graphs.masked else weight), scale.square()
 
 
 def transposed(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
@@ -100,22 +113,31 @@ def transposed(graphs: Graphs) -> tuple[Tensor, Tensor, Tensor]:
     return found
 
 
+def _refuse_second_derivatives() -> None:
+    """They would come out as zero; PyTorch's own ``once_differentiable`` costs every backward pass microseconds."""
+    if torch.is_grad_enabled():
+        raise SettingError("sums over neighbours have first derivatives only; leave create_graph=True out")
+
+
 class _NormalisedSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, graphs: Graphs, weight: Tensor, own: Tensor) -> Tensor:
-        ctx.graphs, ctx.weight, ctx.own = graphs, weight, own
+        ctx.graphs = graphs
+        ctx.save_for_backward(weight, own, h if ctx.needs_input_grad[2] else None)
         out = row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight)
         return out.addcmul_(h, own.to(h.dtype)[:, None])
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        graphs, weight, grad = ctx.graphs, ctx.weight, grads[0].contiguous()
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        _refuse_second_derivatives()
+        (weight, own, h), graphs, grad = ctx.saved_tensors, ctx.graphs, grads[0].contiguous()
         if graphs.symmetric and graphs.edge_weight is None:
             out = row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight)
         else:
             column, rows, order = transposed(graphs)
             out = row_sums(grad, column, rows, weight.index_select(0, order))
-        return out.addcmul_(grad, ctx.own.to(grad.dtype)[:, None]), None, None, None
+        on_weight, on_own = (None, None) if h is None else (edge_products(grad, h, graphs), (grad * h).sum(1))
+        return out.addcmul_(grad, own.to(grad.dtype)[:, None]), None, on_weight, on_own
 
 
 class _NeighbourSum(torch.autograd.Function):
@@ -130,14 +152,15 @@ class _NeighbourSum(torch.autograd.Function):
         counts: Tensor | None,
         looped: bool,
     ) -> Tensor:
-        ctx.graphs, ctx.weight, ctx.self_weight, ctx.looped = graphs, weight, self_weight, looped
-        ctx.save_for_backward(table, counts)
+        ctx.graphs, ctx.self_weight, ctx.looped = graphs, self_weight, looped
+        ctx.save_for_backward(h if ctx.needs_input_grad[3] else None, weight, table, counts)
         return sum_sources(h, graphs, weight, self_weight, table, counts, looped=looped)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (grad,), (table, named) = grads, ctx.saved_tensors
-        grad, graphs, weight, on_table = grad.contiguous(), ctx.graphs, ctx.weight, None
+        _refuse_second_derivatives()
+        (grad,), (h, weight, table, named) = grads, ctx.saved_tensors
+        grad, graphs, on_table = grad.contiguous(), ctx.graphs, None
         if ctx.needs_input_grad[1]:
             if named is None:
                 rows = table.shape[0]
@@ -145,7 +168,9 @@ class _NeighbourSum(torch.autograd.Function):
                     graphs.edge_attr, graphs.row_ptr, weight, rows, grad.dtype, rows - 1 if ctx.looped else -1
                 )
             on_table = (named.to(grad.dtype).T @ grad)[: table.shape[0]].to(table.dtype)
-        return sum_targets(grad, graphs, weight, ctx.self_weight), on_table, None, None, None, None, None
+        on_h = sum_targets(grad, graphs, weight, ctx.self_weight) if ctx.needs_input_grad[0] else None
+        on_weight = edge_products(grad, h, graphs, table) if ctx.needs_input_grad[3] else None
+        return on_h, on_table, None, on_weight, None, None, None
 
 
 def sum_sources(
@@ -170,6 +195,24 @@ def sum_targets(grad: Tensor, graphs: Graphs, weight: Tensor | None, self_weight
     column, rows, order = transposed(graphs)
     weight = None if weight is None else weight.index_select(0, order)
     return row_sums(grad, column, rows, weight, self_weight)
+
+
+def edge_products(grad: Tensor, h: Tensor, graphs: Graphs, table: Tensor | None = None) -> Tensor:
+    """``[E]`` the gradient of ``sum_sources`` by ``weight``: row v of ``grad`` times the message u → v."""
+    if serve(h):
+        from nmrgcl.kernels import rows
+
+        products = rows.edge_products(grad, h, graphs.edge_index)
+    else:
+        source, destination = graphs.edge_index
+        products = (grad.index_select(0, destination) * h.index_select(0, source)).sum(1)
+    if table is None:
+        return products
+    assert graphs.edge_attr is not None
+    # Every node times every row of the table, and a column of zeros for -1, "none".
+    each = torch.nn.functional.pad(grad @ table.to(grad.dtype).T, (0, 1))
+    named = each.index_select(0, graphs.edge_index[1]).gather(1, graphs.edge_attr.remainder(each.shape[1]))
+    return products + named.sum(1)
 
 
 def row_sums(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import dropout, leaky_relu
 
-from nmrgcl.encode.aggregate import row_sums, transposed
+from nmrgcl.encode.aggregate import edge_products, row_sums, transposed
 from nmrgcl.graphs import Graphs
 
 SLOPE = 0.2
@@ -83,9 +83,7 @@ class _WeightedSum(torch.autograd.Function):
         (h, weight), graphs, grad = ctx.saved_tensors, ctx.graphs, grads[0].contiguous()
         column, rows, order = transposed(graphs)
         of_h = row_sums(grad, column, rows, weight.index_select(0, order))
-        source, destination = graphs.edge_index
-        of_weight = (grad.index_select(0, destination) * h.index_select(0, source)).sum(1)
-        return of_h, of_weight, None
+        return of_h, edge_products(grad, h, graphs), None
 
 
 def _totals(values: Tensor, graphs: Graphs) -> Tensor:

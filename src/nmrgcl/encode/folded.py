@@ -20,7 +20,7 @@ from nmrgcl.graphs import Graphs
 
 
 def folds(encoder: GIN, graphs: Graphs, readout: str) -> bool:
-    """Whether ``embed_folded`` serves: elsewhere edge features, masks, few nodes or another readout are in the way."""
+    """Whether ``embed_folded`` serves; edge features, masks, few nodes, learned weights or ``max`` are in the way."""
     return (
         encoder.training
         and encoder.edges is None
@@ -29,6 +29,7 @@ def folds(encoder: GIN, graphs: Graphs, readout: str) -> bool:
         and graphs.node_keep is None
         and graphs.views == 1
         and graphs.added is None
+        and not graphs.weights_learn
         and not torch.is_autocast_enabled("cpu")
         and readout in ("sum", "mean")
     )

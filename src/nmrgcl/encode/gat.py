@@ -52,6 +52,8 @@ class GAT(nn.Module):
 
     def forward(self, graphs: Graphs) -> Tensor:
         """``[N, units]``."""
+        if graphs.weights_learn:
+            raise SettingError("encoder gat does not use edge weights, so they cannot be learned; use gin or gcn")
         graphs = graphs.merge_added()
         h, drop = graphs.x, self.dropout if self.training else 0.0
         for number, layer in enumerate(self.layers):

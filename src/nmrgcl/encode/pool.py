@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from nmrgcl import kernels
-from nmrgcl.errors import SettingError, nearest
+from nmrgcl.errors import DataError, SettingError, nearest
 from nmrgcl.graphs import Graphs
 
 
@@ -35,11 +35,27 @@ def pool_max(h: Tensor, graphs: Graphs) -> Tensor:
 POOLS = {"sum": pool_sum, "mean": pool_mean, "max": pool_max}
 
 
-def pool(h: Tensor, graphs: Graphs, how: str) -> Tensor:
-    """``[B, D]`` by the readout named ``how``."""
+def pool(h: Tensor, graphs: Graphs | Tensor, how: str, *, size: int | None = None) -> Tensor:
+    """``[B, D]`` by the readout named ``how``.
+
+    In place of ``graphs`` PyG's ``batch`` will do: the number of each node's graph, ``[N]``, ascending. There are then
+    ``size`` graphs, or as many as it names.
+    """
     if how not in POOLS:
         raise SettingError(f"unknown encoder.pool {how!r}; {nearest(how, POOLS)}")
-    return POOLS[how](h, graphs)
+    return POOLS[how](h, _without_edges(graphs, len(h), size) if isinstance(graphs, Tensor) else graphs)
+
+
+def _without_edges(batch: Tensor, nodes: int, size: int | None) -> Graphs:
+    if batch.shape != (nodes,) or batch.is_floating_point():
+        raise DataError(
+            f"batch must hold a whole number for each of the {nodes} rows; its shape is {list(batch.shape)}"
+        )
+    size = (int(batch[-1]) + 1 if nodes else 0) if size is None else size
+    if nodes and (int(batch[0]) < 0 or int(batch[-1]) >= size or bool((batch.diff() < 0).any())):
+        raise DataError(f"batch must ascend from 0 to at most {size - 1}: the nodes of a graph stand together")
+    node_ptr = torch.searchsorted(batch, torch.arange(size + 1, dtype=batch.dtype, device=batch.device))
+    return Graphs.build(torch.empty(2, 0, dtype=torch.long, device=batch.device), node_ptr)
 
 
 class _SegmentSum(torch.autograd.Function):

@@ -48,6 +48,24 @@ def row_sums(
     return out
 
 
+def edge_products(left: Tensor, right: Tensor, edge_index: Tensor) -> Tensor:
+    """``[E]``: the product of row v of ``left`` with row u of ``right`` (``[N, D]``) for each edge u → v.
+
+    Summed in float32 or wider, which is also the type of the result; no ``[E, D]`` exists.
+    """
+    left, right = (h if h.stride(1) == 1 else h.contiguous() for h in (left, right))
+    wide = torch.float64 if torch.float64 in (left.dtype, right.dtype) else torch.float32
+    out = torch.empty(edge_index.shape[1], dtype=wide, device=left.device)
+    if out.numel():
+        units = min(triton.next_power_of_2(left.shape[1]), 128)
+        edges = max(1, 2048 // units)
+        _edge_products[(triton.cdiv(out.shape[0], edges),)](
+            out, left, right, edge_index, out.shape[0], left.shape[1], edge_index.stride(0), left.stride(0),
+            right.stride(0), EDGES=edges, UNITS=units,
+        )  # fmt: skip
+    return out
+
+
 def column_sums(partial: Tensor) -> Tensor:
     """``[K]``: the sum of the rows of ``partial`` ``[P, K]``, always in the same order."""
     rows, width = partial.shape
@@ -71,9 +89,12 @@ def spread_rows(h: Tensor, owner: Tensor, keep: Tensor | None) -> Tensor:
 
 
 def take_rows(values: Tensor, index: Tensor) -> Tensor:
-    """``values[index]``, of one or two dimensions: PyTorch's kernels for that are slow where rows are short."""
+    """``values[index]``, of one or two dimensions: PyTorch's kernels for that are slow where rows are short.
+
+    It is they, nonetheless, that have a gradient.
+    """
     out = torch.empty(index.shape[0], *values.shape[1:], dtype=values.dtype, device=values.device)
-    if out.numel() == 0 or values.dim() > 2:
+    if out.numel() == 0 or values.dim() > 2 or values.requires_grad:
         return values.index_select(0, index)
     width = values.shape[1] if values.dim() == 2 else 1
     units = min(triton.next_power_of_2(width), 512)
@@ -196,6 +217,27 @@ def _sum_rows(
             message *= scale[:, :, None]
         total += tl.sum(message, 1)
     tl.store(out + row[:, None] * width + unit[None, :], total.to(out.dtype.element_ty), mask=exists)
+
+
+@triton.jit
+def _edge_products(
+    out: tl.tensor, left: tl.tensor, right: tl.tensor, edge_index: tl.tensor, edges: tl.tensor, width: tl.tensor,
+    stride: tl.tensor, left_stride: tl.tensor, right_stride: tl.tensor, EDGES: tl.constexpr, UNITS: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program: some edges, one block of units after another."""
+    wide: tl.constexpr = out.dtype.element_ty
+    edge = tl.program_id(0).to(tl.int64) * EDGES + tl.arange(0, EDGES)
+    there = edge < edges
+    source = tl.load(edge_index + edge, mask=there, other=0).to(tl.int64)
+    destination = tl.load(edge_index + stride + edge, mask=there, other=0).to(tl.int64)
+    total = tl.zeros([EDGES], wide)
+    for start in range(0, width, UNITS):
+        unit = start + tl.arange(0, UNITS)
+        inside = there[:, None] & (unit < width)[None, :]
+        a = tl.load(left + destination[:, None] * left_stride + unit[None, :], mask=inside, other=0).to(wide)
+        b = tl.load(right + source[:, None] * right_stride + unit[None, :], mask=inside, other=0).to(wide)
+        total += tl.sum(a * b, 1)
+    tl.store(out + edge, total, mask=there)
 
 
 @triton.jit
