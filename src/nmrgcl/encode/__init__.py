@@ -2,17 +2,20 @@
 
 from torch import Tensor
 
+from nmrgcl import own_code
 from nmrgcl.encode.folded import embed_folded, folds
+from nmrgcl.encode.foreign import Foreign
 from nmrgcl.encode.gat import GAT
 from nmrgcl.encode.gcn import GCN
 from nmrgcl.encode.gin import GIN
 from nmrgcl.encode.heads import Head
 from nmrgcl.encode.molecule import MoleculeGIN
+from nmrgcl.encode.named import encoder_label, is_own, make_network
 from nmrgcl.encode.pool import POOLS, pool
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.graphs import Graphs
 
-Encoder = GIN | MoleculeGIN | GCN | GAT
+Encoder = GIN | MoleculeGIN | GCN | GAT | Foreign
 ENCODERS: dict[str, type[GIN] | type[MoleculeGIN] | type[GCN] | type[GAT]] = {
     "gin": GIN,
     "molecule": MoleculeGIN,
@@ -27,6 +30,7 @@ __all__ = [
     "GIN",
     "POOLS",
     "Encoder",
+    "Foreign",
     "Head",
     "MoleculeGIN",
     "build_encoder",
@@ -46,10 +50,12 @@ def build_encoder(
     dropout: float = 0.0,
 ) -> Encoder:
     """The encoder called ``name``, freshly initialised from torch's global generator."""
-    if name not in ENCODERS:
+    if name not in ENCODERS and not is_own(name):
+        if own_code.is_path(name.partition(":")[0]):
+            raise SettingError(f"{name}: a file is named with --encoder, or encoder= in Python, and nowhere else")
         raise SettingError(f"unknown encoder {name!r}; {nearest(name, ENCODERS)}")
-    kind = ENCODERS[name]
-    if issubclass(kind, GCN | GAT):
+    kind = ENCODERS.get(name)
+    if kind is not None and issubclass(kind, GCN | GAT):
         return kind(
             num_features,
             layers=layers,
@@ -60,9 +66,11 @@ def build_encoder(
         )
     if (activation, activate_last, dropout) != ("relu", True, 0.0):
         raise SettingError(
-            f"encoder {name} has activations of its own and no dropout; leave encoder.activation, activate_last and "
-            "dropout out, or use encoder.name=gcn or gat"
+            f"encoder {encoder_label(name)} has activations of its own and no dropout; leave encoder.activation, "
+            "activate_last and dropout out, or use encoder.name=gcn or gat"
         )
+    if kind is None:
+        return Foreign(make_network(name, num_features=num_features, layers=layers, units=units), num_features, name)
     return kind(num_features, layers=layers, units=units)
 
 
@@ -70,4 +78,7 @@ def embed_graphs(encoder: Encoder, graphs: Graphs, readout: str) -> Tensor:
     """``[B, D]``: nodes encoded and read out; where the two can be computed as one, they are."""
     if isinstance(encoder, GIN) and folds(encoder, graphs, readout):
         return embed_folded(encoder, graphs, readout)
+    if isinstance(encoder, Foreign):
+        graphs = graphs.compact()
+        return encoder(graphs) if encoder.pooled else pool(encoder(graphs), graphs, readout)
     return pool(encoder(graphs), graphs, readout)
