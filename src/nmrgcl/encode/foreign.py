@@ -115,10 +115,11 @@ class Foreign(nn.Module):
         return out
 
     def _possible_edge_attr(self, edges: int) -> Iterator[Tensor | None]:
-        """None, and if it cannot do without: as wide as one of its layers says, or categories."""
-        yield None
+        """None, or if it cannot do without: as wide as one of its matrices takes, or categories."""
+        if "edge_attr" not in self._required:
+            yield None
         if "edge_attr" not in self._arguments:
             return
-        widths: list[Any] = [getattr(part, "edge_dim", None) for part in self.network.modules()]
-        yield from (torch.zeros(edges, width) for width in sorted({1, *(w for w in widths if isinstance(w, int))}))
+        known = (p for p in self.network.parameters() if not isinstance(p, nn.UninitializedParameter))
+        yield from (torch.zeros(edges, width) for width in sorted({1, *(p.shape[-1] for p in known if p.dim() == 2)}))
         yield from (torch.zeros(edges, columns, dtype=torch.long) for columns in (1, 2, 3))
