@@ -15,7 +15,7 @@ from nmrgcl import __version__, reading
 from nmrgcl.checksums import NAME as CHECKSUMS
 from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
-from nmrgcl.encode.named import is_own
+from nmrgcl.encode.named import is_own, network_bytes
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_card import model_card
@@ -119,11 +119,8 @@ def load_model(folder: Path) -> Model:
 
 
 def _least_bytes(settings: Settings, width: int) -> int:
-    """What the matrices of any encoder need: a model that claims millions of layers is refused before it is built.
-
-    How many a network of the user's own has, only its code knows.
-    """
-    if is_own(settings.encoder.name):
-        return 0
+    """What the matrices of any encoder need: a model that claims millions of layers is refused before it is built."""
     units, layers = settings.encoder.units, settings.encoder.layers
+    if is_own(settings.encoder.name):
+        return network_bytes(settings.encoder.name, num_features=width, units=units, layers=layers)
     return 4 * units * (width + (layers - 1) * units)

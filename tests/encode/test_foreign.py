@@ -391,6 +391,17 @@ def test_no_file_from_elsewhere_brings_code_that_is_run(
     assert not list(tmp_path.rglob("*.touched"))
 
 
+def test_a_model_that_claims_more_weights_than_it_has_is_not_built(model: Callable[[str], Path]) -> None:
+    """The code is known, but how wide it is made comes from a file of others."""
+    folder = model(encoder_reference(pyg.GCN))
+    config = json.loads((folder / "config.json").read_text())
+    config["settings"]["encoder"]["units"] = 2_000_000_000
+    (folder / "config.json").write_text(json.dumps(config))
+    write_checksums(folder)
+    with pytest.raises(UserError, match="its settings need more weights than there are"):
+        load_model(folder)
+
+
 NET = "from torch import nn\nimport torch\nclass Net(nn.Module):\n"
 MAKES = "    def __init__(self, n):\n        super().__init__()\n"
 TAKES = f"{NET}{MAKES}    def forward(self, x, edge_index, batch):\n"

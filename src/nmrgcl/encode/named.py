@@ -45,14 +45,14 @@ def encoder_reference(encoder: Named) -> str:
         found = _FILE.fullmatch(encoder)
         return _of_file(Path(found[1]).expanduser(), found[2]) if found else encoder
     kind = type(encoder) if isinstance(encoder, nn.Module) else encoder
-    module = sys.modules.get(getattr(kind, "__module__", ""))
+    module: Any = sys.modules.get(getattr(kind, "__module__", ""))
     file = getattr(module, "__file__", None)
-    if file and encoder is kind and getattr(module, DEFAULT, None) is kind and module.__name__ != "__main__":  # type: ignore[union-attr]
+    if file and getattr(module, DEFAULT, None) is encoder and module.__name__ != "__main__":
         return _of_file(Path(file), None)
     name = getattr(kind, "__name__", "")
     name = name if name.isidentifier() else "made"
     alone = ModuleType(name)
-    setattr(alone, name, copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder)
+    setattr(alone, name, copy.deepcopy(encoder).cpu() if isinstance(encoder, nn.Module) else encoder)
     return f"{own_code.remember_module(name, alone, ' '.join(_traits(encoder)))}:{name}"
 
 
@@ -95,6 +95,18 @@ def make_network(name: str, **sizes: int) -> nn.Module:
     if not isinstance(network, nn.Module):
         raise SettingError(f"encoder {encoder_label(name)}: made a {type(network).__name__}, not a torch.nn.Module")
     return network
+
+
+def network_bytes(name: str, **sizes: int) -> int:
+    """What the weights of such a network take, without allocating them; 0 where that cannot be told."""
+    try:
+        with torch.device("meta"):
+            known = [
+                p for p in make_network(name, **sizes).parameters() if not isinstance(p, nn.UninitializedParameter)
+            ]
+    except (UserError, RuntimeError):
+        return 0
+    return sum(p.numel() * p.element_size() for p in known)
 
 
 @contextmanager
@@ -179,13 +191,19 @@ def _traits(thing: Any) -> Iterator[str]:
             bytes_ = value.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes()
             yield f"{key} {value.dtype} {tuple(value.shape)} {hashlib.sha256(bytes_).hexdigest()}"
         return
-    try:
-        yield inspect.getsource(thing)
-    except (OSError, TypeError):
-        yield getattr(thing, "__qualname__", type(thing).__qualname__)
+    for part in _own_bases(thing) if isinstance(thing, type) else [thing]:
+        try:
+            yield inspect.getsource(part)
+        except (OSError, TypeError):
+            yield getattr(part, "__qualname__", type(part).__qualname__)
     if inspect.isfunction(thing):
         outer = inspect.getclosurevars(thing)
         seen = {**outer.globals, **outer.nonlocals}
         plain = int | float | str | bool | tuple | None
         yield repr(sorted((key, repr(value)) for key, value in seen.items() if isinstance(value, plain)))
         yield repr((thing.__defaults__, thing.__kwdefaults__))
+
+
+def _own_bases(kind: type) -> list[type]:
+    """The class and those that it inherits from, up to torch's."""
+    return [part for part in kind.__mro__ if part not in nn.Module.__mro__]
