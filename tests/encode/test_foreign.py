@@ -309,12 +309,12 @@ def test_a_file_is_an_encoder_from_the_first_command_to_the_last(
     assert first.settings.encoder == further.settings.encoder
 
 
-def test_workers_find_it_and_its_digest_is_part_of_the_key(
-    gcn3: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_find_it_and_its_digest_is_part_of_the_key(gcn3: Path, tmp_path: Path) -> None:
+    """In a process of its own, since workers that serve other tests have another home."""
     names = ("--method", "graphcl", "--method", "untrained", "--encoder", str(gcn3), "--set", "svm.c=default")
     results = ("--seeds", "2", "--jobs", "2", "--results", str(tmp_path / "r"))
-    out, _ = run(capsys, "sweep", "motifs", *names, *FAST, *results)
+    command = [sys.executable, "-m", "nmrgcl", "sweep", "motifs", *names, *FAST, *results]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert [line.split()[0] for line in out.splitlines()[2:4]] == ["graphcl", "untrained"]
     one = Cell("MUTAG", settings_of("graphcl", str(gcn3)))
     assert Cell("MUTAG", settings_of("graphcl", f"{gcn3}:GCN3")).key == one.key
@@ -391,13 +391,17 @@ def test_no_file_from_elsewhere_brings_code_that_is_run(
     assert not list(tmp_path.rglob("*.touched"))
 
 
-def test_a_model_that_claims_more_weights_than_it_has_is_not_built(model: Callable[[str], Path]) -> None:
+@pytest.mark.parametrize("units", [20_000, 2_000_000_000])
+def test_a_model_that_claims_more_weights_than_it_has_is_not_built(
+    units: int, model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The code is known, but how wide it is made comes from a file of others."""
     folder = model(encoder_reference(pyg.GCN))
     config = json.loads((folder / "config.json").read_text())
-    config["settings"]["encoder"]["units"] = 2_000_000_000
+    config["settings"]["encoder"]["units"] = units
     (folder / "config.json").write_text(json.dumps(config))
     write_checksums(folder)
+    monkeypatch.setattr("nmrgcl.model_folder.build_method", lambda *_: pytest.fail("it was built"))
     with pytest.raises(UserError, match="its settings need more weights than there are"):
         load_model(folder)
 

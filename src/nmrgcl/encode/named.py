@@ -98,15 +98,15 @@ def make_network(name: str, **sizes: int) -> nn.Module:
 
 
 def network_bytes(name: str, **sizes: int) -> int:
-    """What the weights of such a network take, without allocating them; 0 where that cannot be told."""
+    """What the weights of such a network take at least, found without allocating them."""
     try:
         with torch.device("meta"):
-            known = [
-                p for p in make_network(name, **sizes).parameters() if not isinstance(p, nn.UninitializedParameter)
-            ]
-    except (UserError, RuntimeError):
-        return 0
-    return sum(p.numel() * p.element_size() for p in known)
+            network = make_network(name, **sizes)
+    except (UserError, RuntimeError):  # too large to be counted, or code that needs values
+        return 4 * sizes["units"]
+    return sum(
+        p.numel() * p.element_size() for p in network.parameters() if not isinstance(p, nn.UninitializedParameter)
+    )
 
 
 @contextmanager
