@@ -1,6 +1,6 @@
 """Views of nmrgcl inside a plain PyTorch Geometric training loop: GraphCL's idea with PyG's own encoder.
 
-    python views_in_pyg.py
+python views_in_pyg.py
 """
 
 import torch

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from nmrgcl.augment import VIEWS, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
@@ -21,7 +22,7 @@ from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_pretraining, find_method, method_names
-from nmrgcl.run.recipe import recipe
+from nmrgcl.run.recipe import recipe, with_encoder
 from nmrgcl.settings import FinetuneSettings, TrainSettings, resolve
 from nmrgcl.store import open_store, write_store
 from nmrgcl.train import Optimiser, Progress, Trainable, pretrain
@@ -140,6 +141,42 @@ def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
                 loss.backward()
         losses.append(float(loss.detach()))
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+class Summing(nn.Module):
+    """A network that knows neither masks nor this library."""
+
+    def __init__(self, in_channels: int, hidden_channels: int) -> None:
+        super().__init__()
+        self.linear, self.norm = nn.Linear(in_channels, hidden_channels), nn.BatchNorm1d(hidden_channels)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+        h = self.linear(x)
+        h = self.norm(h.index_add(0, edge_index[1], h[edge_index[0]]))
+        return h.relu()
+
+
+@pytest.mark.parametrize("name", ["graphcl", "nmrgcl", "grace", "dgi", "cca_ssg"])
+def test_a_network_of_the_users_trains_as_on_the_cpu(name: str) -> None:
+    """It is not recorded, since views are compacted for it; nobody is warned of that."""
+    level = "node" if "graph" not in find_method(name).PRESETS else "graph"
+    same = ["views.first=Identity", "views.second=Identity"]  # chance differs between devices
+    small = with_encoder(["encoder.units=16", "epochs=2", "patience=0", "batch_size=64", *same], Summing)
+    settings = recipe(name, level=level, assignments=small)
+    graphs, found = GRAPHS if level == "graph" else random_graphs([40], density=0.1), []
+    for device in ("cpu", "cuda"):
+        method = build_pretraining(settings, graphs.num_features).to(device)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            losses = [epoch.loss for epoch in pretrain(method, graphs.to(device), settings.train)]
+        assert np.isfinite(losses).all()
+        found.append((losses, method.eval()))
+    if name != "dgi":  # which shuffles nodes by chance
+        assert found[1][0] == pytest.approx(found[0][0], rel=1e-3)
+    view = DropNodes(0.3)(graphs)
+    with torch.no_grad():
+        ours = found[1][1].embed(view.to("cuda")).cpu()
+        torch.testing.assert_close(ours, found[1][1].cpu().embed(view), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("level", ["graph", "node"])

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from nmrgcl import atomic
 from nmrgcl.data.accept import as_dataset
 from nmrgcl.data.features import choose_features
+from nmrgcl.encode.named import Named, encoder_reference
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import Method, build_method
 from nmrgcl.model_folder import MODEL, Model, load_model, save_model
@@ -17,7 +18,7 @@ from nmrgcl.run import choose_device, embed_dataset, require_level
 from nmrgcl.run.cell import canonical
 from nmrgcl.run.machine import suitable_threads
 from nmrgcl.run.material import training_source
-from nmrgcl.run.recipe import recipe
+from nmrgcl.run.recipe import recipe, with_encoder
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
@@ -31,6 +32,9 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
     Args:
         method: its name, a file of one's own such as ``mine.py``, or a class.
+        encoder: the recipe's if None; its name, a file such as ``gcn.py:GCN3``, or any ``torch.nn.Module`` that takes
+            PyG's ``(x, edge_index, batch)``: a class, a function of the number of features, or an instance, whose
+            weights are what every seed starts from.
         level: ``graph``, or ``node`` for the nodes of one graph.
         preset: which recipe; the method's own for that level if None.
         random_state: the seed of everything.
@@ -50,6 +54,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         self,
         method: str | type[Method] = "nmrgcl",
         *,
+        encoder: Named | None = None,
         level: Literal["graph", "node"] = "graph",
         preset: str | None = None,
         random_state: int = 0,
@@ -61,6 +66,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         verbose: bool = False,
     ) -> None:
         self.method = method
+        self.encoder = encoder
         self.level = level
         self.preset = preset
         self.random_state = random_state
@@ -107,16 +113,26 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
             save_model(fresh, self.model_)
 
     @classmethod
-    def load(cls, folder: Path | str, *, method: str | type[Method] | None = None, **options: Any) -> "GraphEmbedder":
+    def load(
+        cls,
+        folder: Path | str,
+        *,
+        method: str | type[Method] | None = None,
+        encoder: Named | None = None,
+        **options: Any,
+    ) -> "GraphEmbedder":
         """A fitted embedder from a model folder.
 
         Args:
             folder: of the model.
             method: the file or the class of a method of one's own, which this user has not named before.
+            encoder: likewise of an encoder of one's own.
             options: such as ``device``, for the constructor.
         """
         if method is not None:
             method_reference(method)
+        if encoder is not None:
+            encoder_reference(encoder)
         model = load_model(Path(folder))
         loaded = cls(
             model.settings.method,
@@ -133,4 +149,5 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
         wanted.pop("method", None)
+        wanted = with_encoder(wanted, self.encoder)
         return recipe(self.method, preset=self.preset, assignments=wanted, level=self.level, dataset=name)

@@ -3,8 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from nmrgcl import __version__
+from nmrgcl import __version__, own_code
 from nmrgcl.data.features import FeatureSpec
+from nmrgcl.encode.named import is_own
 from nmrgcl.settings import Settings
 
 _CITATION = """@article{sun2022nmrgcl,
@@ -16,17 +17,31 @@ _CITATION = """@article{sun2022nmrgcl,
 }"""
 
 
-def model_card(settings: Settings, features: FeatureSpec, dataset: str, training: dict[str, Any] | None) -> str:
-    """Markdown with the header that model hubs read."""
+def model_card(
+    settings: Settings,
+    features: FeatureSpec,
+    dataset: str,
+    training: dict[str, Any] | None,
+    *,
+    pooled: bool = False,
+) -> str:
+    """Markdown with the header that model hubs read; ``pooled``: the encoder itself gives a row per graph."""
     encoder, edges = settings.encoder, features.edges
-    readout = f", {encoder.pool} pooling" if settings.level == "graph" else ""
+    readout = f", {encoder.pool} pooling" if settings.level == "graph" and not pooled else ""
     needed = "node features" if edges is None else "node and edge features"
+    network = f"{encoder.name}, {encoder.layers} layers × {encoder.units} units"
+    again = ""
+    if is_own(encoder.name):
+        code, _, thing = encoder.name.partition(":")
+        file = f"{own_code.label(code)}.py"
+        network = f"{thing} of {file} ({code})" if own_code.is_kept(code) else f"{thing}, given in Python ({code})"
+        again = f', encoder="{file}:{thing}"' if own_code.is_kept(code) else f", encoder={thing}"
     facts = {
         "Method": settings.label,
         "Dataset": dataset,
         "Seed": settings.seed,
         "Embeds": f"{settings.level}s",
-        "Encoder": f"{encoder.name}, {encoder.layers} layers × {encoder.units} units{readout}",
+        "Encoder": f"{network}{readout}",
         "Node features": f"{features.kind}, {features.width} columns",
         **({} if edges is None else {"Edge features": f"{edges.kind}, {edges.width} columns"}),
         **{name.replace("_", " ").capitalize(): value for name, value in asdict(settings.options).items()},
@@ -53,7 +68,7 @@ All settings are in `config.json`; `SHA256SUMS` lists the files.
 ```python
 from nmrgcl import GraphEmbedder
 
-z = GraphEmbedder.load("this-folder").transform(graphs)   # PyG data, NetworkX graphs, a TU folder …
+z = GraphEmbedder.load("this-folder"{again}).transform(graphs)   # PyG data, NetworkX graphs, a TU folder …
 ```
 
 or `nmrgcl embed this-folder DATA --out z.npz`. Graphs must have the {needed} named above.

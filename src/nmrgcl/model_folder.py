@@ -15,6 +15,7 @@ from nmrgcl import __version__, reading
 from nmrgcl.checksums import NAME as CHECKSUMS
 from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
+from nmrgcl.encode.named import is_own, network_bytes
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_card import model_card
@@ -63,7 +64,8 @@ def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = 
         "training": training,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    card = model_card(model.settings, model.features, model.dataset, training)
+    pooled = bool(getattr(getattr(model.method, "encoder", None), "pooled", False))
+    card = model_card(model.settings, model.features, model.dataset, training, pooled=pooled)
     (folder / "README.md").write_text(card, encoding="utf-8")
     # Not by safetensors' save_file, which on a full disk raises an error of its own kind.
     (folder / WEIGHTS).write_bytes(packed(model.method.state_dict()))
@@ -118,5 +120,7 @@ def load_model(folder: Path) -> Model:
 def _least_bytes(settings: Settings, features: FeatureSpec) -> int:
     """What the matrices of any encoder need: a model that claims millions of layers is refused before it is built."""
     units, layers = settings.encoder.units, settings.encoder.layers
+    if is_own(settings.encoder.name):
+        return network_bytes(settings.encoder.name, num_features=features.width, units=units, layers=layers)
     edges = 0 if features.edges is None else features.edges.width
     return 4 * units * (features.width + (layers - 1) * units + layers * edges)

@@ -63,10 +63,10 @@ def remember_module(name: str, module: ModuleType, source: str) -> str:
     return reference
 
 
-def load_code(reference: str) -> ModuleType:
-    """The module that ``reference`` stands for, which the user has named once."""
+def load_code(reference: str, command: str = "nmrgcl methods") -> ModuleType:
+    """The module that ``reference`` stands for, which the user has named once, for example with ``command`` FILE."""
     if reference not in _live:
-        _live[reference] = _run(reference)
+        _live[reference] = _run(reference, command)
     return _live[reference]
 
 
@@ -78,13 +78,24 @@ def origin(reference: str) -> Path:
         return Path(f"{label(reference)}.py")
 
 
-def _run(reference: str) -> ModuleType:
+def is_kept(reference: str) -> bool:
+    """Whether its file was kept; code that was given in Python has none."""
+    return _place(reference).exists()
+
+
+def told(error: Exception, reference: str) -> str:
+    """The end of a line about an error in that code: where in its file, if it is there, and the error's own words."""
+    at = f" of {origin(reference)}{_line(error, _place(reference))}" if is_kept(reference) else ""
+    return f"{at}: {type(error).__name__}: {_words(error)}"
+
+
+def _run(reference: str, command: str) -> ModuleType:
     place, file = _place(reference), origin(reference)
     try:
         source = reading.read_bytes(place, LARGEST)
     except OSError:
         raise SettingError(
-            f"{reference}: its file {file} is not known here; name it once, for example with nmrgcl methods {file}"
+            f"{reference}: its file {file} is not known here; name it once, for example with {command} {file}"
         ) from None
     if f"{label(reference)}@{_digest(source)}" != reference:
         raise SettingError(f"{place}: was changed after it was kept; name {file} again")

@@ -111,6 +111,18 @@ def test_the_encoder_starts_from_the_same_weights_as_the_untrained_one(member: t
     assert all(torch.equal(ours[key], untrained[key]) for key in untrained)
 
 
+def test_the_untrained_baseline_is_the_method_itself_before_training(member: tuple[str, Level]) -> None:
+    """For methods whose embeddings are the encoder's that is the encoder as it is initialised, to the bit."""
+    name, level = member
+    settings, graphs = settings_of(name, level=level), DATA[level]
+    encoder = build_pretraining(settings.updated({"method": "untrained"}), graphs.num_features).eval()
+    with torch.no_grad():
+        found = build_untrained(settings, graphs.num_features).eval().embed(graphs)
+        ours = build_pretraining(settings, graphs.num_features).eval().embed(graphs)
+        assert torch.equal(found, ours)
+        assert torch.equal(found, encoder.embed(graphs)) == (name not in ("merit", "mvgrl"))
+
+
 def test_a_method_says_what_it_can_embed() -> None:
     with pytest.raises(SettingError, match="graphcl embeds graphs, not nodes; use level = graph"):
         build_pretraining(settings_of("graphcl", "level=node"), 4)
@@ -177,9 +189,10 @@ def test_grace_is_the_plain_loss_at_node_level() -> None:
 
 def test_merits_teacher_follows_after_each_step() -> None:
     method = build_pretraining(settings_of("merit", level="node"), NETWORK.num_features)
-    start = method.encoder.layers[0].bias.detach().clone()  # type: ignore[operator]
+    bias = method.encoder.get_parameter("layers.0.bias")
+    start = bias.detach().clone()
     for _ in method.losses(NETWORK, Progress()):
         with torch.no_grad():
-            method.encoder.layers[0].bias.add_(1.0)  # type: ignore[operator]
+            bias.add_(1.0)
     taught = method.state_dict()["teachers.0.layers__0__bias"]
     torch.testing.assert_close(taught, start + 0.2)

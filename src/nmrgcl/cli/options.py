@@ -18,6 +18,12 @@ Assignments = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting, for example epochs=12.", show_default=False),
 ]
 
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE:CLASS", help="For example gcn, or a PyG network such as gcn.py:GCN3. (default: the recipe's)"
+    ),
+]
 KeepTrained = Annotated[
     bool,
     typer.Option("--keep-trained", help="Keep the weights of every training: other judges, later, need not train."),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Data, Device, Resume
+from nmrgcl.cli.options import AsJson, Assignments, Data, Device, Encoder, Resume
 from nmrgcl.errors import SettingError
 
 
@@ -19,6 +19,7 @@ def pretrain(
         str | None,
         typer.Option(help="For example nmrgcl, graphcl or grace, or a file such as mine.py. (default: nmrgcl)"),
     ] = None,
+    encoder: Encoder = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="How many models, from seed 0 on.")] = 5,
     out: Annotated[Path | None, typer.Option(help="Run folder. (default: runs/DATA-METHOD)")] = None,
     config: Annotated[
@@ -51,6 +52,8 @@ def pretrain(
 
       nmrgcl pretrain PubMed --method cca_ssg --out runs/pubmed
 
+      nmrgcl pretrain MUTAG --encoder pyg_gcn.py:GCN3 --out runs/gcn3
+
       nmrgcl pretrain NCI1 --out runs/nci1 --resume auto
     """
     from nmrgcl.cli.progress import show_epochs
@@ -58,11 +61,15 @@ def pretrain(
     from nmrgcl.model_folder import load_model
     from nmrgcl.run import Cadence, choose_device, estimate_cost, pretrain_seeds, require_level
     from nmrgcl.run.cell import canonical
-    from nmrgcl.run.recipe import recipe
+    from nmrgcl.run.recipe import recipe, with_encoder
 
     if resume not in ("no", "yes", "auto"):
         raise SettingError(f"--resume {resume}: unknown; use --resume or --resume auto")
-    given: dict[str, Any] = {"preset": preset, "config": config, "assignments": assignments or ()}
+    given: dict[str, Any] = {
+        "preset": preset,
+        "config": config,
+        "assignments": with_encoder(assignments or (), encoder),
+    }
     recipe(method, **given)  # what is impossible is said before the data is loaded
     where = choose_device(device)
     dataset = load(data)

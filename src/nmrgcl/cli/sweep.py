@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
+from nmrgcl.cli.options import AsJson, Assignments, Device, Encoder, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
 
@@ -25,6 +25,7 @@ def sweep(
         list[str] | None,
         typer.Option(help="Methods, or their files: the rows. (default: nmrgcl)", show_default=False),
     ] = None,
+    encoder: Encoder = None,
     preset: Annotated[str | None, typer.Option(help="Settings to start from. (default: each method's)")] = None,
     assignments: Assignments = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Cells for each method and dataset.")] = 5,
@@ -79,6 +80,7 @@ def sweep(
     from nmrgcl.run.backends import BACKENDS
     from nmrgcl.run.cell import canonical
     from nmrgcl.run.machine import choose_device
+    from nmrgcl.run.recipe import with_encoder
 
     if backend not in BACKENDS:
         raise SettingError(f"--backend {backend}: known: {', '.join(BACKENDS)}")
@@ -86,9 +88,10 @@ def sweep(
         device = choose_device(device).type
     _require_datasets(data)
     level = "graph" if preset else _level(data)
+    given = with_encoder(assignments or (), encoder)
     cells: list[Cell] = []
     for name in dict.fromkeys(canonical(name) for name in data):
-        rows = _rows(preset, method or [], assignments or [], level, name)
+        rows = _rows(preset, method or [], given, level, name)
         cells += _cells(name, rows, seeds, protocol or [""], split or [""], selection)
     if dry_run:
         _list(cells, results, as_json)
@@ -116,16 +119,18 @@ def _cells(
     return list(cells.values())
 
 
-def _rows(preset: str | None, methods: list[str], assignments: list[str], level: str, data: str) -> "list[Settings]":
+def _rows(
+    preset: str | None, methods: list[str], assignments: dict[str, Any], level: str, data: str
+) -> "list[Settings]":
     """The settings of each method for a dataset: where it means one of them, its own meaning counts."""
     from nmrgcl.methods import find_method, require_possible
     from nmrgcl.run.recipe import free_assignments, recipe
-    from nmrgcl.settings import full_key, read_assignments
+    from nmrgcl.settings import full_key
 
     given: dict[str, Any] = {"preset": preset, "assignments": assignments, "level": level, "dataset": data}
     names: list[str] | list[None] = methods or [None]
     rows = [recipe(name, **given, method_wins=True) for name in names]
-    for text, value in read_assignments(assignments).items():
+    for text, value in assignments.items():
         if not any(free_assignments(row.method, {text: value}) for row in rows):
             key = full_key(text, rows[0].method, "--set")  # which refuses an option that no method here has
             if all(find_method(row.method).FIXED.get(key, value) != value for row in rows):

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nmrgcl.encode.named import encoder_label
 from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.results import Result
@@ -38,7 +39,7 @@ def tabulate(results: Iterable[Result]) -> list[SeedMean]:
 def _row(cell: Cell) -> str:
     """The method; a fresh encoder that is trained with labels goes by its own name."""
     supervised = cell.protocol == "finetune" and cell.method == "untrained"
-    return f"{cell.settings.encoder.name} (supervised)" if supervised else cell.method
+    return f"{encoder_label(cell.settings.encoder.name)} (supervised)" if supervised else cell.method
 
 
 def as_text(entries: Iterable[SeedMean]) -> str:

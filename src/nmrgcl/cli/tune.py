@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.cli.options import AsJson, Assignments, Device, Encoder
 from nmrgcl.cli.results import HOME, Folder
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _WHERE = ("--results", "--jobs", "--device", "--out", "--gather")
 def tune(
     data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets of graphs.", show_default=False)],
     method: Annotated[str, typer.Option(help="Whose settings are searched.")] = "nmrgcl",
+    encoder: Encoder = None,
     preset: Annotated[
         str | None, typer.Option(help="The first candidate, from which others differ. (default: the method's)")
     ] = None,
@@ -68,10 +69,12 @@ def tune(
       nmrgcl pretrain MUTAG --config runs/tuned/MUTAG.toml
     """
     from nmrgcl.run.machine import choose_device
+    from nmrgcl.run.recipe import with_encoder
     from nmrgcl.tune.files import place_of
 
     where = choose_device(device).type
-    searches = [_plan(name, method, preset, assignments or [], space, budget, seeds, protocol, chance, every_scaling)
+    fixed = with_encoder(assignments or (), encoder)
+    searches = [_plan(name, method, preset, fixed, space, budget, seeds, protocol, chance, every_scaling)
                 for name in dict.fromkeys(data)]  # fmt: skip
     if dry_run:
         _list(searches, as_json)
@@ -89,7 +92,7 @@ def _plan(
     data: str,
     method: str,
     preset: str | None,
-    assignments: list[str],
+    assignments: dict[str, Any],
     file: str,
     budget: int,
     seeds: int,
@@ -104,14 +107,14 @@ def _plan(
     from nmrgcl.run.cell import canonical
     from nmrgcl.run.material import class_labels
     from nmrgcl.run.recipe import recipe
-    from nmrgcl.settings import full_key, read_assignments
+    from nmrgcl.settings import full_key
     from nmrgcl.tune.search import plan
     from nmrgcl.tune.space import read_space
 
     method = method_reference(method)
     fixed, name = find_method(method).FIXED, canonical(data)
     start = recipe(method, preset=preset, assignments=assignments, dataset=name)
-    given = {full_key(key, method, "--set") for key in read_assignments(assignments)}
+    given = {full_key(key, method, "--set") for key in assignments}
     if every_scaling and "svm.standardise" in given:
         raise SettingError("--every-scaling: --set holds svm.standardise; leave one of the two out")
     space = read_space(file, method).without({*given, *fixed})

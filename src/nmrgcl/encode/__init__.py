@@ -4,18 +4,21 @@ from inspect import signature
 
 from torch import Tensor
 
+from nmrgcl import own_code
 from nmrgcl.encode.edge_names import EdgeShape
 from nmrgcl.encode.folded import embed_folded, folds
+from nmrgcl.encode.foreign import Foreign
 from nmrgcl.encode.gat import GAT
 from nmrgcl.encode.gcn import GCN
 from nmrgcl.encode.gin import GIN
 from nmrgcl.encode.heads import Head
 from nmrgcl.encode.molecule import MoleculeGIN
+from nmrgcl.encode.named import encoder_label, is_own, make_network
 from nmrgcl.encode.pool import POOLS, pool
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.graphs import Graphs
 
-Encoder = GIN | MoleculeGIN | GCN | GAT
+Encoder = GIN | MoleculeGIN | GCN | GAT | Foreign
 ENCODERS: dict[str, type[GIN] | type[MoleculeGIN] | type[GCN] | type[GAT]] = {
     "gin": GIN,
     "molecule": MoleculeGIN,
@@ -31,6 +34,7 @@ __all__ = [
     "POOLS",
     "EdgeShape",
     "Encoder",
+    "Foreign",
     "Head",
     "MoleculeGIN",
     "build_encoder",
@@ -52,15 +56,17 @@ def build_encoder(
 ) -> Encoder:
     """The encoder called ``name``, freshly initialised from torch's global generator.
 
-    Where edges have features (``edges``), it must be one that reads them.
+    Where edges have features (``edges``), it must be one that reads them; a network of the user's own says so itself.
     """
-    if name not in ENCODERS:
+    if name not in ENCODERS and not is_own(name):
+        if own_code.is_path(name.partition(":")[0]):
+            raise SettingError(f"{name}: a file is named with --encoder, or encoder= in Python, and nowhere else")
         raise SettingError(f"unknown encoder {name!r}; {nearest(name, ENCODERS)}")
-    kind = ENCODERS[name]
-    if edges is not None and "edges" not in signature(kind).parameters:
+    kind = ENCODERS.get(name)
+    if kind is not None and edges is not None and "edges" not in signature(kind).parameters:
         able = " or ".join(other for other, kind in ENCODERS.items() if "edges" in signature(kind).parameters)
         raise SettingError(f"encoder {name} reads no edge features; set data.edges=none or use encoder.name={able}")
-    if issubclass(kind, GCN | GAT):
+    if kind is not None and issubclass(kind, GCN | GAT):
         return kind(
             num_features,
             layers=layers,
@@ -71,9 +77,11 @@ def build_encoder(
         )
     if (activation, activate_last, dropout) != ("relu", True, 0.0):
         raise SettingError(
-            f"encoder {name} has activations of its own and no dropout; leave encoder.activation, activate_last and "
-            "dropout out, or use encoder.name=gcn or gat"
+            f"encoder {encoder_label(name)} has activations of its own and no dropout; leave encoder.activation, "
+            "activate_last and dropout out, or use encoder.name=gcn or gat"
         )
+    if kind is None:
+        return Foreign(make_network(name, num_features=num_features, layers=layers, units=units), num_features, name)
     return kind(num_features, layers=layers, units=units, **({} if edges is None else {"edges": edges}))
 
 
@@ -81,4 +89,7 @@ def embed_graphs(encoder: Encoder, graphs: Graphs, readout: str) -> Tensor:
     """``[B, D]``: nodes encoded and read out; where the two can be computed as one, they are."""
     if isinstance(encoder, GIN) and folds(encoder, graphs, readout):
         return embed_folded(encoder, graphs, readout)
+    if isinstance(encoder, Foreign):
+        graphs = graphs.compact()
+        return encoder(graphs) if encoder.pooled else pool(encoder(graphs), graphs, readout)
     return pool(encoder(graphs), graphs, readout)

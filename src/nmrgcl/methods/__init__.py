@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from nmrgcl.augment import View, on_halves
-from nmrgcl.encode import EdgeShape, build_encoder, embed_graphs
+from nmrgcl.encode import EdgeShape, Foreign, build_encoder, embed_graphs
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
@@ -92,6 +92,16 @@ class Pretraining(Method, Trainable):
         options = asdict(settings.encoder)
         self.readout = options.pop("pool")
         self.encoder = build_encoder(options.pop("name"), num_features, **options, edges=edges)
+        self._foreign = isinstance(self.encoder, Foreign)
+        if isinstance(self.encoder, Foreign) and self.encoder.pooled and self.level == "node":
+            raise SettingError(
+                "level = node needs an encoder that returns a row per node; this one returns one per graph"
+            )
+
+    @property
+    def capturable(self) -> bool:
+        """Not with a network of the user's, for which views are compacted: that waits for the host."""
+        return self.CAPTURABLE and not self._foreign
 
     @property
     def width(self) -> int:
@@ -100,13 +110,14 @@ class Pretraining(Method, Trainable):
 
     def embed_views(self, graphs: Graphs, first: View, second: View) -> Tensor:
         """``[2B, D]``: all graphs as the first view shows them, then as the second one does."""
-        if not serve(graphs.x):
+        if self._foreign or not serve(graphs.x):
             return torch.cat([self.embed(view(graphs)) for view in (first, second)])
         return self.embed(on_halves(graphs.twice(), first, second))
 
     def embed(self, graphs: Graphs) -> Tensor:
         """``[B, D]`` embeddings of graphs, honouring the masks of a view; at node level ``[N, D]`` of all nodes."""
-        on_host = graphs.device.type == "cpu"  # which waits for nobody, and saves work with smaller tensors
+        # A processor waits for nobody, and saves work with smaller tensors; a network of the user's gets them anyway.
+        on_host = graphs.device.type == "cpu" and not self._foreign
         if self.level == "node":
             nodes: Tensor = self.encoder(drop_dead_edges(graphs) if on_host else graphs)
             return nodes
@@ -166,8 +177,13 @@ def build_pretraining(settings: Settings, num_features: int, edges: EdgeShape | 
 
 
 def build_untrained(settings: Settings, num_features: int, edges: EdgeShape | None = None) -> Pretraining:
-    """The encoder that the method which ``settings`` describe starts from."""
-    return build_pretraining(settings.updated({"method": "untrained"}), num_features, edges)
+    """What the training that ``settings`` describe starts from: the method itself, as its seed initialises it.
+
+    A method without an encoder has no start; it is compared with the encoder that its settings name.
+    """
+    if issubclass(find_method(settings.method), Embedder):
+        settings = settings.updated({"method": "untrained"})
+    return build_pretraining(settings, num_features, edges)
 
 
 __all__ = [

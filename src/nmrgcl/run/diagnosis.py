@@ -14,7 +14,7 @@ from nmrgcl.data.features import apply_features
 from nmrgcl.data.formats.arrays import read_arrays
 from nmrgcl.diagnose.layers import layer_outputs
 from nmrgcl.diagnose.measure import Measurement, measure
-from nmrgcl.encode import pool
+from nmrgcl.encode import Foreign, embed_graphs, pool
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining
@@ -113,7 +113,9 @@ def _embed_views(method: Pretraining, graphs: Graphs, settings: Settings) -> tup
 
 
 def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) -> list[Tensor]:
-    """``[B, ·]`` read-outs of each layer, or ``[N, ·]`` at node level."""
+    """``[B, ·]`` read-outs of each layer, or ``[N, ·]`` at node level; a network of the user's is one layer."""
+    if isinstance(method.encoder, Foreign):
+        return [_embed_whole(method, graphs)]
     if method.level == "node":
         return layer_outputs(method.encoder, graphs)
     parts = []
@@ -121,6 +123,16 @@ def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) ->
         batch = graphs.take(rows)
         parts.append([pool(h, batch, method.readout) for h in layer_outputs(method.encoder, batch)])
     return [torch.cat(layer) for layer in zip(*parts, strict=True)]
+
+
+@torch.no_grad()
+def _embed_whole(method: Pretraining, graphs: Graphs) -> Tensor:
+    """What the encoder gives, apart from what the method makes of it."""
+    if method.level == "node":
+        nodes: Tensor = method.encoder(graphs)
+        return nodes
+    passes = graphs.passes(torch.arange(graphs.num_graphs))
+    return torch.cat([embed_graphs(method.encoder, part, method.readout) for part in passes])
 
 
 def _codes(dataset: Dataset, level: str, device: torch.device) -> Tensor | None:

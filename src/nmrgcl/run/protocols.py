@@ -19,7 +19,7 @@ from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
 from nmrgcl.evaluate.svm import LabelledRows, svm_nested, svm_table
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Method
+from nmrgcl.methods import Pretraining
 from nmrgcl.settings import Settings, SVMSettings
 from nmrgcl.train.state import own_chance
 
@@ -129,7 +129,9 @@ SCORE_BY: dict[str, Callable[[Sequence[Case], Settings, torch.device, int], list
 """The protocols of embeddings; the last argument is the number of worker processes, -1 for one per core."""
 
 
-def score_by_finetuning(method: Method, graphs: Graphs, truth: Truth, split: str, settings: Settings) -> FoldScores:
+def score_by_finetuning(
+    method: Pretraining, graphs: Graphs, truth: Truth, split: str, settings: Settings
+) -> FoldScores:
     """Train encoder and head with labels; every part starts from the same encoder, with a head of its own."""
     seed, classes = settings.seed, int(truth.y.max()) + 1
     start = {name: value.clone() for name, value in method.state_dict().items()}
@@ -147,7 +149,7 @@ def score_by_finetuning(method: Method, graphs: Graphs, truth: Truth, split: str
                     settings.finetune,
                     level=settings.level,
                     batch_size=settings.train.batch_size,
-                    capture=settings.train.capture,
+                    capture=settings.train.capture and method.capturable,
                 )
             )
     method.load_state_dict(start)

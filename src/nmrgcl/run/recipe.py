@@ -6,12 +6,13 @@ from typing import Any
 
 from nmrgcl import own_code
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.encode.named import Named, encoder_reference, is_own
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import Method, find_method, method_names
 from nmrgcl.settings import Settings, full_key, read_assignments, resolve
 from nmrgcl.settings.check import flatten
-from nmrgcl.settings.schema import ForeignOptionError
+from nmrgcl.settings.schema import EncoderSettings, ForeignOptionError
 
 _LIKELY = "nmrgcl"
 Assignments = Mapping[str, Any] | Sequence[str]
@@ -49,9 +50,26 @@ def recipe(
     if preset is None and config is None:
         preset = default_preset(method, level)
     settings = resolve(preset, config, dataset=dataset, method=method).updated(find_method(method).FIXED)
-    settings = settings.updated(free_assignments(method, given) if method_wins else given, source="--set")
-    require_meaning(settings)
-    return settings
+    chosen = free_assignments(method, given) if method_wins else given
+    changed = settings.updated(chosen, source="--set")
+    if is_own(changed.encoder.name) and changed.encoder.name != settings.encoder.name:
+        # What a recipe says of its own encoder's activations and dropout is not said of another network.
+        plain = {f"encoder.{key}": getattr(EncoderSettings, key) for key in ("activation", "activate_last", "dropout")}
+        changed = settings.updated(plain).updated(chosen, source="--set")
+    require_meaning(changed)
+    return changed
+
+
+def with_encoder(assignments: Assignments, encoder: Named | None) -> dict[str, Any]:
+    """The assignments, and that of the encoder that the user has named: by name, file, class, function or instance."""
+    given = read_assignments(assignments)
+    if encoder is None:
+        return given
+    named = encoder_reference(encoder)
+    for key in ("encoder.name", "name"):
+        if given.get(key, named) != named:
+            raise SettingError(f"--set {key}={given[key]}: --encoder says {named}; leave one of the two out")
+    return given | {"encoder.name": named}
 
 
 def default_preset(method: str, level: str) -> str:

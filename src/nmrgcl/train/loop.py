@@ -139,7 +139,7 @@ def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callabl
     def ordinary(graphs: Graphs, index: Tensor) -> None:
         step(feed.take(graphs, index))
 
-    if not (options.capture and step.method.CAPTURABLE) or not (feed.padded or feed.constant):
+    if not (options.capture and step.method.capturable) or not (feed.padded or feed.constant):
         return ordinary
     if feed.device.type != "cuda":
         return ordinary

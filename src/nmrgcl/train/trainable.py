@@ -34,6 +34,11 @@ class Trainable(nn.Module, ABC):
 
     level: Literal["graph", "node"]
 
+    @property
+    def capturable(self) -> bool:
+        """Whether its steps can be recorded, with the parts that it has."""
+        return self.CAPTURABLE
+
     @abstractmethod
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Yield the losses of one batch; an optimiser steps after each of them, all ``optimisers`` in turn."""
