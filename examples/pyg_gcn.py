@@ -2,7 +2,7 @@
 
 nmrgcl pretrain MUTAG --encoder pyg_gcn.py:GCN3 --set encoder.units=64 --out runs/gcn3
 nmrgcl evaluate runs/gcn3 MUTAG
-nmrgcl sweep MUTAG PROTEINS --encoder pyg_gcn.py:GCN3 --method nmrgcl --method graphcl --method untrained
+nmrgcl sweep MUTAG --encoder pyg_gcn.py:GCN3 --method nmrgcl --method graphcl --method untrained
 """
 
 from torch import Tensor, nn

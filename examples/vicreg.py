@@ -1,7 +1,10 @@
 """VICReg (Bardes et al. 2022) as a method of one's own: two views agree, dimensions vary and do not correlate.
 
-nmrgcl pretrain MUTAG --method vicreg.py --set covariance=2 --out runs/vicreg
 nmrgcl methods vicreg.py
+nmrgcl pretrain MUTAG --method vicreg.py --set covariance=2 --out runs/vicreg
+nmrgcl evaluate runs/vicreg MUTAG
+nmrgcl diagnose runs/vicreg MUTAG
+nmrgcl sweep MUTAG --method vicreg.py --method nmrgcl --method untrained
 """
 
 from collections.abc import Iterator

@@ -1,0 +1,33 @@
+"""Every file in examples/ runs in an empty folder, as its first lines say."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+SHORT = {
+    "pretrain": "--set epochs=1 --seeds 1 --device cpu --quiet",
+    "evaluate": "--set c=default --device cpu",
+    "sweep": "--set epochs=1 --set svm.c=default --seeds 1 --jobs 1",
+}
+"""What makes a command short enough for a test."""
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[path.stem for path in EXAMPLES])
+def test_the_commands_of_an_example_run_as_printed(example: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch_geometric")
+    shutil.copy(example, tmp_path)
+    head = example.read_text().split('"""')[1]
+    commands = re.findall(r"^ *((?:nmrgcl|python) .*)$", head, re.MULTILINE)
+    assert commands
+    for command in commands:
+        program, *words = command.split()
+        start = [sys.executable, "-m", "nmrgcl"] if program == "nmrgcl" else [sys.executable]
+        short = SHORT.get(words[0], "").split() if program == "nmrgcl" else []
+        ended = subprocess.run([*start, *words, *short], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert ended.returncode == 0, f"{command}: {ended.stderr[-800:]}"
