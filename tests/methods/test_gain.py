@@ -8,7 +8,7 @@ from nmrgcl.data.splits import split_nodes
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Method, build_method, find_method, method_names
+from nmrgcl.methods import Level, Method, Pretraining, build_method, find_method, method_names
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import Settings
 from nmrgcl.train import pretrain
@@ -22,7 +22,12 @@ SMALL: dict[Level, list[str]] = {
     "graph": ["encoder.layers=2", "encoder.units=16", "epochs=40", "train.lr=0.003", "batch_size=60"],
     "node": ["encoder.units=32", "epochs=150", "train.lr=0.001", "patience=0"],
 }
-TRAINED = [(name, level) for name in method_names() for level in find_method(name).PRESETS if name != "untrained"]
+TRAINED = [
+    (name, level)
+    for name in method_names()
+    for level in find_method(name).PRESETS
+    if name != "untrained" and issubclass(find_method(name), Pretraining)
+]
 
 
 def settings_of(name: str, level: Level, seed: int) -> Settings:

@@ -1,0 +1,118 @@
+"""Deep graph kernels (Yanardag and Vishwanathan 2015): similarities of graphs by similarities of their parts."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Embedder, Level
+from nmrgcl.settings import Settings, setting
+from nmrgcl.words.counts import choose_vocabulary, count_columns, count_known
+from nmrgcl.words.graphlets import graphlets
+from nmrgcl.words.paths import shortest_paths
+from nmrgcl.words.vectors import bags, learn
+from nmrgcl.words.wl import wl_labels
+
+
+@dataclass(frozen=True)
+class Options:
+    """The words of a graph, and how their vectors are learned."""
+
+    words: Literal["wl", "shortest_paths", "graphlets"] = setting("wl", "the parts of a graph that are compared")
+    iterations: int = setting(2, "rounds of refinement, for wl", min=0, max=100)
+    graphlet_size: int = setting(5, "nodes of a graphlet", min=2, max=6)
+    samples: int = setting(1000, "graphlets drawn per graph", min=1)
+    columns: int = setting(32, "of the vectors of words", min=1)
+    pairs: int = setting(1000, "pairs of words of a graph that vectors are learned from, per graph", min=1)
+    negatives: int = setting(5, "words drawn at random against each pair", min=1)
+    passes: int = setting(5, "over all pairs", min=1)
+    learning_rate: float = setting(0.02, "of Adam at the beginning; it falls to zero", above=0)
+    least_graphs: int = setting(2, "graphs that a word must occur in; rarer ones are left out", min=1)
+    max_words: int = setting(500_000, "different words at most", min=1)
+
+
+class DGK(Embedder):
+    """K = P M Pᵀ, normalised: P counts the words of graphs, M holds inner products of vectors of words.
+
+    Skip-gram learns the vectors: words of one graph predict each other. As M = E Eᵀ, the rows of P E are embeddings
+    whose inner products are K, and neither M nor P is ever dense. Words that ``fit`` has not seen are left out.
+    """
+
+    options: Options
+    PRESETS: ClassVar[dict[Level, str]] = {"graph": "dgk"}
+    vocabulary: Tensor
+    vectors: Tensor
+
+    def __init__(self, settings: Settings, num_features: int) -> None:
+        super().__init__(settings, num_features)
+        self.seed = settings.seed
+        self.register_buffer("vocabulary", torch.empty(0, dtype=torch.long))
+        self.register_buffer("vectors", torch.empty(0, self.options.columns))
+
+    @property
+    def width(self) -> int:
+        """As many columns as the vectors of words have."""
+        return self.options.columns
+
+    def documents(self, graphs: Graphs) -> tuple[Tensor, Tensor, Tensor | None]:
+        """``[T]`` the words of all graphs, the graph of each, and how often it occurs there if not once."""
+        graphs, own = graphs.compact().to("cpu"), self.options
+        if own.words == "shortest_paths":
+            return shortest_paths(graphs, method="dgk")
+        if own.words == "graphlets":
+            return *graphlets(graphs, own.graphlet_size, own.samples, self.seed), None
+        labels = list(wl_labels(graphs, own.iterations, method="dgk"))
+        return torch.cat(labels), graphs.batch.repeat(len(labels)), None
+
+    def fit(self, graphs: Graphs) -> None:
+        """Learn the vectors of words, on the host, where equal seeds give equal bits."""
+        own = self.options
+        words, batch, times = self.documents(graphs)
+        chosen = choose_vocabulary(
+            words, batch, len(graphs), least_graphs=own.least_graphs, max_words=own.max_words, method="dgk"
+        )
+        pairs = draw_pairs(count_known(words, batch, len(graphs), chosen, times=times), own.pairs)
+        vectors, _ = learn(
+            bags(pairs),
+            len(chosen),
+            width=own.columns,
+            negatives=own.negatives,
+            epochs=own.passes,
+            lr=own.learning_rate,
+        )
+        self.vocabulary, self.vectors = (part.to(self.vectors.device) for part in (chosen, vectors))
+
+    def embed(self, graphs: Graphs) -> Tensor:
+        """``[B, D]`` rows of P E, brought to length one; zero for a graph without known words."""
+        words, batch, times = self.documents(graphs)
+        counts = count_known(words, batch, len(graphs), self.vocabulary.cpu(), times=times)
+        found = counts @ self.vectors.cpu().double().numpy()
+        return normalize(torch.from_numpy(found)).float().to(graphs.device)
+
+    def kernels(self, graphs: Graphs) -> Tensor:
+        """``[1, B, B]``."""
+        z = self.embed(graphs).double()
+        return (z @ z.T).float().unsqueeze(0)
+
+
+def draw_pairs(counts: csr_array, pairs: int) -> csr_array:
+    """``[W, W]`` how often two words were drawn from the same graph, so many times from each.
+
+    ``counts`` ``[B, W]`` are those of words in graphs; frequent words are drawn more often.
+    """
+    total, sums = counts.sum(1), np.cumsum(counts.data)
+    graph = np.flatnonzero(total).repeat(pairs)
+    before = np.cumsum(total) - total
+    first, second = (
+        counts.indices[np.searchsorted(sums, before[graph] + chance * total[graph], side="right")]
+        for chance in torch.rand(2, len(graph), dtype=torch.float64).numpy()
+    )
+    return count_columns(second, first, (counts.shape[1], counts.shape[1]))
+
+
+METHOD = DGK

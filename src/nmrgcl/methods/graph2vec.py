@@ -1,0 +1,95 @@
+"""Graph2Vec (Narayanan et al. 2017): a graph is a document of its Weisfeiler–Lehman labels."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Embedder, Level
+from nmrgcl.settings import Settings, setting
+from nmrgcl.words.counts import choose_vocabulary, count_known
+from nmrgcl.words.vectors import Words, bags, infer, learn
+from nmrgcl.words.wl import wl_labels
+
+
+@dataclass(frozen=True)
+class Options:
+    """The words of a graph, and how their vectors are learned."""
+
+    iterations: int = setting(3, "rounds of refinement of the labels that are words", min=0, max=100)
+    columns: int = setting(128, "of embeddings", min=1)
+    negatives: int = setting(10, "words drawn at random against each word of a graph", min=1)
+    passes: int = setting(20, "over all graphs", min=1)
+    learning_rate: float = setting(0.02, "of Adam at the beginning; it falls to zero", above=0)
+    least_graphs: int = setting(2, "graphs that a word must occur in; rarer ones are left out", min=1)
+    max_words: int = setting(500_000, "different words at most", min=1)
+
+
+class Graph2Vec(Embedder):
+    """PV-DBOW: the vector of a graph predicts which labels its nodes have.
+
+    ``fit`` keeps the vectors of words. Those of graphs are inferred from them, for graphs in ``fit`` and new ones
+    alike; words that ``fit`` has not seen are left out.
+    """
+
+    options: Options
+    PRESETS: ClassVar[dict[Level, str]] = {"graph": "graph2vec"}
+    vocabulary: Tensor
+    output: Tensor
+    chance: Tensor
+
+    def __init__(self, settings: Settings, num_features: int) -> None:
+        super().__init__(settings, num_features)
+        self.register_buffer("vocabulary", torch.empty(0, dtype=torch.long))
+        self.register_buffer("output", torch.empty(0, self.options.columns))
+        self.register_buffer("chance", torch.empty(0))
+
+    @property
+    def width(self) -> int:
+        """As many columns as the options say."""
+        return self.options.columns
+
+    def documents(self, graphs: Graphs) -> tuple[Tensor, Tensor]:
+        """``[T]`` the words of all graphs, and the graph of each."""
+        graphs = graphs.compact()
+        labels = list(wl_labels(graphs, self.options.iterations, method="graph2vec"))
+        return torch.cat(labels).cpu(), graphs.batch.repeat(len(labels)).cpu()
+
+    def fit(self, graphs: Graphs) -> None:
+        """Learn the vectors of words, on the host, where equal seeds give equal bits."""
+        own = self.options
+        words, batch = self.documents(graphs)
+        chosen = choose_vocabulary(
+            words,
+            batch,
+            len(graphs),
+            least_graphs=own.least_graphs,
+            max_words=own.max_words,
+            method="graph2vec",
+        )
+        counts = count_known(words, batch, len(graphs), chosen)
+        _, found = learn(
+            bags(counts),
+            len(graphs),
+            width=own.columns,
+            negatives=own.negatives,
+            epochs=own.passes,
+            lr=own.learning_rate,
+        )
+        self.vocabulary, self.output, self.chance = (
+            part.to(self.output.device) for part in (chosen, found.output, found.chance)
+        )
+
+    def embed(self, graphs: Graphs) -> Tensor:
+        """``[B, D]``, some graphs at a time, because every word of a graph takes a vector."""
+        words = Words(self.output.cpu(), torch.empty(0, self.width), self.chance.cpu())
+        vocabulary, parts = self.vocabulary.cpu(), [torch.empty(0, self.width)]
+        for part in graphs.passes(torch.arange(len(graphs))):
+            counts = count_known(*self.documents(part), len(part), vocabulary)
+            parts.append(infer(bags(counts), len(part), words, negatives=self.options.negatives))
+        return torch.cat(parts).to(graphs.device)
+
+
+METHOD = Graph2Vec

@@ -1,0 +1,144 @@
+"""Sub2Vec (Adhikari et al. 2018): a graph is a document of random walks on it."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Embedder, Level
+from nmrgcl.settings import Settings, setting
+from nmrgcl.words.counts import count_columns
+from nmrgcl.words.vectors import Places, Words, bags, infer, join, learn, windows
+from nmrgcl.words.wl import combine
+
+BINS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.5, 0.75)
+"""Upper ends of the shares of nodes that a node is joined to; each bin is a word, and so is what lies beyond."""
+TOKENS_AT_ONCE = 2**21
+"""Of walks that are held in memory together, about."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The walks, and how vectors are learned from them."""
+
+    tokens: Literal["structural", "neighbourhood"] = setting(
+        "structural", "a node is called by its degree's share of all nodes, or by its number in its graph"
+    )
+    model: Literal["dm", "dbow"] = setting("dm", "PV-DM, which looks at the words around, or PV-DBOW")
+    walks: int = setting(10, "per graph", min=1)
+    length: int = setting(100, "nodes of a walk", min=1)
+    window: int = setting(2, "words on either side of a word that help to predict it, for dm", min=1, max=10)
+    columns: int = setting(128, "of embeddings", min=1)
+    negatives: int = setting(5, "words drawn at random against each word of a walk", min=1)
+    passes: int = setting(5, "over all graphs", min=1)
+    learning_rate: float = setting(0.02, "of Adam at the beginning; it falls to zero", above=0)
+
+
+class Sub2Vec(Embedder):
+    """The vector of a graph predicts where walks on it lead.
+
+    ``fit`` keeps the vectors of words. Those of graphs are inferred from them, for graphs in ``fit`` and new ones
+    alike. The walks of a graph depend on the seed and on the graph alone.
+    """
+
+    options: Options
+    PRESETS: ClassVar[dict[Level, str]] = {"graph": "sub2vec"}
+    output: Tensor
+    input: Tensor
+    chance: Tensor
+
+    def __init__(self, settings: Settings, num_features: int) -> None:
+        super().__init__(settings, num_features)
+        self.seed = settings.seed
+        for name in ("output", "input"):
+            self.register_buffer(name, torch.empty(0, self.options.columns))
+        self.register_buffer("chance", torch.empty(0))
+
+    @property
+    def width(self) -> int:
+        """As many columns as the options say."""
+        return self.options.columns
+
+    def words_of_nodes(self, graphs: Graphs) -> Tensor:
+        """``[N]`` what walks call each node."""
+        if self.options.tokens == "neighbourhood":
+            return torch.arange(graphs.num_nodes) - graphs.node_ptr[graphs.batch]
+        share = graphs.row_ptr.diff() / graphs.node_ptr.diff()[graphs.batch]
+        return torch.bucketize(share, torch.tensor(BINS))
+
+    def documents(self, graphs: Graphs) -> tuple[Tensor, Tensor]:
+        """``[B' · walks, length]`` the words of the walks, and the graph of each walk; -1 after a walk has ended.
+
+        There are none on graphs without nodes.
+        """
+        own = self.options
+        graph = (graphs.node_ptr.diff() > 0).nonzero().squeeze(1).repeat_interleave(own.walks)
+        walk = torch.arange(len(graph)) % own.walks
+        word, degree = self.words_of_nodes(graphs), graphs.row_ptr.diff()
+        neighbour = pad(graphs.edge_index[0], (0, 1))  # a node at the end without any would look beyond them
+        node = graphs.node_ptr[graph] + draw(graphs.node_ptr.diff()[graph], walk, 0, self.seed)
+        found = torch.full((len(graph), own.length), -1)
+        alive = torch.ones_like(graph, dtype=torch.bool)
+        for step in range(own.length):
+            found[:, step] = torch.where(alive, word[node], -1)
+            alive = alive & (degree[node] > 0)
+            place = graphs.row_ptr[node] + draw(degree[node], walk, step + 1, self.seed)
+            node = torch.where(alive, neighbour[place], node)
+        return found, graph
+
+    def places(self, graphs: Graphs, num_words: int) -> Places:
+        """What vectors are learned and inferred from; words from ``num_words`` on are unknown."""
+        walks, graph = self.documents(graphs)
+        walks = torch.where(walks < num_words, walks, -1)
+        row = graph[:, None].expand_as(walks)
+        if self.options.model == "dbow":
+            known = walks >= 0
+            return bags(count_columns(walks[known].numpy(), row[known].numpy(), (len(graphs), num_words)))
+        reach = self.options.window
+        padded = pad(walks, (reach, reach), value=-1)
+        near = [padded[:, reach + by : reach + by + walks.shape[1]] for by in range(-reach, reach + 1) if by]
+        return windows(row.flatten(), torch.stack(near, 2).flatten(0, 1), walks.flatten(), num_words)
+
+    def parts(self, graphs: Graphs) -> list[Graphs]:
+        """As many graphs at a time as there is room for their walks."""
+        at_once = max(1, TOKENS_AT_ONCE // (self.options.walks * self.options.length))
+        graphs = graphs.compact().to("cpu")
+        return [graphs.take(index) for index in torch.arange(len(graphs)).split(at_once)]
+
+    def fit(self, graphs: Graphs) -> None:
+        """Learn the vectors of words, on the host, where equal seeds give equal bits."""
+        own = self.options
+        num_words = len(BINS) + 1 if own.tokens == "structural" else int(graphs.compact().node_ptr.diff().max())
+        parts = self.parts(graphs)
+        _, found = learn(
+            join([self.places(part, num_words) for part in parts], [len(part) for part in parts]),
+            len(graphs),
+            width=own.columns,
+            negatives=own.negatives,
+            epochs=own.passes,
+            lr=own.learning_rate,
+        )
+        self.output, self.input, self.chance = (
+            part.to(self.output.device) for part in (found.output, found.input, found.chance)
+        )
+
+    def embed(self, graphs: Graphs) -> Tensor:
+        """``[B, D]``, some graphs at a time."""
+        words = Words(self.output.cpu(), self.input.cpu(), self.chance.cpu())
+        found = [torch.empty(0, self.width)]
+        for part in self.parts(graphs):
+            places = self.places(part, len(words.output))
+            found.append(infer(places, len(part), words, negatives=self.options.negatives))
+        return torch.cat(found).to(graphs.device)
+
+
+def draw(count: Tensor, number: Tensor, step: int, seed: int) -> Tensor:
+    """Any of 0 to ``count`` - 1, by chance that depends on ``number``, ``step`` and ``seed`` alone."""
+    word = combine(torch.full_like(number, seed), number, torch.full_like(number, step))
+    return word % count.clamp(min=1)
+
+
+METHOD = Sub2Vec

@@ -1,0 +1,54 @@
+"""Words as columns: how often each occurs in each graph, and which of them are kept."""
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from nmrgcl.errors import DataError
+
+
+def count_words(words: Tensor, batch: Tensor, num_graphs: int) -> tuple[csr_array, np.ndarray]:
+    """How often each word occurs in each graph, ``[B, W]``, and the W words, ascending.
+
+    ``words`` and ``batch`` ``[T]`` are the words and the graph of each.
+    """
+    vocabulary, column = np.unique(words.cpu().numpy(), return_inverse=True)
+    return count_columns(column, batch.cpu().numpy(), (num_graphs, len(vocabulary))), vocabulary
+
+
+def count_known(
+    words: Tensor, batch: Tensor, num_graphs: int, vocabulary: Tensor, *, times: Tensor | None = None
+) -> csr_array:
+    """The same for the words of an ascending ``vocabulary``; others are left out. Each counts so many ``times``."""
+    place = torch.searchsorted(vocabulary, words).clamp(max=max(len(vocabulary) - 1, 0))
+    known = vocabulary[place] == words if len(vocabulary) else torch.zeros_like(words, dtype=torch.bool)
+    shape = (num_graphs, len(vocabulary))
+    each = None if times is None else times[known].cpu().numpy()
+    return count_columns(place[known].cpu().numpy(), batch[known].cpu().numpy(), shape, each)
+
+
+def count_columns(
+    column: np.ndarray, row: np.ndarray, shape: tuple[int, int], times: np.ndarray | None = None
+) -> csr_array:
+    """``shape``: how often each column is named in each row."""
+    each = np.ones(len(column)) if times is None else times.astype(np.float64)
+    return csr_array((each, (row, column)), shape)  # adds what occurs several times
+
+
+def choose_vocabulary(
+    words: Tensor, batch: Tensor, num_graphs: int, *, least_graphs: int, max_words: int, method: str
+) -> Tensor:
+    """The words that occur in at least so many graphs, ascending; more than ``max_words`` are refused."""
+    counts, found = count_words(words, batch, num_graphs)
+    chosen = found[(counts > 0).sum(0) >= least_graphs]
+    if not len(chosen):
+        raise DataError(
+            f"method {method}: no word occurs in {least_graphs} of these {num_graphs} graphs; lower least_graphs"
+        )
+    if len(chosen) > max_words:
+        raise DataError(
+            f"method {method}: these graphs have {len(chosen):,} different words, more than max_words = {max_words:,}; "
+            "raise least_graphs, or raise max_words if there is memory for so many vectors"
+        )
+    return torch.from_numpy(chosen)

@@ -1,0 +1,159 @@
+"""Vectors of documents and words by negative sampling (Mikolov et al. 2013, Le and Mikolov 2014), on counts.
+
+A row (a document, or for skip-gram a word) has places. At each place words are predicted by the mean of the row's
+vector and those of the words around. PV-DBOW and skip-gram have one place per row and nothing around it; PV-DM has one
+for every different window. Equal windows are one with a count, and the places of a batch share their negatives, so that
+an epoch is a few products of matrices instead of one update per word.
+
+Given the vectors of words, that of a row minimises a convex function: ``infer`` finds it without drawing anything, for
+rows of the training and for new ones alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array, vstack
+from torch import Tensor
+from torch.nn.functional import embedding, softplus
+
+from nmrgcl.words.counts import count_columns
+from nmrgcl.words.wl import combine
+
+PAIRS_AT_ONCE = 2048
+"""Different pairs of a place and a word in one step of the training, about."""
+NEGATIVES_AT_ONCE = 256
+"""That the places of a batch share; they are weighted to count as many as each place should have."""
+STEPS = 30
+"""Of gradient descent with momentum, to infer the vectors of rows."""
+SHRINKAGE = 1.0
+"""The penalty on vectors of rows, against the loss of one per word: without it some vectors would be infinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """``row`` ``[P]`` of each place, ``around`` ``[P, M]`` the words there, -1 for none, and ``counts`` ``[P, W]`` of
+    the words to predict.
+    """
+
+    row: Tensor
+    around: Tensor
+    counts: csr_array
+
+    def take(self, index: Tensor) -> "Places":
+        """Those that ``index`` names."""
+        return Places(self.row[index], self.around[index], self.counts[index.numpy()])
+
+    def pairs(self) -> tuple[Tensor, Tensor, Tensor]:
+        """``[E]`` place, word and count of those that are not zero."""
+        found = self.counts.tocoo()
+        place, word = (torch.from_numpy(part.astype(np.int64)) for part in found.coords)
+        return place, word, torch.from_numpy(found.data).float()
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Vectors of words: ``output`` ``[W, D]`` to predict them, ``input`` ``[W, D]`` to predict others around them.
+
+    ``chance`` ``[W]`` adds up the shares of words among negatives, their frequencies to the power of 3/4.
+    """
+
+    output: Tensor
+    input: Tensor
+    chance: Tensor
+
+    def negatives(self, start: Tensor) -> Tensor:
+        """``[NEGATIVES_AT_ONCE]`` words in proportion to their shares; ``start`` in [0, 1) says which."""
+        at = (torch.arange(NEGATIVES_AT_ONCE) + start) / NEGATIVES_AT_ONCE
+        return torch.searchsorted(self.chance, at).clamp(max=len(self.chance) - 1)
+
+
+def bags(counts: csr_array) -> Places:
+    """PV-DBOW and skip-gram: each row of ``counts`` ``[R, W]`` is one place with nothing around it."""
+    rows = counts.shape[0]
+    return Places(torch.arange(rows), torch.empty(rows, 0, dtype=torch.long), counts.tocsr())
+
+
+def windows(row: Tensor, around: Tensor, word: Tensor, num_words: int) -> Places:
+    """PV-DM: equal ``row`` and ``around`` of tokens ``word`` ``[T]`` are one place; a word of -1 is not predicted."""
+    row, around, word = row[word >= 0], around[word >= 0], word[word >= 0]
+    key = combine(row, *around.unbind(1))
+    _, first, place = np.unique(key.numpy(), return_index=True, return_inverse=True)
+    counts = count_columns(word.numpy(), place, (len(first), num_words))
+    return Places(row[first], around[first], counts)
+
+
+def join(parts: Sequence[Places], rows: Sequence[int]) -> Places:
+    """The places of documents that came in parts of so many ``rows``."""
+    starts = [0, *np.cumsum(rows)[:-1].tolist()]
+    return Places(
+        torch.cat([part.row + start for part, start in zip(parts, starts, strict=True)]),
+        torch.cat([part.around for part in parts]),
+        vstack([part.counts for part in parts], format="csr"),
+    )
+
+
+def learn(places: Places, num_rows: int, *, width: int, negatives: int, epochs: int, lr: float) -> tuple[Tensor, Words]:
+    """Vectors ``[R, D]`` of rows, and those of words; chance is drawn from torch's generator."""
+    num_words = places.counts.shape[1]
+    rows, inputs = ((torch.rand(n, width) - 0.5) / width for n in (num_rows, num_words if places.around.numel() else 0))
+    share = torch.from_numpy(places.counts.sum(0)) ** 0.75
+    words = Words(torch.zeros(num_words, width), inputs, (share.cumsum(0) / share.sum()).float())
+    tables = [rows, words.output] + [words.input] * bool(places.around.numel())
+    optimiser = torch.optim.SparseAdam([table.requires_grad_() for table in tables], lr=lr)
+    at_once = max(1, PAIRS_AT_ONCE * len(places.row) // max(places.counts.nnz, 1))
+    for epoch in range(epochs):
+        optimiser.param_groups[0]["lr"] = lr * (1 - epoch / epochs)
+        for index in torch.randperm(len(places.row)).split(at_once):
+            optimiser.zero_grad()
+            _loss(places.take(index), rows, words, negatives).backward()
+            optimiser.step()
+    return rows.detach(), Words(words.output.detach(), words.input.detach(), words.chance)
+
+
+def _loss(places: Places, rows: Tensor, words: Words, negatives: int) -> Tensor:
+    """Of the words that are there against those drawn at random."""
+    share, fixed = _fixed(places, words)
+    h = share * (embedding(places.row, rows, sparse=True) + fixed)
+    place, word, count = places.pairs()
+    there = (h[place] * embedding(word, words.output, sparse=True)).sum(1)
+    drawn = h @ embedding(words.negatives(torch.rand(1)), words.output, sparse=True).T
+    total = torch.zeros(len(h)).index_add_(0, place, count)
+    return (count * softplus(-there)).sum() + negatives * (total * softplus(drawn).mean(1)).sum()
+
+
+def _fixed(places: Places, words: Words) -> tuple[Tensor, Tensor | float]:
+    """``[P, 1]`` the share of the row in the mean at each place, and ``[P, D]`` the sum of the words around it."""
+    known = places.around >= 0
+    share = 1 / (1 + known.sum(1, keepdim=True))
+    if not places.around.numel():
+        return share, 0.0
+    vectors = embedding(places.around.clamp(min=0), words.input, sparse=True)
+    return share, (vectors * known.unsqueeze(2)).sum(1)
+
+
+@torch.no_grad()
+def infer(places: Places, num_rows: int, words: Words, *, negatives: int) -> Tensor:
+    """``[R, D]`` vectors of rows for given words; those without a word to predict are zero.
+
+    Nesterov's gradient descent; the step of a row follows from a bound on the curvature of its own loss, so that no row
+    depends on another.
+    """
+    place, word, count = places.pairs()
+    share, fixed = _fixed(places, words)
+    output, drawn = words.output[word], words.output[words.negatives(torch.tensor(0.5))]
+    total = torch.zeros(len(places.row)).index_add_(0, place, count)
+    steepest = torch.linalg.eigvalsh((drawn.T @ drawn).double() / len(drawn))[-1].float()
+    bend = negatives * total * steepest + torch.zeros_like(total).index_add_(0, place, count * (output**2).sum(1))
+    bound = SHRINKAGE + torch.zeros(num_rows).index_add_(0, places.row, share[:, 0] ** 2 * bend / 4)
+    v = ahead = torch.zeros(num_rows, words.output.shape[1])
+    for step in range(STEPS):
+        h = share * (ahead[places.row] + fixed)
+        pull = count * torch.sigmoid(-(h[place] * output).sum(1))
+        slope = (negatives * total / len(drawn))[:, None] * (torch.sigmoid(h @ drawn.T) @ drawn)
+        slope.index_add_(0, place, pull[:, None] * output, alpha=-1)
+        gradient = (SHRINKAGE * ahead).index_add_(0, places.row, share * slope)
+        new = ahead - gradient / bound[:, None]
+        v, ahead = new, new + step / (step + 3) * (new - v)
+    return v
