@@ -4,7 +4,14 @@ import pytest
 import torch
 
 from nmrgcl.errors import ModelError
-from nmrgcl.train.checkpoint import KEPT, Checkpoint, newest_checkpoint, read_checkpoint, write_checkpoint
+from nmrgcl.train.checkpoint import (
+    KEPT,
+    Checkpoint,
+    newest_checkpoint,
+    read_checkpoint,
+    remove_checkpoints,
+    write_checkpoint,
+)
 
 
 def checkpoint(step: int) -> Checkpoint:
@@ -67,3 +74,11 @@ def test_no_folder_is_no_checkpoint(tmp_path: Path) -> None:
     assert newest_checkpoint(tmp_path / "gone") == (None, [])
     (tmp_path / "step-1.ckpt").write_text("another name")
     assert newest_checkpoint(tmp_path) == (None, [])
+
+
+def test_a_file_of_such_a_name_that_is_no_checkpoint_stays(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, 3, Checkpoint({}, {}))
+    for number, content in enumerate((b"", b"mine", b"nmrgcl"), 4):
+        (tmp_path / f"step-{number:010d}.ckpt").write_bytes(content)
+    remove_checkpoints(tmp_path, "token")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"step-{n:010d}.ckpt" for n in (4, 5, 6)]

@@ -46,7 +46,7 @@ def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint, token: str
     path = folder / f"step-{step:010d}.ckpt"
     atomic.write_bytes(path, head + content, token)
     for old in sorted(_numbered(folder))[:-KEPT]:
-        _numbered(folder)[old].unlink(missing_ok=True)
+        _remove_ours(_numbered(folder)[old])
     return path
 
 
@@ -55,8 +55,7 @@ def remove_checkpoints(folder: Path, token: str) -> None:
     if folder.is_symlink() or not folder.is_dir():
         return
     for path in _numbered(folder).values():
-        if is_plain(path):
-            path.unlink(missing_ok=True)
+        _remove_ours(path)
     atomic.remove_strays(folder, token)
     remove_empty(folder)
 
@@ -105,6 +104,17 @@ def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
         except ModelError as error:
             problems.append(str(error))
     return None, problems
+
+
+def _remove_ours(path: Path) -> None:
+    """Remove a checkpoint; a file of that name which is something else stays."""
+    try:
+        with reading.open_file(path) as file:
+            ours = is_plain(path) and file.read(len(FORMAT)) == FORMAT.encode()
+    except OSError:  # gone meanwhile, or not readable
+        return
+    if ours:
+        path.unlink(missing_ok=True)
 
 
 def _numbered(folder: Path) -> dict[int, Path]:
