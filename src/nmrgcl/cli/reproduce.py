@@ -108,7 +108,7 @@ def reproduce(
         plan = found.plan(quick=quick, seeds=seeds, **options)
     nested = (
         nested_of(found, plan, searches) if searches is not None else None
-    )  # a wrong folder is told before the work
+    )  # Report a wrong folder before the work begins.
     if source is None or not render_only:
         if dry_run:
             cost = cost_of(found, plan, way)

@@ -92,7 +92,7 @@ def _normalised(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[T
 
 
 def _matrix(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """The matrix of ``normalised_sum``: one entry an edge ``[E]``, and its diagonal ``[N]``."""
+    """The matrix of ``normalised_sum``: one entry per edge ``[E]``, and its diagonal ``[N]``."""
     degree = neighbour_sum(torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.device), graphs).squeeze(1)
     scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
     source, destination = scale[graphs.edge_index]

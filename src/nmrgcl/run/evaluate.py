@@ -54,7 +54,7 @@ def evaluate_run(
     several, count = len(models) > 1, fold_seeds if is_seeded(split) else 1
     seeds = [model.settings.seed for model in models] if several else list(range(count))
     parts = None
-    if level == "node":  # what cannot be split is told before anything is embedded
+    if level == "node":  # Report an impossible split before anything is embedded.
         parts = split_nodes(split, truth.y, seed=seeds[0], public=truth.public)
     cases: list[Case] = []
     starts = (False, True) if isinstance(first.method, Pretraining) else (False,)

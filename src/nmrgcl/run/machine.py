@@ -46,7 +46,7 @@ def spoilt() -> bool:
 def give_back_memory() -> None:
     """What this process holds of a GPU's memory without using it, others may have."""
     if torch.cuda.is_initialized():
-        with suppress(RuntimeError):  # a GPU that is of no use any more; others tell of that
+        with suppress(RuntimeError):  # The CUDA context may be unusable; that is reported elsewhere.
             torch.cuda.empty_cache()
 
 

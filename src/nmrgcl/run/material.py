@@ -52,7 +52,7 @@ _kept: list[tuple[Hashable, Material]] = []
 
 
 def load_material(cell: Cell, device: torch.device) -> Material:
-    """Of the dataset that ``cell`` names, which is looked up anew every time."""
+    """The graphs and labels of the dataset that ``cell`` names; the dataset is looked up on every call."""
     dataset = load(cell.dataset)
     entry = find(cell.dataset)
     if entry is not None:

@@ -106,7 +106,7 @@ def pretrain_seeds(
     with explained(settings):
         build_method(
             settings, features.width, features.edge_shape
-        )  # what is impossible is told before anything is written
+        )  # Report impossible settings before anything is written.
     encoder = _encoder_of(start, settings) if start else None
     digest = weights_digest(encoder) if encoder else None
     record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every)

@@ -113,7 +113,7 @@ def learn(places: Places, num_rows: int, *, width: int, negatives: int, epochs: 
 
 
 def _loss(places: Places, rows: Tensor, words: Words, negatives: int) -> Tensor:
-    """Of the words that are there against those drawn at random."""
+    """The loss of telling the words of a graph from words drawn at random."""
     share, fixed = _fixed(places, words)
     h = share * (embedding(places.row, rows, sparse=True) + fixed)
     place, word, count = places.pairs()
