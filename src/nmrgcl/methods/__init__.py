@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from inspect import signature
 from typing import Any, ClassVar, Literal
 
@@ -21,6 +21,25 @@ from nmrgcl.train import Fittable, Trainable
 Level = Literal["graph", "node"]
 
 
+@dataclass(frozen=True)
+class About:
+    """What ``nmrgcl methods NAME`` says about a method beside its options.
+
+    Attributes:
+        family: how it learns, in a word or two that methods of one kind share: "contrastive", "graph kernel".
+        paper: authors, year and title.
+        trains: which parts have parameters, and what happens to those that embedding does not need.
+        published: figures of its own paper, and how their epoch and settings were selected.
+        checked: what tests compare with the paper or with another library.
+    """
+
+    family: str
+    paper: str
+    trains: str
+    published: str = ""
+    checked: str = ""
+
+
 class Method(nn.Module, ABC):
     """Turns graphs into embeddings: a ``Pretraining`` of an encoder, or an ``Embedder`` without one."""
 
@@ -32,6 +51,9 @@ class Method(nn.Module, ABC):
 
     FORMAT: ClassVar[int] = 1
     """Part of the key of its cells; raise it when the same settings come to mean something else."""
+
+    ABOUT: ClassVar[About | None] = None
+    """Where it comes from; every method of this package says so."""
 
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong"}
     """What it can embed, graphs or the nodes of one, and the recipe for each where none is named."""
@@ -187,6 +209,7 @@ def build_untrained(settings: Settings, num_features: int, edges: EdgeShape | No
 
 
 __all__ = [
+    "About",
     "Embedder",
     "Level",
     "Method",
