@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
@@ -160,9 +161,10 @@ def test_a_gpu_scores_as_the_cpu_does(classes: int, unit: bool) -> None:
     chance = np.random.default_rng(5)
     y = np.arange(400) % classes
     z = chance.normal(size=(classes, 6))[y] + 1.5 * chance.normal(size=(400, 6))
-    if unit:
-        z /= np.linalg.norm(z, axis=1, keepdims=True)
-    kernels = np.stack([z[:, :2] @ z[:, :2].T, z @ z.T, (1 + z @ z.T) ** 2 / 4]).astype(np.float32)
+    length = np.ones(400) if unit else chance.uniform(0.5, 1.5, 400)
+    kernels = np.stack([rbf_kernel(z[:, :2]), rbf_kernel(z), cosine_similarity(z)]) * length[:, None] * length
+    kernels = kernels.astype(np.float32)
+    assert unit == bool((np.diagonal(kernels, axis1=1, axis2=2) == 1).all())  # another kernel solves these
     cpu, gpu = (
         kernel_nested(kernels, y, seed=0, inner="shuffled", jobs=1, device=torch.device(name))
         for name in ("cpu", "cuda")
