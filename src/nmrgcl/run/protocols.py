@@ -59,8 +59,10 @@ class Case:
         """Kernels among the rows that are judged, their class codes, and the seed of the folds."""
         if self.kernels is None:
             return None
-        known = np.flatnonzero(self.truth.y >= 0)
-        return self.kernels[:, known[:, None], known], self.truth.y[known], self.seed
+        known = self.truth.y >= 0
+        if known.all():
+            return self.kernels, self.truth.y, self.seed
+        return self.kernels[:, known][:, :, known], self.truth.y[known], self.seed
 
     @property
     def parts(self) -> Split:
@@ -86,16 +88,18 @@ def score_by_svm(cases: Sequence[Case], settings: Settings, device: torch.device
     The kernel is the RBF of embeddings, or the method's own.
     """
     if cases[0].kernels is not None:
-        return [_score_kernels(case, settings.svm, jobs) for case in cases]
+        return [_score_kernels(case, settings.svm, device, jobs) for case in cases]
     found = svm_nested([case.labelled for case in cases], **asdict(settings.svm), jobs=jobs, device=device)
     inner = [None] * len(cases) if found.inner is None else found.inner
     return [_by_folds(*pair) for pair in zip(found.outer, inner, strict=True)]
 
 
-def _score_kernels(case: Case, options: SVMSettings, jobs: int) -> FoldScores:
-    assert case.labelled_kernels is not None
-    kernels, y, seed = case.labelled_kernels
-    found = kernel_nested(kernels, y, seed=seed, folds=options.folds, c=options.c, inner=options.inner, jobs=jobs)
+def _score_kernels(case: Case, options: SVMSettings, device: torch.device, jobs: int) -> FoldScores:
+    own = case.labelled_kernels
+    assert own is not None
+    kernels, y, seed = own
+    chosen: dict[str, Any] = {"folds": options.folds, "c": options.c, "inner": options.inner}
+    found = kernel_nested(kernels, y, seed=seed, **chosen, jobs=jobs, device=device)
     return _by_folds(found.outer, found.inner)
 
 
@@ -127,9 +131,10 @@ SCORE_BY: dict[str, Callable[[Sequence[Case], Settings, torch.device, int], list
 
 def score_every_penalty(protocol: str, case: Case, settings: Settings, device: torch.device) -> PenaltyScores:
     """Accuracies on the held-out folds for each C, so that selection "paper" can report the best one."""
-    if protocol == "svm" and case.labelled_kernels is not None:
-        kernels, y, seed = case.labelled_kernels
-        table = kernel_table(kernels, y, seed=seed, folds=settings.svm.folds, c=settings.svm.c, jobs=1)
+    own = case.labelled_kernels if protocol == "svm" else None
+    if own is not None:
+        kernels, y, seed = own
+        table = kernel_table(kernels, y, seed=seed, folds=settings.svm.folds, c=settings.svm.c, jobs=1, device=device)
         penalties = candidates(settings.svm.c) * len(kernels)
         return list(zip(penalties, table.reshape(len(penalties), -1).tolist(), strict=True))
     z, y, seed = case.labelled
