@@ -47,7 +47,7 @@ def test_a_file_is_a_method_from_the_first_command_to_the_last(
     monkeypatch.chdir(tmp_path)
     out, _ = run(capsys, "methods", "mine.py")
     assert out.startswith("mine: Two views of a graph agree")
-    assert "covariance   1.0          weight of covariances between dimensions" in out
+    assert "covariance  1.0   weight of covariances between dimensions" in out
     options = ("--method", "mine.py", "--set", "covariance=2", *FAST, "--seeds", "2", "--out", "run", "--quiet")
     run(capsys, "pretrain", "motifs", *options)
     settings = json.loads((tmp_path / "run" / "seed-0" / "config.json").read_text())["settings"]
