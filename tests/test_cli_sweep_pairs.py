@@ -141,3 +141,19 @@ def test_the_command_prints_them_below_the_table(capsys: pytest.CaptureFixture[s
     }
     assert row["p"] == row["p_holm"] == pytest.approx(P)
     assert json.loads(run(capsys, *command, "--seeds", "1", "--json")[0])["differences"] == []
+
+
+def test_sweep_and_compare_find_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    small = ["--seeds", "2", "--device", "cpu"]
+    small += [word for text in ("epochs=1", "encoder.units=4", "svm.c=default") for word in ("--set", text)]
+    methods = ("nmrgcl", "graphcl")
+    for method in methods:
+        run(capsys, "pretrain", "motifs", "--method", method, *small, "--out", str(tmp_path / method), "--quiet")
+    runs = [str(tmp_path / method) for method in methods]
+    compared = json.loads(run(capsys, "compare", *runs, "--data", "motifs", "--jobs", "1", "--json")[0])
+    named = [word for method in methods for word in ("--method", method)]
+    command = ["sweep", "motifs", *named, *small, "--backend", "inline", "--results", str(tmp_path / "r"), "--json"]
+    (swept,) = json.loads(run(capsys, *command)[0])["differences"]
+    (expected,) = compared["differences"]
+    keys = ("mean", "low", "high", "p", "p_holm")
+    assert [swept[key] for key in keys] == pytest.approx([expected[key] for key in keys])
