@@ -121,6 +121,16 @@ def test_a_broken_file_is_one_line(
     assert (out, err.count("\n")) == ("", 1)
 
 
+def test_two_methods_of_one_name_do_not_become_one_row(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Path(shutil.copy(mine, tmp_path / "graphcl.py"))
+    command = ["sweep", "motifs", "--method", "graphcl", "--results", str(tmp_path / "r"), "--dry-run"]
+    _, err = run(capsys, *command, "--method", str(other), code=2)
+    assert err == "nmrgcl: two different methods are called graphcl; rename the file of one of them\n"
+    run(capsys, *command, "--method", "graphcl", "--method", str(mine))
+
+
 def test_one_broken_file_in_the_package_hides_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,7 +136,10 @@ def _rows(
             key = full_key(text, rows[0].method, "--set")  # which refuses an option that no method here has
             if all(find_method(row.method).FIXED.get(key, value) != value for row in rows):
                 raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
+    labels: dict[str, str] = {}
     for settings in rows:
+        if labels.setdefault(settings.label, settings.method) != settings.method:
+            raise SettingError(f"two different methods are called {settings.label}; rename the file of one of them")
         require_possible(settings)  # before anything is written
     return rows
 
