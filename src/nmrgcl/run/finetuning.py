@@ -113,8 +113,8 @@ class _Teacher:
             encoder = build_pretraining(replace(settings, seed=seed % 2**32), *self.method.features)
         else:
             encoder = deepcopy(self.method)
-        drop = settings.finetune.dropout or settings.encoder.dropout
-        normalise = settings.finetune.normalise
+        drop = settings.finetune.head_dropout or settings.encoder.dropout
+        normalise = settings.finetune.head_norm
         model = Classifier(encoder, encoder.embed, encoder.width, self.classes, drop, normalise=normalise)
         return model.to(self.graphs.device)
 
