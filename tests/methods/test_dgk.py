@@ -12,20 +12,17 @@ from scipy.sparse import csr_array
 
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import build_method
 from nmrgcl.methods.dgk import DGK, draw_pairs
-from nmrgcl.run.recipe import recipe
 from nmrgcl.words import paths
 from nmrgcl.words.graphlets import graphlets, shape_codes
 from nmrgcl.words.paths import shortest_paths
 from nmrgcl.words.wl import combine, node_labels
 from tests.examples import random_graphs, undirected
+from tests.methods.members import build
 
 
 def dgk(*assignments: str) -> DGK:
-    method = build_method(recipe("dgk", assignments=assignments), 1)
-    assert isinstance(method, DGK)
-    return method
+    return build(DGK, *assignments)
 
 
 def three_graphs() -> Graphs:

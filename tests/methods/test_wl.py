@@ -12,13 +12,12 @@ from nmrgcl.data.features import with_features
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import build_method
 from nmrgcl.methods.wl import WL
-from nmrgcl.run.recipe import recipe
 from nmrgcl.words import wl as wl_module
 from nmrgcl.words.products import add_products
 from nmrgcl.words.wl import combine, numbered_labels, wl_labels
 from tests.examples import random_graphs, undirected
+from tests.methods.members import build
 from tests.methods.planted import planted_graphs
 
 HEXAGON = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)]
@@ -35,15 +34,11 @@ def graphs_of(*edges: list[tuple[int, int]], nodes: int = 6, x: list[int] | None
 
 
 def wl(*assignments: str) -> WL:
-    method = build_method(recipe("wl", assignments=assignments), 1)
-    assert isinstance(method, WL)
-    return method
+    return build(WL, *assignments)
 
 
 def kernels(graphs: Graphs, iterations: int = 5) -> np.ndarray:
-    found = wl(f"iterations={iterations}").kernels(graphs)
-    assert found is not None
-    return found.numpy()
+    return wl(f"iterations={iterations}").kernels(graphs).numpy()
 
 
 def test_a_hexagon_and_two_triangles_look_alike_and_a_path_does_not() -> None:

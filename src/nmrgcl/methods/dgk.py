@@ -12,28 +12,24 @@ from torch.nn.functional import normalize
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Level
 from nmrgcl.settings import Settings, setting
-from nmrgcl.words.counts import choose_vocabulary, count_columns, count_known
+from nmrgcl.words.counts import count_columns, count_known
 from nmrgcl.words.graphlets import graphlets
+from nmrgcl.words.options import LearnedWords
 from nmrgcl.words.paths import shortest_paths
-from nmrgcl.words.vectors import bags, learn
+from nmrgcl.words.vectors import bags
 from nmrgcl.words.wl import wl_labels
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(LearnedWords):
     """The words of a graph, and how their vectors are learned."""
 
     words: Literal["wl", "shortest_paths", "graphlets"] = setting("wl", "the parts of a graph that are compared")
     iterations: int = setting(2, "rounds of refinement, for wl", min=0, max=100)
     graphlet_size: int = setting(5, "nodes of a graphlet", min=2, max=6)
     samples: int = setting(1000, "graphlets drawn per graph", min=1)
-    columns: int = setting(32, "of the vectors of words", min=1)
     pairs: int = setting(1000, "pairs of words of a graph that vectors are learned from, per graph", min=1)
-    negatives: int = setting(5, "words drawn at random against each pair", min=1)
-    passes: int = setting(5, "over all pairs", min=1)
-    learning_rate: float = setting(0.02, "of Adam at the beginning; it falls to zero", above=0)
-    least_graphs: int = setting(2, "graphs that a word must occur in; rarer ones are left out", min=1)
-    max_words: int = setting(500_000, "different words at most", min=1)
+    columns: int = setting(32, "of the vectors of words", min=1)
 
 
 class DGK(Embedder):
@@ -73,18 +69,9 @@ class DGK(Embedder):
         """Learn the vectors of words, on the host, where equal seeds give equal bits."""
         own = self.options
         words, batch, times = self.documents(graphs)
-        chosen = choose_vocabulary(
-            words, batch, len(graphs), least_graphs=own.least_graphs, max_words=own.max_words, method="dgk"
-        )
+        chosen = own.choose(words, batch, len(graphs), method="dgk")
         pairs = draw_pairs(count_known(words, batch, len(graphs), chosen, times=times), own.pairs)
-        vectors, _ = learn(
-            bags(pairs),
-            len(chosen),
-            width=own.columns,
-            negatives=own.negatives,
-            epochs=own.passes,
-            lr=own.learning_rate,
-        )
+        vectors, _ = own.learn(bags(pairs), len(chosen))
         self.vocabulary, self.vectors = (part.to(self.vectors.device) for part in (chosen, vectors))
 
     def embed(self, graphs: Graphs) -> Tensor:
