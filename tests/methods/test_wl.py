@@ -155,7 +155,21 @@ def test_equal_hashes_of_different_labels_are_refused(monkeypatch: pytest.Monkey
 
 
 def test_numbers_are_no_labels_and_nodes_have_no_kernel() -> None:
-    with pytest.raises(DataError, match="method wl needs node labels, but these nodes have 4 numeric features; use"):
+    with pytest.raises(
+        DataError, match=r"method wl needs node labels, but these nodes have numeric features \(4\); use"
+    ):
         wl().fit(random_graphs([4, 5]))
     with pytest.raises(SettingError, match="method wl embeds graphs, not nodes"):
         wl("level=node")
+
+
+def test_matrices_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six matrices of 100 x 100 float32 numbers and one of float64 take 320,000 bytes."""
+    graphs = random_graphs([2] * 100, categorical=True)
+    monkeypatch.setattr("nmrgcl.memory.available_bytes", lambda device: 320_000)
+    wl().kernels(graphs)
+    monkeypatch.setattr("nmrgcl.memory.available_bytes", lambda device: 319_999)
+    with pytest.raises(
+        DataError, match="method wl: 6 kernels of 100 graphs need .* GB of memory, but .* are left; use"
+    ):
+        wl().kernels(graphs)

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from nmrgcl.graphs import Graphs
+from nmrgcl.memory import require_bytes
 from nmrgcl.methods import Embedder, Level
 from nmrgcl.settings import setting
 from nmrgcl.words.products import add_products
@@ -58,7 +59,13 @@ class WL(Embedder):
 
     def kernels(self, graphs: Graphs) -> Tensor:
         """``[h + 1, B, B]`` for each number of refinements, normalised: K_ij / √(K_ii K_jj)."""
-        found = torch.empty(self.options.iterations + 1, len(graphs), len(graphs))
+        rounds, count = self.options.iterations + 1, len(graphs)
+        require_bytes(
+            (4 * rounds + 8) * count**2,  # float32, and the sum that grows
+            f"method wl: {rounds} kernels of {count:,} graphs",
+            "use fewer graphs or fewer iterations",
+        )
+        found = torch.empty(rounds, count, count)
         for kernel, total in zip(found, self.products(graphs), strict=True):
             normalised(total, out=kernel)
         return found

@@ -43,7 +43,7 @@ def node_labels(graphs: Graphs, method: str) -> Tensor:
     """``[N]`` one word per node for its categorical features; those of several columns count as one label."""
     if not graphs.categorical:
         raise DataError(
-            f"method {method} needs node labels, but these nodes have {graphs.num_features} numeric features; "
+            f"method {method} needs node labels, but these nodes have numeric features ({graphs.num_features}); "
             "use --set data.features=labels, degree or constant"
         )
     return combine(*graphs.x.unbind(1))
