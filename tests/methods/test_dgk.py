@@ -46,6 +46,13 @@ def test_the_matrix_of_three_graphs_by_hand() -> None:
     np.testing.assert_allclose(method.kernels(three_graphs())[0], k / length[:, None] / length, rtol=1e-6)
 
 
+@pytest.mark.parametrize("words", ["wl", "shortest_paths", "graphlets"])
+def test_a_word_is_as_similar_to_itself_as_any_other_is(words: str) -> None:
+    method = dgk(f"words={words}", "samples=50", "passes=2")
+    method.fit(random_graphs([6, 9, 0, 8, 7], categorical=True))
+    torch.testing.assert_close(method.vectors.norm(dim=1), torch.ones(len(method.vocabulary)))
+
+
 def test_words_that_fit_has_not_seen_are_left_out() -> None:
     method = dgk("iterations=0", "columns=2")
     method.vocabulary = node_labels(three_graphs(), "dgk")[:1]
@@ -123,3 +130,9 @@ def test_too_many_words_and_none_are_refused() -> None:
         dgk("least_graphs=5").fit(graphs)
     with pytest.raises(DataError, match="method dgk needs node labels"):
         dgk("words=shortest_paths").fit(random_graphs([6, 9]))
+
+
+def test_shortest_paths_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmrgcl.memory.available_bytes", lambda device: 100)
+    with pytest.raises(DataError, match="method dgk: the shortest paths of a graph of 9 nodes need .* use other words"):
+        dgk("words=shortest_paths").fit(random_graphs([6, 9], categorical=True))

@@ -33,13 +33,17 @@ class Options(LearnedWords):
 
 
 class DGK(Embedder):
-    """K = P M Pᵀ, normalised: P counts the words of graphs, M holds inner products of vectors of words.
+    """K = P M Pᵀ, normalised: P counts the words of graphs, M holds the similarities of words.
 
-    Skip-gram learns the vectors: words of one graph predict each other. As M = E Eᵀ, the rows of P E are embeddings
-    whose inner products are K, and neither M nor P is ever dense. Words that ``fit`` has not seen are left out.
+    Skip-gram learns a vector per word: words of one graph predict each other. The similarity of two words is the cosine
+    of their vectors, so that a word is as similar to itself as any other is, and M = I, where all words are orthogonal,
+    is the kernel of counts that the deep one extends. (With plain inner products, as in the paper's code, the lengths of
+    vectors would weigh words a second time.) As M = E Eᵀ, the rows of P E are embeddings whose inner products are K, and
+    neither M nor P is ever dense. Words that ``fit`` has not seen are left out.
     """
 
     options: Options
+    FORMAT = 2
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "dgk"}
     vocabulary: Tensor
     vectors: Tensor
@@ -72,7 +76,7 @@ class DGK(Embedder):
         chosen = own.choose(words, batch, len(graphs), method="dgk")
         pairs = draw_pairs(count_known(words, batch, len(graphs), chosen, times=times), own.pairs)
         vectors, _ = own.learn(bags(pairs), len(chosen))
-        self.vocabulary, self.vectors = (part.to(self.vectors.device) for part in (chosen, vectors))
+        self.vocabulary, self.vectors = (part.to(self.vectors.device) for part in (chosen, normalize(vectors)))
 
     def embed(self, graphs: Graphs) -> Tensor:
         """``[B, D]`` rows of P E, brought to length one; zero for a graph without known words."""
