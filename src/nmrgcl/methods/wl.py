@@ -10,7 +10,7 @@ from torch.nn.functional import normalize
 
 from nmrgcl.graphs import Graphs
 from nmrgcl.memory import require_bytes
-from nmrgcl.methods import Embedder, Level
+from nmrgcl.methods import About, Embedder, Level
 from nmrgcl.settings import setting
 from nmrgcl.words.products import add_products
 from nmrgcl.words.wl import mix, node_labels, numbered_labels, wl_labels
@@ -36,6 +36,13 @@ class WL(Embedder):
     """
 
     options: Options
+    ABOUT: ClassVar[About | None] = About(
+        family="graph kernel",
+        paper="Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt 2011: Weisfeiler-Lehman Graph Kernels",
+        trains="nothing; embeddings hash the counts of labels",
+        published="NCI1 82.19, DD 79.78 (ten folds; the number of refinements and C chosen on training folds)",
+        checked="kernels against GraKeL's, and by hand for a hexagon, two triangles and a path",
+    )
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "wl"}
 
     @property
