@@ -49,7 +49,8 @@ class DGK(Embedder):
         trains="a vector per word, which embedding needs, and one that predicts it, which is dropped",
         published="PTC 60.08 (shortest paths), PROTEINS 73.30, NCI1 80.31 (labels), IMDB-B 66.96 (graphlets): the "
         "row mixes kinds of words by dataset; how they were chosen is not said",
-        checked="the kernel of three graphs by hand, shortest paths against NetworkX, the numbers of graphlets (OEIS)",
+        checked="the kernel of three graphs by hand, shortest paths against NetworkX, the numbers of graphlets (OEIS); "
+        "tests/methods/test_dgk.py",
     )
     FORMAT = 2
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "dgk"}

@@ -38,7 +38,8 @@ class Graph2Vec(Embedder):
         "Representations of Graphs",
         trains="a vector per word, which embedding needs, and one per graph, which is dropped and inferred again",
         published="PTC 60.17, PROTEINS 73.30, NCI1 73.22 (the SVM's settings by cross-validation on training parts)",
-        checked="the words of a graph of five nodes by hand; inferred vectors against the gradient of their loss",
+        checked="the words of a graph of five nodes by hand; inferred vectors against the gradient of their loss; "
+        "tests/methods/test_documents.py",
     )
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "graph2vec"}
     vocabulary: Tensor

@@ -48,7 +48,8 @@ class Sub2Vec(Embedder):
         trains="two vectors per word, which embedding needs, and one per graph, which is dropped and inferred again",
         published="none on these datasets in its own paper; Table 1 prints PTC 59.99 and PROTEINS 53.03, probably of "
         "walks that name nodes by number, so that graphs have no words in common",
-        checked="walks and windows by hand; inferred vectors against the gradient of their loss",
+        checked="walks and windows by hand; inferred vectors against the gradient of their loss; "
+        "tests/methods/test_documents.py",
     )
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "sub2vec"}
     output: Tensor

@@ -41,7 +41,8 @@ class WL(Embedder):
         paper="Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt 2011: Weisfeiler-Lehman Graph Kernels",
         trains="nothing; embeddings hash the counts of labels",
         published="NCI1 82.19, DD 79.78 (ten folds; the number of refinements and C chosen on training folds)",
-        checked="kernels against GraKeL's, and by hand for a hexagon, two triangles and a path",
+        checked="kernels against GraKeL's, and by hand for a hexagon, two triangles and a path; "
+        "tests/methods/test_wl.py",
     )
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "wl"}
 
