@@ -28,7 +28,7 @@ EPOCHS, BATCH, REPEATS = 5, 32, 3
 
 
 def trainings(graphs: Graphs, y: np.ndarray, count: int) -> tuple[list[Training], Epochs]:
-    settings = resolve("supervised_gin")
+    settings = resolve("supervised_graph_gin")
     folds = stratified_folds(y, 10, seed=0)[:count]
     labels, options = torch.from_numpy(y).to(graphs.device), FinetuneSettings(epochs=EPOCHS, patience=0)
     made = []

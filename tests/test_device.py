@@ -189,18 +189,21 @@ def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"
     states, scores = [], []
     for capture in (True, False):
         torch.manual_seed(0)
-        encoder = (GIN if level == "graph" else GCN)(graphs.num_features, layers=2, units=16).to("cuda")
-        embed = (lambda g, e=encoder: pool(e(g), g, "sum")) if level == "graph" else encoder
-        model = Classifier(encoder, embed, 32 if level == "graph" else 16, 2, 0.0).to("cuda")
-        options = FinetuneSettings(epochs=3, patience=0, weight_decay=1e-4)
+        tasks = []
+        for lr in (1e-2, 1e-3, 3e-3):  # side by side
+            encoder = (GIN if level == "graph" else GCN)(graphs.num_features, layers=2, units=16).to("cuda")
+            embed = (lambda g, e=encoder: pool(e(g), g, "sum")) if level == "graph" else encoder
+            model = Classifier(encoder, embed, 32 if level == "graph" else 16, 2, 0.0, normalise=level == "graph")
+            options = FinetuneSettings(epochs=3, patience=0, weight_decay=1e-4, lr=lr)
+            tasks.append(Task(model.to("cuda"), split, options))
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a step that could not be recorded would warn
-            tasks = [Task(model, split, options)]
             scores += finetune_scores(tasks, graphs, y, level=level, batch_size=16, capture=capture)
-        states.append(model.state_dict())
-    assert scores[0].epoch > 0
-    for name, value in states[1].items():
-        torch.testing.assert_close(states[0][name].float(), value.float(), rtol=2e-3, atol=2e-4)
+        states.append([task.model.state_dict() for task in tasks])
+    assert all(score.epoch > 0 for score in scores)
+    for recorded, ordinary in zip(*states, strict=True):
+        for name, value in ordinary.items():
+            torch.testing.assert_close(recorded[name].float(), value.float(), rtol=2e-3, atol=2e-4)
 
 
 def test_a_training_step_does_not_wait_for_the_host() -> None:

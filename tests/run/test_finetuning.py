@@ -20,7 +20,7 @@ TRUTH = Truth(np.arange(40) % 2)
 
 
 def settings_of(*assignments: str) -> Any:
-    return resolve("supervised_gin", assignments=["svm.folds=4", "encoder.units=8", "batch_size=8", *assignments])
+    return resolve("supervised_graph_gin", assignments=["svm.folds=4", "encoder.units=8", "batch_size=8", *assignments])
 
 
 def scored(settings: Any) -> FoldScores:
