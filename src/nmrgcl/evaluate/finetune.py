@@ -124,7 +124,8 @@ class Training:
         self.state = list(self.model.state_dict().values())
         self.best = [value.clone() for value in self.state]
         # The largest share of the validation part that was right, the epoch it was reached in, and the epoch now.
-        self.reached, self.best_epoch, self.now = (torch.full((), v, device=graphs.device) for v in (-1.0, 0.0, 0.0))
+        zero = torch.zeros((), dtype=torch.float64, device=graphs.device)
+        self.reached, self.best_epoch, self.now = zero - 1, zero.clone(), zero.clone()
         self.judged = [graphs] if level == "node" else list(graphs.passes(self.valid))
         self.truth = y[self.valid.to(y.device)]
         self.adam = torch.optim.Adam(
@@ -156,7 +157,7 @@ class Training:
     @torch.no_grad()
     def compare(self) -> None:
         """Remember the weights if more of the validation part is right than ever, unless patience has ended."""
-        found = (self._classes(self.judged, self.valid) == self.truth).float().mean()
+        found = (self._classes(self.judged, self.valid) == self.truth).double().mean()
         better = found > self.reached
         if self.options.patience:
             better &= self.now - self.best_epoch < self.options.patience
