@@ -37,7 +37,7 @@ def test_the_momentum_is_0_99_at_first_half_way_between_in_the_middle_and_1_at_t
 
 def test_the_teacher_follows_by_the_stated_momentum_after_each_step(method: BYOL) -> None:
     """Slowly: τ θ' + (1 − τ) θ with τ of steps 6, 7 and 8 of 10, where each step adds 1 to every parameter."""
-    weights = {"teachers.0.layers__0__bias": "encoder.layers.0.bias", "teachers.1.0__weight": "head.0.weight"}
+    weights = {"teachers.encoder.layers__0__bias": "encoder.layers.0.bias", "teachers.head.0__weight": "head.0.weight"}
     expected = {teacher: method.state_dict()[teacher].clone() for teacher in weights}
     method.begin_epoch(Progress(epoch=3, step=6, epochs=5, steps=10))
     for step in (6, 7, 8):
@@ -53,9 +53,9 @@ def test_the_teacher_follows_by_the_stated_momentum_after_each_step(method: BYOL
 
 
 def test_the_teacher_leaves_the_students_statistics_alone_and_has_its_own(method: BYOL) -> None:
-    encoder = method.teachers[0]
+    encoder = method.teachers["encoder"]
     student, taught = statistics(method), encoder.state_dict()["layers__0__norm__running_mean"].clone()
-    z = method.embed_taught(encoder, GRAPHS)  # type: ignore[arg-type]
+    z = method.taught(method.teachers, GRAPHS)
     assert not z.requires_grad
     after = statistics(method)
     assert all(torch.equal(after[name], value) for name, value in student.items())
@@ -63,7 +63,7 @@ def test_the_teacher_leaves_the_students_statistics_alone_and_has_its_own(method
 
 
 def test_the_teacher_starts_as_the_student(method: BYOL) -> None:
-    taught = method.embed_taught(method.teachers[0], GRAPHS)  # type: ignore[arg-type]
+    taught = method.taught(method.teachers, GRAPHS)
     torch.testing.assert_close(taught, method.embed(GRAPHS).detach())
 
 

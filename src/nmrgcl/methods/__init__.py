@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from inspect import signature
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -142,15 +142,19 @@ class Pretraining(Method, Trainable):
             return [self._trimmed(view(graphs)) for view in (first, second)]
         return [on_halves(graphs.twice(), first, second)]
 
-    def embed_taught(self, teacher: Teacher, graphs: Graphs) -> Tensor:
-        """``embed`` with the weights and statistics of a teacher of the encoder, without a gradient."""
-        own = {f"encoder.{name}": value for name, value in teacher.own(self.encoder).items()}
+    def taught(self, teachers: nn.ModuleDict, graphs: Graphs) -> Tensor:
+        """``forward`` without a gradient, with the weights and statistics of ``teachers`` of the parts they name."""
+        own = {
+            f"{part}.{name}": value
+            for part, teacher in teachers.items()
+            for name, value in cast("Teacher", teacher).own(self.get_submodule(part)).items()
+        }
         with torch.no_grad():
             result: Tensor = functional_call(self, own, (graphs,))
         return result
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """What ``embed`` says."""
+        """What is trained of what it sees: ``embed``, unless a method says otherwise."""
         return self.embed(graphs)
 
     def embed(self, graphs: Graphs) -> Tensor:

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import bootstrap_loss
 from nmrgcl.encode import EdgeShape, NormedHead
 from nmrgcl.encode.momentum import Momentum
-from nmrgcl.encode.teacher import Teacher
+from nmrgcl.encode.teacher import follow, teach
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
 from nmrgcl.settings import Settings, TrainSettings, setting
@@ -46,7 +46,7 @@ class BYOL(Pretraining):
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = NormedHead(self.encoder.units, width, width)
         self.predictor = NormedHead(width, width, width)
-        self.teachers = nn.ModuleList(Teacher(part) for part in (self.encoder, self.head))
+        self.teachers = teach(self, "encoder", "head")
         self.momentum = Momentum(self.options.momentum)
 
     def optimisers(self, options: TrainSettings) -> list[Optimiser]:
@@ -60,16 +60,13 @@ class BYOL(Pretraining):
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """The teacher follows after the optimiser has stepped."""
         seen = self.see(graphs, *self.views)
-        encoder, head = (cast("Teacher", teacher) for teacher in self.teachers)
-        r = torch.cat([self.embed(graphs) for graphs in seen])
-        taught = torch.cat([self.embed_taught(encoder, graphs) for graphs in seen])
+        r = torch.cat([self.embed(view) for view in seen])
+        taught = torch.cat([self.taught(self.teachers, view) for view in seen])
         p1, p2 = (self.predictor(self.head(half)) for half in r.chunk(2))
         with torch.no_grad():
-            t1, t2 = (head(self.head, half) for half in taught.chunk(2))
+            t1, t2 = (self.teachers["head"](self.head, half) for half in taught.chunk(2))
         yield bootstrap_loss(p1, p2, t1, t2)
-        momentum = self.momentum()
-        encoder.follow(self.encoder, momentum)
-        head.follow(self.head, momentum)
+        follow(self.teachers, self, self.momentum())
 
 
 METHOD = BYOL
