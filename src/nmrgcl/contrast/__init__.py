@@ -7,6 +7,7 @@ from nmrgcl.contrast.cosine import cosine
 from nmrgcl.contrast.graphcl import graphcl_loss
 from nmrgcl.contrast.infonce import infonce
 from nmrgcl.contrast.jsd import jensen_shannon
+from nmrgcl.contrast.keys import find_key
 from nmrgcl.contrast.merit import merit_loss
 from nmrgcl.contrast.removal import REMOVALS, non_maximum, removal_masks, remove
 
@@ -19,6 +20,7 @@ __all__ = [
     "bootstrap_loss",
     "cca_loss",
     "cosine",
+    "find_key",
     "graphcl_loss",
     "infonce",
     "jensen_shannon",
