@@ -103,15 +103,17 @@ def test_the_teacher_of_the_queue_follows_by_its_momentum() -> None:
 
 
 def test_the_queue_trains_on_a_dataset_that_is_large_enough() -> None:
-    settings = settings_of("gcc", "contrast=moco", "queue=8")
-    losses = [epoch.loss for epoch in pretrain(build("contrast=moco", "queue=8"), GRAPHS, settings.train)]
+    settings = settings_of("gcc", "contrast=moco", "queue=4")
+    losses = [epoch.loss for epoch in pretrain(build("contrast=moco", "queue=4"), GRAPHS, settings.train)]
     assert np.isfinite(losses).all()
 
 
-def test_a_queue_larger_than_the_dataset_is_refused_in_one_line() -> None:
-    settings = settings_of("gcc", "contrast=moco", "queue=9")
-    with pytest.raises(SettingError, match="queue = 9 is larger than the dataset.*set queue to 8 or less"):
-        list(pretrain(build("contrast=moco", "queue=9"), GRAPHS, settings.train))
+@pytest.mark.parametrize(("batch_size", "advice"), [(4, "set queue to 4 or less"), (8, r"lower train\.batch_size")])
+def test_a_queue_larger_than_the_dataset_is_refused_in_one_line(batch_size: int, advice: str) -> None:
+    """Eight graphs: beside a batch of four there are four keys, beside one of eight there are none."""
+    chosen = ("contrast=moco", "queue=5", f"batch_size={batch_size}")
+    with pytest.raises(SettingError, match=f"queue = 5 is larger than the dataset.*{advice} or set contrast"):
+        list(pretrain(build(*chosen), GRAPHS, settings_of("gcc", *chosen).train))
 
 
 def test_a_batch_of_one_graph_is_refused_in_one_line() -> None:

@@ -84,11 +84,12 @@ class GCC(Pretraining):
 
     def begin_epoch(self, progress: Progress) -> None:
         """Refuse a queue in which graphs would meet older keys of their own."""
-        most = progress.steps // progress.epochs * self.batch_size
+        most = (progress.steps // progress.epochs - 1) * self.batch_size  # keys of an epoch's other batches
         if self.is_moco and self.options.queue > most:
+            advice = f"set queue to {most} or less" if most else "lower train.batch_size"
             raise SettingError(
                 f"queue = {self.options.queue} is larger than the dataset: graphs would be their own negatives; "
-                f"set queue to {most} or less, or contrast=end_to_end"
+                f"{advice} or set contrast=end_to_end"
             )
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
