@@ -17,13 +17,15 @@ from nmrgcl.methods import About, Level, Pretraining
 from nmrgcl.settings import Settings, TrainSettings, setting
 from nmrgcl.train import Optimiser, Progress
 
+WARMUP = 0.1
+"""BGRL's: 1,000 of 10,000 steps."""
+
 
 @dataclass(frozen=True)
 class Options:
     """The teacher and the heads."""
 
     momentum: float = setting(0.99, "how much of itself the teacher keeps at first; it rises to 1", min=0, max=1)
-    warmup: float = setting(0.1, "share of the steps over which the learning rate rises; then it falls", min=0, below=1)
     head_units: int = setting(0, "width of head and predictor; 0: as wide as the representation", min=0)
 
 
@@ -51,7 +53,7 @@ class BYOL(Pretraining):
 
     def optimisers(self, options: TrainSettings) -> list[Optimiser]:
         """Adam with a warm-up, then half a cosine down to zero."""
-        return [Optimiser(self.parameters(), lr=options.lr, schedule="cosine", warmup=self.options.warmup)]
+        return [Optimiser(self.parameters(), lr=options.lr, schedule="cosine", warmup=WARMUP)]
 
     def begin_epoch(self, progress: Progress) -> None:
         """The momentum depends on how far the training has come."""

@@ -60,11 +60,11 @@ class GCC(Pretraining):
 
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__(settings, POSITIONS + DEGREES + 1)
-        options, encoder = self.options, settings.encoder
+        options, units = self.options, settings.encoder.units
         self.batch_size = settings.train.batch_size
         self.walk = Subgraph(p=options.restart, ratio=1.0, steps=options.steps)
         self.degrees = FeatureMap(LARGEST_DEGREE + 1, DEGREES)
-        widths = [POSITIONS + DEGREES + 1, *[encoder.units] * encoder.layers]
+        widths = [POSITIONS + DEGREES + 1, *[units] * (self.encoder.units // units)]
         self.outputs = nn.ModuleList(nn.Linear(width, options.columns) for width in widths)
         self.dropout = nn.Dropout(options.dropout)
         self.is_moco = options.contrast == "moco"
