@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmrgcl.contrast import cca_loss, cosine, graphcl_loss, infonce, merit_loss
+from nmrgcl.contrast import across_views, bootstrap_loss, cca_loss, cosine, graphcl_loss, infonce, merit_loss
 from nmrgcl.contrast.cosine import unit_rows
 from nmrgcl.kernels import SHORTEST
 
@@ -20,6 +20,8 @@ LOSSES: dict[str, Loss] = {
     "graphcl": graphcl_loss,
     "graphcl with removal": lambda z1, z2: graphcl_loss(z1, z2, delta=0.7),
     "merit": lambda z1, z2: merit_loss((z1, z2), (TAUGHT[0], TAUGHT[1])),
+    "across": across_views,
+    "bootstrap": lambda z1, z2: bootstrap_loss(z1, z2, TAUGHT[0], TAUGHT[1]),
 }
 
 

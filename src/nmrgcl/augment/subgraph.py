@@ -41,22 +41,29 @@ class Subgraph(View):
         if on_host and chosen is not None:
             walkers = chosen.nonzero().squeeze(1)
             size, first = size.index_select(0, walkers), first.index_select(0, walkers)
-        start = _random_nodes(graphs, size, first)
-        draws = torch.rand(self.steps, start.shape[0], device=graphs.device, dtype=torch.float64)
-        restarts = torch.rand(self.steps, start.shape[0], device=graphs.device)
-        row_ptr, source, below = graphs.row_ptr, graphs.edge_index[0], _running_weight(graphs)
-        if on_host and not serve(start):
-            keep = on_the_host(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
-        elif serve(start):
-            from nmrgcl.kernels.walk import visited_nodes
-
-            keep = visited_nodes(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
-        else:
-            path = _walk(start, row_ptr, source, below, draws, restarts < self.p)
-            keep = self._seen_in_time(path, graphs, size)
+        keep = self._visited(graphs, _random_nodes(graphs, size, first), size)
         if chosen is not None:
             keep = keep.logical_or_(~chosen.index_select(0, graphs.batch))
         return graphs.keep_nodes(keep)
+
+    def around(self, graphs: Graphs, start: Tensor) -> Graphs:
+        """Likewise where the walk of each graph begins at the node that ``start`` (``[B]``) names."""
+        graphs = graphs.merge_added()
+        return graphs.keep_nodes(self._visited(graphs, start, graphs.node_counts())) if graphs.num_nodes else graphs
+
+    def _visited(self, graphs: Graphs, start: Tensor, size: Tensor) -> Tensor:
+        """``[N]`` the nodes that walks from ``start`` see in graphs of ``size`` nodes."""
+        draws = torch.rand(self.steps, start.shape[0], device=graphs.device, dtype=torch.float64)
+        restarts = torch.rand(self.steps, start.shape[0], device=graphs.device)
+        row_ptr, source, below = graphs.row_ptr, graphs.edge_index[0], _running_weight(graphs)
+        if graphs.device.type == "cpu" and not serve(start):
+            return on_the_host(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
+        if serve(start):
+            from nmrgcl.kernels.walk import visited_nodes
+
+            return visited_nodes(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
+        path = _walk(start, row_ptr, source, below, draws, restarts < self.p)
+        return self._seen_in_time(path, graphs, size)
 
     def _seen_in_time(self, path: Tensor, graphs: Graphs, size: Tensor) -> Tensor:
         """``[N]`` the nodes on the ``path`` before ``ratio`` of the graph's nodes had been seen."""

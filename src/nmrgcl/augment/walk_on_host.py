@@ -27,12 +27,15 @@ def visited_nodes(
     some = size.numpy() > 0
     if not some.all():  # a graph without nodes has been nowhere
         path, limit = path[:, some], limit[some]
+    keep = np.zeros(row_ptr.shape[0] - 1, bool)
+    if ratio >= 1:  # all of a graph may be seen, so that no walk ends early
+        keep[path.ravel()] = True
+        return torch.from_numpy(keep)
     place, moment = path.ravel(), np.arange(len(path)).repeat(path.shape[1])
     first_seen = np.zeros(row_ptr.shape[0] - 1, np.int64)
     first_seen[place[::-1]] = moment[::-1]  # the earliest is written last
     is_new = (first_seen.take(place) == moment).reshape(path.shape)
     in_time = is_new & (is_new.cumsum(0) <= limit)
-    keep = np.zeros(len(first_seen), bool)
     keep[place[in_time.ravel()]] = True
     return torch.from_numpy(keep)
 

@@ -1,10 +1,13 @@
 """Objectives: two views' embeddings → a loss. Pure functions of tensors."""
 
+from nmrgcl.contrast.across import across_views
+from nmrgcl.contrast.bootstrap import bootstrap_loss
 from nmrgcl.contrast.cca import cca_loss
 from nmrgcl.contrast.cosine import cosine
 from nmrgcl.contrast.graphcl import graphcl_loss
 from nmrgcl.contrast.infonce import infonce
 from nmrgcl.contrast.jsd import jensen_shannon
+from nmrgcl.contrast.keys import find_key
 from nmrgcl.contrast.merit import merit_loss
 from nmrgcl.contrast.removal import REMOVALS, non_maximum, removal_masks, remove
 
@@ -13,8 +16,11 @@ LOSSES = {"infonce": infonce, "graphcl": graphcl_loss}
 __all__ = [
     "LOSSES",
     "REMOVALS",
+    "across_views",
+    "bootstrap_loss",
     "cca_loss",
     "cosine",
+    "find_key",
     "graphcl_loss",
     "infonce",
     "jensen_shannon",

@@ -6,6 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from nmrgcl import kernels
+from nmrgcl.encode.norm import MaskedBatchNorm
+from nmrgcl.errors import SettingError
+
+FEWEST_ROWS = 2
+"""That batch norm can tell from their mean."""
 
 
 class Head(nn.Sequential):
@@ -25,6 +30,26 @@ class Head(nn.Sequential):
         if type(self[1]) is nn.ReLU and _fits_projection(r, weights[0]):
             result: Tensor = _Projection.apply(r, *weights)
             return result
+        out: Tensor = super().forward(r)
+        return out
+
+
+class NormedHead(nn.Sequential):
+    """Linear maps to ``widths`` in turn, with batch norm and ReLU between; ``norm_last``: batch norm at the end."""
+
+    def __init__(self, width: int, *widths: int, norm_last: bool = False) -> None:
+        parts: list[nn.Module] = []
+        for before, after in zip((width, *widths), widths, strict=False):
+            linear = nn.Linear(before, after)
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+            parts += [linear, MaskedBatchNorm(after), nn.ReLU()]
+        super().__init__(*(parts[:-1] if norm_last else parts[:-2]))
+
+    def forward(self, r: Tensor) -> Tensor:
+        """``[B, width]`` to ``[B, widths[-1]]``."""
+        if self.training and r.shape[0] < FEWEST_ROWS:
+            raise SettingError("batch norm in the head needs at least two graphs in a batch; raise train.batch_size")
         out: Tensor = super().forward(r)
         return out
 

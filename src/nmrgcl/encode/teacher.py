@@ -1,7 +1,7 @@
 """A network that follows another one slowly: a moving average of its weights, without a gradient."""
 
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -21,16 +21,30 @@ class Teacher(nn.Module):
 
     def forward(self, student: nn.Module, *arguments: Any, **options: Any) -> Tensor:
         """What ``student`` would make of the arguments with these weights and statistics."""
-        names = (name for name, _ in chain(student.named_parameters(), student.named_buffers()))
-        own = {name: self.get_buffer(_flat(name)) for name in names}
-        result: Tensor = functional_call(student, own, arguments, options)
+        result: Tensor = functional_call(student, self.own(student), arguments, options)
         return result
 
+    def own(self, student: nn.Module) -> dict[str, Tensor]:
+        """Its weights and statistics by the names that ``student`` has for them."""
+        names = (name for name, _ in chain(student.named_parameters(), student.named_buffers()))
+        return {name: self.get_buffer(_flat(name)) for name in names}
+
     @torch.no_grad()
-    def follow(self, student: nn.Module, momentum: float) -> None:
-        """Move a share of 1 − ``momentum`` towards the student."""
+    def follow(self, student: nn.Module, momentum: float | Tensor) -> None:
+        """Move a share of 1 − ``momentum``, a number or a scalar on the device, towards the student."""
         for name, parameter in student.named_parameters():
             self.get_buffer(_flat(name)).lerp_(parameter, 1 - momentum)
+
+
+def teach(student: nn.Module, *parts: str) -> nn.ModuleDict:
+    """A teacher for each of the ``parts`` of ``student``, by its name."""
+    return nn.ModuleDict({part: Teacher(student.get_submodule(part)) for part in parts})
+
+
+def follow(teachers: nn.ModuleDict, student: nn.Module, momentum: float | Tensor) -> None:
+    """All ``teachers`` move a share of 1 − ``momentum`` towards the parts of ``student`` that they are named after."""
+    for part, teacher in teachers.items():
+        cast("Teacher", teacher).follow(student.get_submodule(part), momentum)
 
 
 def _flat(name: str) -> str:

@@ -4,13 +4,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from inspect import signature
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from nmrgcl.augment import View, on_halves
 from nmrgcl.encode import EdgeShape, Foreign, build_encoder, embed_graphs
+from nmrgcl.encode.teacher import Teacher
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
@@ -133,20 +135,41 @@ class Pretraining(Method, Trainable):
 
     def embed_views(self, graphs: Graphs, first: View, second: View) -> Tensor:
         """``[2B, D]``: all graphs as the first view shows them, then as the second one does."""
+        return torch.cat([self.embed(seen) for seen in self.see(graphs, first, second)])
+
+    def see(self, graphs: Graphs, first: View, second: View) -> list[Graphs]:
+        """All graphs in two views, in one batch with kernels and in two without, which networks can then embed."""
         if self._foreign or not serve(graphs.x):
-            return torch.cat([self.embed(view(graphs)) for view in (first, second)])
-        return self.embed(on_halves(graphs.twice(), first, second))
+            return [self._trimmed(view(graphs)) for view in (first, second)]
+        return [on_halves(graphs.twice(), first, second)]
+
+    def taught(self, teachers: nn.ModuleDict, graphs: Graphs) -> Tensor:
+        """``forward`` without a gradient, with the weights and statistics of ``teachers`` of the parts they name."""
+        own = {
+            f"{part}.{name}": value
+            for part, teacher in teachers.items()
+            for name, value in cast("Teacher", teacher).own(self.get_submodule(part)).items()
+        }
+        with torch.no_grad():
+            result: Tensor = functional_call(self, own, (graphs,))
+        return result
+
+    def forward(self, graphs: Graphs) -> Tensor:
+        """What is trained of what it sees: ``embed``, unless a method says otherwise."""
+        return self.embed(graphs)
 
     def embed(self, graphs: Graphs) -> Tensor:
         """``[B, D]`` embeddings of graphs, honouring the masks of a view; at node level ``[N, D]`` of all nodes."""
-        # A processor waits for nobody, and saves work with smaller tensors; a network of the user's gets them anyway.
-        on_host = graphs.device.type == "cpu" and not self._foreign
         if self.level == "node":
-            nodes: Tensor = self.encoder(drop_dead_edges(graphs) if on_host else graphs)
+            nodes: Tensor = self.encoder(self._trimmed(graphs))
             return nodes
-        if on_host:
-            graphs = graphs.compact_nodes()
-        return embed_graphs(self.encoder, graphs, self.readout)
+        return embed_graphs(self.encoder, self._trimmed(graphs), self.readout)
+
+    def _trimmed(self, graphs: Graphs) -> Graphs:
+        """A processor waits for nobody, and saves work with smaller tensors; a user's network gets them anyway."""
+        if graphs.device.type != "cpu" or self._foreign:
+            return graphs
+        return drop_dead_edges(graphs) if self.level == "node" else graphs.compact_nodes()
 
     def embed_pair(self, first: Graphs, second: Graphs) -> tuple[Tensor, Tensor]:
         """Embeddings of two views, row i of both being the same graph or node; nodes that one has lost are left out."""

@@ -1,0 +1,17 @@
+"""InfoNCE across views: the negatives of a row are the other rows of the other view, and none of its own."""
+
+import torch
+from torch import Tensor
+
+from nmrgcl.contrast.cosine import unit_rows
+from nmrgcl.errors import SettingError
+
+
+def across_views(z1: Tensor, z2: Tensor, *, tau: float = 0.1) -> Tensor:
+    """Row i of ``z1`` and row i of ``z2`` (``[B, D]`` each) find each other; the mean of both directions."""
+    if z1.shape[0] < 2:
+        raise SettingError("this loss needs at least two graphs in a batch; raise train.batch_size")
+    z1, z2 = unit_rows(z1), unit_rows(z2)
+    with torch.autocast(z1.device.type, enabled=False):
+        similarity = z1 @ z2.T / tau
+    return ((similarity.logsumexp(1) + similarity.logsumexp(0)) / 2 - similarity.diagonal()).mean()

@@ -1,0 +1,60 @@
+"""DirectCLR (Jing et al. 2022) on graphs: contrast a slice of the representation itself, without a head."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from nmrgcl.augment import build_view
+from nmrgcl.contrast import across_views
+from nmrgcl.encode import GIN, EdgeShape
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.settings import Settings, setting
+from nmrgcl.train import Progress
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is contrasted, and the loss."""
+
+    share: float = setting(0.176, "of the dimensions of each layer that the loss sees (d₀)", above=0, max=1)
+    tau: float = setting(0.1, "temperature of the loss (τ)", above=0)
+
+
+class DirectCLR(Pretraining):
+    """Contrast a few dimensions of the representation directly, which collapses less than without a head.
+
+    GIN's representation holds all layers side by side, so that its first dimensions would train the first layer only:
+    the slice is taken from every layer. The other dimensions learn as inputs of the layers above them.
+    """
+
+    options: Options
+    PRESETS: ClassVar[dict[Level, str]] = {"graph": "directclr"}
+    ABOUT = About(
+        family="contrastive",
+        paper="Jing, Vincent, LeCun & Tian 2022, Understanding Dimensional Collapse in Contrastive Self-Supervised "
+        "Learning",
+        trains="the encoder, which is all there is",
+        published="none on graphs",
+        checked="loss against its definition; the slice by hand; the gradient reaches every layer",
+    )
+
+    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
+        super().__init__(settings, num_features, edges)
+        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
+        self.parts = self.encoder.units // settings.encoder.units if isinstance(self.encoder, GIN) else 1
+        self.columns = max(1, round(self.options.share * self.encoder.units / self.parts))
+
+    def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
+        """Both directions, negatives from the other view."""
+        z1, z2 = self.slice(self.embed_views(graphs, *self.views)).chunk(2)
+        yield across_views(z1, z2, tau=self.options.tau)
+
+    def slice(self, r: Tensor) -> Tensor:
+        """``[B, D]`` to the first dimensions of every layer."""
+        return r.unflatten(1, (self.parts, -1))[:, :, : self.columns].flatten(1)
+
+
+METHOD = DirectCLR
