@@ -7,6 +7,7 @@ from nmrgcl.contrast.infonce import infonce
 from nmrgcl.contrast.jsd import jensen_shannon
 from nmrgcl.contrast.merit import merit_loss
 from nmrgcl.contrast.removal import REMOVALS, non_maximum, removal_masks, remove
+from nmrgcl.contrast.scaled_cosine import scaled_cosine_error
 
 LOSSES = {"infonce": infonce, "graphcl": graphcl_loss}
 
@@ -22,4 +23,5 @@ __all__ = [
     "non_maximum",
     "removal_masks",
     "remove",
+    "scaled_cosine_error",
 ]

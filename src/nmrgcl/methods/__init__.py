@@ -115,6 +115,7 @@ class Pretraining(Method, Trainable):
         self.readout = options.pop("pool")
         self.encoder = build_encoder(options.pop("name"), num_features, **options, edges=edges)
         self._foreign = isinstance(self.encoder, Foreign)
+        self._normed = settings.encoder.norm != "none"
         if isinstance(self.encoder, Foreign) and self.encoder.pooled and self.level == "node":
             raise SettingError(
                 "level = node needs an encoder that returns a row per node; this one returns one per graph"
@@ -141,7 +142,8 @@ class Pretraining(Method, Trainable):
         # A processor waits for nobody, and saves work with smaller tensors; a network of the user's gets them anyway.
         on_host = graphs.device.type == "cpu" and not self._foreign
         if self.level == "node":
-            nodes: Tensor = self.encoder(drop_dead_edges(graphs) if on_host else graphs)
+            normed = self._normed and graphs.node_keep is not None  # statistics must not see removed nodes
+            nodes: Tensor = self.encoder(drop_dead_edges(graphs) if on_host and not normed else graphs)
             return nodes
         if on_host:
             graphs = graphs.compact_nodes()
