@@ -1,5 +1,6 @@
 """Objectives: two views' embeddings → a loss. Pure functions of tensors."""
 
+from nmrgcl.contrast.bootstrap import bootstrap_loss
 from nmrgcl.contrast.cca import cca_loss
 from nmrgcl.contrast.cosine import cosine
 from nmrgcl.contrast.graphcl import graphcl_loss
@@ -14,6 +15,7 @@ LOSSES = {"infonce": infonce, "graphcl": graphcl_loss}
 __all__ = [
     "LOSSES",
     "REMOVALS",
+    "bootstrap_loss",
     "cca_loss",
     "cosine",
     "graphcl_loss",

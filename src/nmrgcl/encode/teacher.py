@@ -21,14 +21,17 @@ class Teacher(nn.Module):
 
     def forward(self, student: nn.Module, *arguments: Any, **options: Any) -> Tensor:
         """What ``student`` would make of the arguments with these weights and statistics."""
-        names = (name for name, _ in chain(student.named_parameters(), student.named_buffers()))
-        own = {name: self.get_buffer(_flat(name)) for name in names}
-        result: Tensor = functional_call(student, own, arguments, options)
+        result: Tensor = functional_call(student, self.own(student), arguments, options)
         return result
 
+    def own(self, student: nn.Module) -> dict[str, Tensor]:
+        """Its weights and statistics by the names that ``student`` has for them."""
+        names = (name for name, _ in chain(student.named_parameters(), student.named_buffers()))
+        return {name: self.get_buffer(_flat(name)) for name in names}
+
     @torch.no_grad()
-    def follow(self, student: nn.Module, momentum: float) -> None:
-        """Move a share of 1 − ``momentum`` towards the student."""
+    def follow(self, student: nn.Module, momentum: float | Tensor) -> None:
+        """Move a share of 1 − ``momentum``, a number or a scalar on the device, towards the student."""
         for name, parameter in student.named_parameters():
             self.get_buffer(_flat(name)).lerp_(parameter, 1 - momentum)
 
