@@ -1,5 +1,7 @@
 """GraphMAE: the error by its definition, what is hidden and from whom, and what is refused."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -13,7 +15,7 @@ from nmrgcl.methods import Level, Pretraining, build_pretraining
 from nmrgcl.methods.graphmae import GINDecoder
 from nmrgcl.run.recipe import recipe
 from nmrgcl.train import Progress
-from tests.examples import random_graphs, sparse_x
+from tests.examples import random_graphs, sparse_x, with_edge_labels
 from tests.methods.members import DATA, GRAPHS, NETWORK, settings_of
 
 LEVELS: list[Level] = ["graph", "node"]
@@ -139,6 +141,17 @@ def test_padding_is_neither_hidden_nor_shown() -> None:
 def test_sparse_features_are_features_like_others() -> None:
     method = graphmae(level="node")
     torch.testing.assert_close(loss_of(method, sparse_x(NETWORK)), loss_of(method, NETWORK))
+
+
+def test_atoms_of_molecules_are_reconstructed() -> None:
+    """Type and chirality are two names of a row; the target is the sum of their one-hot forms."""
+    graphs = with_edge_labels(random_graphs([6, 5, 7], categorical=True, density=0.4), (4, 2))
+    graphs = replace(graphs, x=torch.cat([graphs.x, graphs.x.flip(0)], 1))
+    settings = settings_of("graphmae", "encoder.name=molecule")
+    method = build_pretraining(settings, graphs.num_features, (4, 2)).train()
+    loss_of(method, graphs).backward()
+    assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in method.parameters())
+    assert float(graphs.dense_x().sum()) == 2 * graphs.num_nodes
 
 
 def test_the_decoder_is_of_the_encoders_kind() -> None:

@@ -54,7 +54,7 @@ class GraphMAE(Pretraining):
         trains="the encoder, the features that hidden nodes show, and a decoder of one layer; the last two are dropped",
         published="MUTAG 88.19, PROTEINS 75.30, NCI1 80.40, IMDB-BINARY 75.52, IMDB-MULTI 51.63, COLLAB 80.32, "
         "REDDIT-BINARY 88.01 (SVM, last epoch; how settings were selected is not said); Cora 84.2, CiteSeer 73.4, "
-        "PubMed 81.1 (public split)",
+        "PubMed 81.1 (public split, remembered)",
         checked="the error against its definition; only hidden nodes are targets, and the decoder does not see them",
     )
 
