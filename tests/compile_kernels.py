@@ -6,6 +6,7 @@ Launches are intercepted: each is compiled for compute capability 9.0, and nothi
 """
 
 import sys
+from itertools import product
 from typing import Any
 
 import torch
@@ -141,8 +142,8 @@ def launch_rows_and_losses(graphs: Any) -> None:
 def launch_machines(graphs: Any) -> None:
     from nmrgcl.kernels import machines
 
-    for rows in (60, 350, 1000, 4000, 8000):
-        kernel = torch.zeros(1).expand(2, rows, rows)  # nothing is read
+    for rows, diagonal in product((60, 350, 1000, 4000, 8000), (1.0, 3.0)):
+        kernel = torch.full((1,), diagonal).expand(2, rows, rows)
         for pairs in ([[0, 1]], [[0, 1], [0, 2], [1, 2]]):
             bounds = torch.tensor([[0, rows // 2, rows, rows]]).repeat(2, 1)
             machines.solve_machines(kernel, bounds, torch.tensor(pairs), torch.ones(7, dtype=torch.float64))

@@ -138,6 +138,31 @@ def test_bad_input_is_one_line_and_exit_code_2(case: str, capsys: pytest.Capture
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["pretrain", "sweep"])
+def test_a_kernel_does_not_run_on_a_gpu_that_is_not_there(
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, command, "MUTAG", "--method", "wl", "--device", "cuda", code=2) == (
+        "",
+        "nmrgcl: no CUDA device is available; use --device cpu or --device auto\n",
+    )
+
+
+@pytest.mark.parametrize("method", ["wl", "dgk", "graph2vec"])
+def test_methods_of_labels_say_that_numbers_are_none(
+    method: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = write_tu(tmp_path / "MINE", node_attributes="0.5, 1.5\n" * 90)
+    arguments = ["pretrain", str(folder), "--method", method, "--set", "features=attributes", "--device", "cpu"]
+    assert run(capsys, *arguments, "--out", str(tmp_path / "r"), code=2) == (
+        "",
+        f"nmrgcl: method {method} needs node labels, but these nodes have numeric features (2); "
+        "use --set data.features=labels, degree or constant\n",
+    )
+
+
 BAD_FILES = {
     "truncated": ({"graph_indicator": "1\n1\n1\n"}, "MINE_graph_labels.txt, line 2"),
     "edge outside": ({"A": "1, 2\n2, 1\n1, 91\n"}, "MINE_A.txt, line 3"),

@@ -105,6 +105,17 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize("method", ["nmrgcl", "wl"])
+def test_a_gpu_that_is_absent_is_told_for_every_kind_of_method(
+    method: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    wanted = ["sweep", "MUTAG", "--method", method, "--device", "cuda", "--results", str(tmp_path / "r")]
+    out, err = run(capsys, *wanted, code=2)
+    assert out == ""
+    assert err == "nmrgcl: no CUDA device is available; use --device cpu or --device auto\n"
+
+
 def test_results_go_out_and_come_home(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     there, here, pack = filled(tmp_path / "there"), str(tmp_path / "here"), str(tmp_path / "p.nmrgcl-results")
     out, _ = run(capsys, "results", "pack", pack, "--results", there, "--json")

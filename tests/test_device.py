@@ -19,7 +19,7 @@ from nmrgcl.data.conversions import to_pyg
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, EdgeShape, MoleculeGIN, build_encoder, pool
 from nmrgcl.errors import NonFiniteError
-from nmrgcl.evaluate.finetune import Classifier, finetune_score
+from nmrgcl.evaluate.finetune import Classifier, Task, finetune_scores
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_pretraining, find_method, method_names
 from nmrgcl.run.recipe import recipe, with_encoder
@@ -221,7 +221,8 @@ def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"
         options = FinetuneSettings(epochs=3, patience=0, weight_decay=1e-4)
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a step that could not be recorded would warn
-            scores.append(finetune_score(model, graphs, y, split, options, level=level, batch_size=16, capture=capture))
+            tasks = [Task(model, split, options)]
+            scores += finetune_scores(tasks, graphs, y, level=level, batch_size=16, capture=capture)
         states.append(model.state_dict())
     assert scores[0].epoch > 0
     for name, value in states[1].items():

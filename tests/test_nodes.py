@@ -1,6 +1,7 @@
 """The nodes of one graph, from a file to scores: commands, cells and the estimator."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from nmrgcl import GraphEmbedder, load
+from nmrgcl.cli.sweep_pairs import compare_methods
 from nmrgcl.cli.sweep_table import tabulate
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, SettingError
@@ -26,7 +28,7 @@ from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import pretrain
 from nmrgcl.train.checkpoint import Checkpoint
 from tests.examples import random_graphs
-from tests.run.cells import CPU
+from tests.run.cells import CPU, result_of
 from tests.test_cli import run, write_tu
 
 SMALL = ["encoder.units=16", "epochs=3"]
@@ -216,6 +218,21 @@ def test_sweep_makes_a_table_of_nodes(network: str, capsys: pytest.CaptureFixtur
     assert "cca_ssg" in out
     _, err = run(capsys, "sweep", network, "motifs", "--results", str(tmp_path / "r"), code=2)
     assert "of graphs and of nodes make two tables" in err
+
+
+def test_methods_are_compared_by_the_sizes_of_the_split(network: str) -> None:
+    """Differences 1, 2 and 3: mean 2, variance 1; with 2 degrees of freedom p is 1 − t/√(2 + t²)."""
+    rows = {name: recipe(name, level="node") for name in ("grace", "untrained")}
+    cells = {name: [Cell(network, replace(row, seed=seed)) for seed in range(3)] for name, row in rows.items()}
+    first = {c.key: result_of(c, 80.0) for c in cells["grace"]}
+    second = {c.key: result_of(c, 81.0 + c.seed) for c in cells["untrained"]}
+    (found,) = compare_methods([*cells["grace"], *cells["untrained"]], first | second)
+    data = load(network)
+    assert data.y is not None
+    parts = split_nodes("random-10-10-80", data.y)
+    assert (len(parts.train), len(parts.test)) == (11, 86)
+    t = 2 / math.sqrt(1 / 3 + 86 / 11)
+    assert found.pairs[0].p == pytest.approx(1 - t / math.sqrt(2 + t**2))
 
 
 def test_the_estimator_embeds_the_nodes_of_a_graph(tmp_path: Path) -> None:

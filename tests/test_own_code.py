@@ -47,7 +47,7 @@ def test_a_file_is_a_method_from_the_first_command_to_the_last(
     monkeypatch.chdir(tmp_path)
     out, _ = run(capsys, "methods", "mine.py")
     assert out.startswith("mine: Two views of a graph agree")
-    assert "covariance   1.0          weight of covariances between dimensions" in out
+    assert "covariance  1.0   weight of covariances between dimensions" in out
     options = ("--method", "mine.py", "--set", "covariance=2", *FAST, "--seeds", "2", "--out", "run", "--quiet")
     run(capsys, "pretrain", "motifs", *options)
     settings = json.loads((tmp_path / "run" / "seed-0" / "config.json").read_text())["settings"]
@@ -119,6 +119,16 @@ def test_a_broken_file_is_one_line(
         recipe(str(path))
     out, err = run(capsys, "pretrain", "motifs", "--method", str(path), code=2)
     assert (out, err.count("\n")) == ("", 1)
+
+
+def test_two_methods_of_one_name_do_not_become_one_row(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Path(shutil.copy(mine, tmp_path / "graphcl.py"))
+    command = ["sweep", "motifs", "--method", "graphcl", "--results", str(tmp_path / "r"), "--dry-run"]
+    _, err = run(capsys, *command, "--method", str(other), code=2)
+    assert err == "nmrgcl: two different methods are called graphcl; rename the file of one of them\n"
+    run(capsys, *command, "--method", "graphcl", "--method", str(mine))
 
 
 def test_one_broken_file_in_the_package_hides_no_other(

@@ -9,7 +9,7 @@ from torch import nn
 
 from nmrgcl.encode import GCN, GIN, pool
 from nmrgcl.errors import DataError
-from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, finetune_score
+from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import FinetuneSettings
 from tests.examples import random_graphs
@@ -33,7 +33,7 @@ def tuned(y: np.ndarray, **changed: float) -> FinetuneScore:
     encoder = GCN(5, layers=1, units=8)
     options = FinetuneSettings(**{"epochs": 40, "patience": 0, "weight_decay": 0.0} | changed)  # type: ignore[arg-type]
     model = Classifier(encoder, encoder, 8, 2, 0.0)
-    return finetune_score(model, NETWORK, y, SPLIT, options, level="node", batch_size=0)
+    return finetune_scores([Task(model, SPLIT, options)], NETWORK, y, level="node", batch_size=0)[0]
 
 
 def test_labels_of_the_test_part_change_nothing_but_the_test_score() -> None:
@@ -61,7 +61,8 @@ def test_patience_ends_it() -> None:
 
     encoder = Counted()
     options = FinetuneSettings(epochs=1000, patience=4)
-    finetune_score(Classifier(encoder, encoder, 3, 2, 0.0), NETWORK, Y, SPLIT, options, level="node", batch_size=0)
+    task = Task(Classifier(encoder, encoder, 3, 2, 0.0), SPLIT, options)
+    finetune_scores([task], NETWORK, Y, level="node", batch_size=0)
     assert Counted.calls < 100
 
 
@@ -72,7 +73,9 @@ def test_graphs_come_in_batches() -> None:
     encoder = GIN(4, layers=2, units=8)
     model = Classifier(encoder, lambda g: pool(encoder(g), g, "sum"), 16, 2, 0.0)
     split = Split(np.arange(0, 24), np.arange(24, 32), np.arange(32, 40))
-    found = finetune_score(model, graphs, y, split, FinetuneSettings(epochs=60), level="graph", batch_size=8)
+    (found,) = finetune_scores(
+        [Task(model, split, FinetuneSettings(epochs=60))], graphs, y, level="graph", batch_size=8
+    )
     assert found.valid >= 75
 
 

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
 from nmrgcl.errors import DataError
-from nmrgcl.evaluate.paired import holm, paired_difference
+from nmrgcl.evaluate.paired import correct_pairs, holm, pair_rows, paired_difference
 
 
 def test_the_correction_widens_the_plain_paired_test_by_its_formula() -> None:
@@ -38,3 +40,18 @@ def test_holm_by_hand() -> None:
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
     assert holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])
     assert holm([]) == []
+
+
+def test_rows_are_paired_by_the_seeds_that_both_have() -> None:
+    folds = {("a", "D", seed): [70.0 + seed, 75.0] for seed in (0, 1, 2)}
+    folds |= {("b", "D", seed): [71.0, 77.0 + seed] for seed in (1, 2, 3)}
+    found = pair_rows(folds, "b", "a", "D")
+    assert found is not None
+    first, second = np.array([[71.0, 78.0], [71.0, 79.0]]), np.array([[71.0, 75.0], [72.0, 75.0]])
+    assert (found.seeds, found.difference) == (2, paired_difference(first, second))
+    assert pair_rows(folds, "b", "a", "E") is None
+    one = {place: scores for place, scores in folds.items() if place[2] == 1}
+    assert pair_rows(one, "b", "a", "D") is None  # two folds of one seed
+    assert pair_rows({**folds, ("b", "D", 1): [71.0]}, "b", "a", "D") is None  # other folds
+    low = replace(found, difference=replace(found.difference, p=0.01))
+    assert [(pair.p, pair.compared) for pair in correct_pairs([low, replace(low, row="c")])] == [(0.02, 2)] * 2

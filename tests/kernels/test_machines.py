@@ -9,13 +9,22 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from nmrgcl.evaluate import svm, svm_on_device
+from nmrgcl.evaluate import kernel_svm, svm, svm_on_device
 from nmrgcl.evaluate.rbf import Scaling
+from nmrgcl.evaluate.svm_on_device import Cut
 from nmrgcl.kernels import machines
 from nmrgcl.kernels.machines import TOLERANCE, solve_machines
 from tests.kernels import DEVICE
 
 PENALTIES = (0.01, 1.0, 100.0)
+
+
+def shares_right(
+    z: np.ndarray, y: np.ndarray, cuts: list[Cut], values: tuple[float, ...], standardise: Scaling
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of RBF machines."""
+    kernels_of = svm_on_device.from_embeddings(torch.tensor(z, device=DEVICE), standardise=standardise)
+    return svm_on_device.shares_right(kernels_of, y, cuts, values, torch.device(DEVICE))
 
 
 def objective(kernel: np.ndarray, sign: np.ndarray, beta: np.ndarray) -> float:
@@ -24,7 +33,8 @@ def objective(kernel: np.ndarray, sign: np.ndarray, beta: np.ndarray) -> float:
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("repeated", [False, True])
-def test_every_machine_is_libsvms(classes: int, repeated: bool) -> None:
+@pytest.mark.parametrize("scaled", [False, True])
+def test_every_machine_is_libsvms(classes: int, repeated: bool, scaled: bool) -> None:
     random, parts, n = np.random.default_rng(0), 2, 45
     y = np.sort(random.permutation(np.arange(n) % classes))
     kernels, starts = [], []
@@ -32,7 +42,8 @@ def test_every_machine_is_libsvms(classes: int, repeated: bool) -> None:
         z = random.normal(size=(n, 3)) + 0.7 * y[:, None]
         if repeated:
             z[1::2] = z[::2][: n // 2]  # alike, and of other classes here and there
-        kernels.append(rbf_kernel(z, gamma=0.4))
+        length = random.uniform(0.2, 2, n) * (np.arange(n) != 3) if scaled else np.ones(n)  # one is zero
+        kernels.append(rbf_kernel(z, gamma=0.4) * length[:, None] * length)
         starts.append(np.searchsorted(y, np.arange(classes + 1)))
     pairs = list(combinations(range(classes), 2))
     found = solve_machines(
@@ -85,9 +96,7 @@ def test_cuts_are_judged_as_by_libsvm(classes: int, standardise: Scaling, monkey
     z = (random.normal(size=(70, 3)) + y[:, None]) * [1, 5, 2]
     cuts = list(StratifiedKFold(5, shuffle=True, random_state=0).split(y, y))
     cuts += [(train[5:], test) for train, test in cuts[:2]]
-    shares, solved = svm_on_device.shares_right(
-        torch.tensor(z, device=DEVICE), y, cuts, PENALTIES, standardise=standardise
-    )
+    shares, solved = shares_right(z, y, cuts, PENALTIES, standardise)
     assert solved.all()
     for found, (train, test) in zip(shares, cuts, strict=True):
         expected = svm._accuracies(z, y, train, test, PENALTIES, standardise)
@@ -95,12 +104,35 @@ def test_cuts_are_judged_as_by_libsvm(classes: int, standardise: Scaling, monkey
         assert np.abs(found - expected).mean() < 0.03
 
 
+def test_cuts_of_precomputed_kernels_are_judged_as_by_libsvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cuts have different lengths, and in some a class is missing."""
+    monkeypatch.setattr(svm_on_device, "AT_ONCE", 3 * 4 * 32**2)  # three kernels at a time
+    random, rows, values = np.random.default_rng(4), 40, (0.1, 3.0)
+    y = random.permutation(np.arange(rows) % 3)
+    z = random.normal(size=(rows, 3)) + y[:, None]
+    kernels = np.stack([z @ z.T, 2 * rbf_kernel(z, gamma=0.5)])
+    (train, test), *_ = StratifiedKFold(5, shuffle=True, random_state=0).split(y, y)
+    cuts = [(train, test), (train[7:], test[2:]), *((train[y[train] != gone], test) for gone in range(3))]
+    kernels_of = svm_on_device.from_kernels(torch.tensor(kernels, device=DEVICE))
+    of_all = [(k * rows + train, k * rows + test) for k in range(2) for train, test in cuts]
+    with np.errstate(invalid="ignore"):  # where all rows of a machine are free, its threshold has no bounds
+        shares, solved = svm_on_device.shares_right(kernels_of, np.tile(y, 2), of_all, values, torch.device(DEVICE))
+    assert solved.all()
+    accuracies = kernel_svm._accuracies
+    expected = np.array(
+        [accuracies(kernel[None], y, train, test, values) for kernel in kernels for train, test in cuts]
+    )
+    assert np.abs(shares - expected).max() <= 1 / len(test[2:])  # a row at the border
+    assert np.count_nonzero(shares != expected) <= 2
+    assert len(np.unique(expected)) > 4
+
+
 def test_a_machine_that_takes_too_long_is_said_to_be_unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machines, "MOST_STEPS", 3)
     random = np.random.default_rng(3)
     y, z = np.arange(40) % 2, random.normal(size=(40, 2))
     cuts = list(StratifiedKFold(4, shuffle=True, random_state=0).split(y, y))
-    _, solved = svm_on_device.shares_right(torch.tensor(z, device=DEVICE), y, cuts, (100.0,), standardise=True)
+    _, solved = shares_right(z, y, cuts, (100.0,), True)
     assert not solved.any()
 
 
@@ -112,6 +144,6 @@ def test_of_classes_with_as_many_votes_the_first_is_elected() -> None:
 def test_rows_that_are_all_alike_are_all_of_the_larger_class() -> None:
     y, z = np.repeat([0, 1], [16, 24]), np.full((40, 2), 0.1)
     cuts = list(StratifiedKFold(4, shuffle=True, random_state=0).split(y, y))
-    shares, solved = svm_on_device.shares_right(torch.tensor(z, device=DEVICE), y, cuts, PENALTIES, standardise=True)
+    shares, solved = shares_right(z, y, cuts, PENALTIES, True)
     assert solved.all()
     assert (shares == 0.6).all()

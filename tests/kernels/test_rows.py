@@ -52,6 +52,22 @@ def test_row_sums_equal_their_definition(width: int, weight: str) -> None:
         )
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_hubs_among_short_rows_are_summed_whole(weighted: bool) -> None:
+    """Two hubs in the tile of one program, one of just as many edges as are short, one more at the end."""
+    width, lengths = 32, [2] * 120
+    lengths[9], lengths[11], lengths[40], lengths[41], lengths[119] = 129, 300, 32, 33, 65
+    row_ptr = torch.tensor([0, *lengths]).cumsum(0)
+    total = int(row_ptr[-1])
+    column, weight = torch.randint(120, (total,)), torch.rand(total) if weighted else None
+    h = torch.randn(120, width, dtype=torch.float64)
+    given = [part.to(DEVICE) if part is not None else None for part in (h, column, row_ptr, weight)]
+    messages = h[column] * (1.0 if weight is None else weight[:, None])
+    owner = torch.arange(120).repeat_interleave(torch.tensor(lengths))
+    expected = 1.5 * h + torch.zeros(120, width, dtype=torch.float64).index_add_(0, owner, messages)
+    torch.testing.assert_close(row_sums(*given, self_weight=1.5).cpu(), expected, atol=1e-12, rtol=1e-12)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 1e-5), (torch.bfloat16, 1e-2)]
 )

@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import nmrgcl.methods
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Embedder, Level, Pretraining, find_method, method_names
+from nmrgcl.methods import Embedder, Level, Pretraining, build_method, find_method, method_names
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import Settings
 from tests.examples import random_graphs
+
+Kind = TypeVar("Kind", bound=Embedder)
 
 ONLY_HERE = Path(__file__).parent / "only_here"
 """What a method may do and none that is published here does yet: two players, a queue, a curriculum, no training."""
@@ -43,3 +46,10 @@ def settings_of(name: str, *assignments: str, level: Level = "graph") -> Setting
         small.append("epochs=3")
     preset = "graphcl" if level == "graph" else find_method(name).PRESETS[level]
     return recipe(name, preset=preset, assignments=small)
+
+
+def build(kind: type[Kind], *assignments: str) -> Kind:
+    """A method of this class as its own preset describes it, but for ``assignments``."""
+    method = build_method(recipe(kind.__module__.rpartition(".")[2], assignments=assignments), 1)
+    assert isinstance(method, kind)
+    return method

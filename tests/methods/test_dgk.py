@@ -12,20 +12,17 @@ from scipy.sparse import csr_array
 
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import build_method
 from nmrgcl.methods.dgk import DGK, draw_pairs
-from nmrgcl.run.recipe import recipe
 from nmrgcl.words import paths
 from nmrgcl.words.graphlets import graphlets, shape_codes
 from nmrgcl.words.paths import shortest_paths
 from nmrgcl.words.wl import combine, node_labels
 from tests.examples import random_graphs, undirected
+from tests.methods.members import build
 
 
 def dgk(*assignments: str) -> DGK:
-    method = build_method(recipe("dgk", assignments=assignments), 1)
-    assert isinstance(method, DGK)
-    return method
+    return build(DGK, *assignments)
 
 
 def three_graphs() -> Graphs:
@@ -47,6 +44,13 @@ def test_the_matrix_of_three_graphs_by_hand() -> None:
     k = np.array([[4, 6, 2], [6, 13, 7], [2, 7, 5]])
     length = np.sqrt(np.diag(k))
     np.testing.assert_allclose(method.kernels(three_graphs())[0], k / length[:, None] / length, rtol=1e-6)
+
+
+@pytest.mark.parametrize("words", ["wl", "shortest_paths", "graphlets"])
+def test_a_word_is_as_similar_to_itself_as_any_other_is(words: str) -> None:
+    method = dgk(f"words={words}", "samples=50", "passes=2")
+    method.fit(random_graphs([6, 9, 0, 8, 7], categorical=True))
+    torch.testing.assert_close(method.vectors.norm(dim=1), torch.ones(len(method.vocabulary)))
 
 
 def test_words_that_fit_has_not_seen_are_left_out() -> None:
@@ -126,3 +130,9 @@ def test_too_many_words_and_none_are_refused() -> None:
         dgk("least_graphs=5").fit(graphs)
     with pytest.raises(DataError, match="method dgk needs node labels"):
         dgk("words=shortest_paths").fit(random_graphs([6, 9]))
+
+
+def test_shortest_paths_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmrgcl.memory.available_bytes", lambda device: 100)
+    with pytest.raises(DataError, match="method dgk: the shortest paths of a graph of 9 nodes need .* use other words"):
+        dgk("words=shortest_paths").fit(random_graphs([6, 9], categorical=True))

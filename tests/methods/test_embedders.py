@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
@@ -84,6 +84,19 @@ def test_planted_classes_are_separated(name: str) -> None:
     else:
         scores = kernel_nested(kernels.numpy(), y, seed=0, jobs=1).outer
     assert scores.mean() > WEAKER.get(name, SEPARATED)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("selection", ["honest", "paper"])
+@pytest.mark.parametrize("name", ["wl", "dgk"])
+def test_a_method_with_kernels_is_judged_on_a_gpu_as_on_the_cpu(
+    name: str, selection: Literal["honest", "paper"], tmp_path: Path
+) -> None:
+    cell, scores = Cell("motifs", settings_of(name), selection=selection), []
+    for device in ("cpu", "cuda"):
+        result = execute(cell, Results(tmp_path / device), device=torch.device(device))
+        scores.append(np.array(result.scores["folds"]))
+    assert np.abs(scores[0] - scores[1]).mean() <= 2.0  # three graphs of 150
 
 
 @pytest.mark.parametrize("name", [name for name, level in EMBEDDERS if level == "graph"])

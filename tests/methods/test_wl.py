@@ -12,11 +12,12 @@ from nmrgcl.data.features import with_features
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Embedder, build_method
-from nmrgcl.run.recipe import recipe
+from nmrgcl.methods.wl import WL
 from nmrgcl.words import wl as wl_module
-from nmrgcl.words.wl import wl_labels
+from nmrgcl.words.products import add_products
+from nmrgcl.words.wl import combine, numbered_labels, wl_labels
 from tests.examples import random_graphs, undirected
+from tests.methods.members import build
 from tests.methods.planted import planted_graphs
 
 HEXAGON = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)]
@@ -32,16 +33,12 @@ def graphs_of(*edges: list[tuple[int, int]], nodes: int = 6, x: list[int] | None
     return Graphs.build(index, ptr, x=labels)
 
 
-def wl(*assignments: str) -> Embedder:
-    method = build_method(recipe("wl", assignments=assignments), 1)
-    assert isinstance(method, Embedder)
-    return method
+def wl(*assignments: str) -> WL:
+    return build(WL, *assignments)
 
 
 def kernels(graphs: Graphs, iterations: int = 5) -> np.ndarray:
-    found = wl(f"iterations={iterations}").kernels(graphs)
-    assert found is not None
-    return found.numpy()
+    return wl(f"iterations={iterations}").kernels(graphs).numpy()
 
 
 def test_a_hexagon_and_two_triangles_look_alike_and_a_path_does_not() -> None:
@@ -86,6 +83,32 @@ def test_matrices_are_grakels(iterations: int) -> None:
     assert len(found) == iterations + 1
 
 
+@pytest.mark.parametrize("real", [torch.float32, torch.float64])
+def test_products_are_those_of_counts(real: torch.dtype) -> None:
+    """Word 0 is everywhere, words 1 to 39 in some graphs, and each graph has a word of its own twice."""
+    random = np.random.default_rng(0)
+    batch = np.arange(60).repeat(9)
+    word = random.integers(1, 40, (60, 9))
+    word[:, 0], word[:, 1:3] = 0, 40 + np.arange(60)[:, None]
+    counts = np.zeros((60, 100))
+    np.add.at(counts, (batch, word.ravel()), 1)
+    total = torch.ones(60, 60, dtype=real)
+    add_products(total, word.ravel(), batch)
+    np.testing.assert_array_equal(total.numpy(), 1 + counts @ counts.T)
+
+
+def test_labels_are_numbered_in_their_order() -> None:
+    for labels, number in numbered_labels(random_graphs([9, 0, 5], categorical=True), 2, method="wl"):
+        np.testing.assert_array_equal(number.numpy(), np.unique(labels.numpy(), return_inverse=True)[1])
+
+
+def test_large_graphs_are_counted_exactly() -> None:
+    """Two graphs of 5,000 and 4,999 equal nodes without edges: 5000 · 4999 is more than float32 can count to."""
+    graphs = Graphs.build(torch.empty(2, 0, dtype=torch.long), torch.tensor([0, 5000, 9999]))
+    (total,) = wl("iterations=0").products(graphs)
+    assert total.tolist() == [[5000**2, 5000 * 4999], [5000 * 4999, 4999**2]]
+
+
 def test_the_order_of_nodes_changes_nothing() -> None:
     graphs = random_graphs([9], categorical=True, density=0.4)
     order = torch.randperm(9, generator=torch.Generator().manual_seed(1))
@@ -126,13 +149,27 @@ def test_what_a_view_removes_is_not_counted() -> None:
 
 def test_equal_hashes_of_different_labels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = random_graphs([6, 7], categorical=True, density=0.5)
-    monkeypatch.setattr(wl_module, "combine", lambda *parts: parts[0] * 0)
+    monkeypatch.setattr(wl_module, "combine", lambda *parts: parts[0] * 0 if len(parts) == 3 else combine(*parts))
     with pytest.raises(DataError, match="two different labels of these graphs have the same 64-bit hash"):
         list(wl_labels(replace(graphs), 2, method="wl"))
 
 
 def test_numbers_are_no_labels_and_nodes_have_no_kernel() -> None:
-    with pytest.raises(DataError, match="method wl needs node labels, but these nodes have 4 numeric features; use"):
+    with pytest.raises(
+        DataError, match=r"method wl needs node labels, but these nodes have numeric features \(4\); use"
+    ):
         wl().fit(random_graphs([4, 5]))
     with pytest.raises(SettingError, match="method wl embeds graphs, not nodes"):
         wl("level=node")
+
+
+def test_matrices_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six matrices of 100 x 100 float32 numbers and one of float64 take 320,000 bytes."""
+    graphs = random_graphs([2] * 100, categorical=True)
+    monkeypatch.setattr("nmrgcl.memory.available_bytes", lambda device: 320_000)
+    wl().kernels(graphs)
+    monkeypatch.setattr("nmrgcl.memory.available_bytes", lambda device: 319_999)
+    with pytest.raises(
+        DataError, match="method wl: 6 kernels of 100 graphs need .* GB of memory, but .* are left; use"
+    ):
+        wl().kernels(graphs)

@@ -141,6 +141,16 @@ def test_a_dry_run_lists_candidates_of_several_datasets(capsys: pytest.CaptureFi
     assert "the preset as it is" in out
 
 
+def test_drawn_views_are_listed_with_their_probabilities(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    space = tmp_path / "views.toml"
+    composed = '{ name = "Compose", weight = 2, views = [{ name = "DropEdges", p = 0.3 }, { name = "DropFeatures" }] }'
+    first = f'first = [{{ name = "DropNodes", p = 0.1, weight = 3 }}, {composed}]'
+    space.write_text(f'[[views]]\n{first}\nsecond = []\n[[data]]\nfeatures = "degree"\nmax_degree = 9\n')
+    out, _ = run(capsys, "tune", "motifs", "--space", str(space), "--budget", "2", "--dry-run")
+    shown = "views=DropNodes(p=0.1,weight=3)|[DropEdges(p=0.3)+DropFeatures](weight=2)/Identity"
+    assert out.splitlines()[2] == f'    1  {shown} data={{"features": "degree", "max_degree": 9}}'
+
+
 def test_removal_is_not_tuned_where_nothing_is_removed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     listed = {}
     for method in ("nmrgcl", "graphcl"):

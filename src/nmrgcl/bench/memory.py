@@ -12,7 +12,7 @@ from threading import Event, Thread
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from nmrgcl.train.feed.choose import available_bytes
+from nmrgcl.memory import available_bytes
 
 __all__ = ["available_bytes", "own_bytes", "peak_bytes", "watched"]
 

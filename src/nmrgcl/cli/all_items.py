@@ -11,8 +11,8 @@ from nmrgcl.cli.items import Way, cost_of, facts_of, rows_of
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
-    from nmrgcl.reproduce import Item
     from nmrgcl.reproduce.index import Made
+    from nmrgcl.reproduce.item import Item
 
 
 def reproduce_all(way: Way, *, quick: bool, seeds: int, source: Path | None, out: Path, as_json: bool) -> None:

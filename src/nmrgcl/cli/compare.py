@@ -37,6 +37,7 @@ def compare(
     """
     from nmrgcl.data import load
     from nmrgcl.evaluate.paired import holm, paired_difference
+    from nmrgcl.evaluate.spread import with_p
     from nmrgcl.run import choose_device, evaluate_run, find_models
 
     if len(runs) < 2:
@@ -70,5 +71,5 @@ def compare(
         line = f"{run!s:<24}  {judged.trained}"
         if number:
             d, p = differences[number - 1], adjusted[number - 1]
-            line += f"   {d.mean:+.2f} points (95 % CI {d.low:+.2f} … {d.high:+.2f}, p = {p:.3f})"
+            line += f"   {d.mean:+.2f} points (95 % CI {d.low:+.2f} … {d.high:+.2f}, {with_p(p)})"
         print(line)

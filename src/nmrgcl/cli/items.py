@@ -12,8 +12,8 @@ import typer
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
-    from nmrgcl.reproduce import Item
     from nmrgcl.reproduce.fill import Outlook
+    from nmrgcl.reproduce.item import Item
     from nmrgcl.reproduce.page import Written
     from nmrgcl.reproduce.plan import Plan
     from nmrgcl.reproduce.scores import Row

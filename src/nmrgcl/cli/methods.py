@@ -2,8 +2,8 @@
 
 import json
 import sys
-from dataclasses import fields
-from typing import Annotated, Any, get_args, get_type_hints
+from dataclasses import asdict, fields
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -11,10 +11,12 @@ from nmrgcl.cli.options import AsJson
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Or a file: show its options.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Or a file: show what is known of it.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods, or show one with its options: every file in ``nmrgcl/methods`` is one, and yours may be.
+    """List the methods by family, or show one: what it trains, its options, its paper, and what was checked.
+
+    Every file in ``nmrgcl/methods`` is a method, and yours may be.
 
     Examples:
 
@@ -26,12 +28,14 @@ def methods(
 
       nmrgcl methods --json
     """
+    from nmrgcl.cli.methods_text import one_method, several_methods
     from nmrgcl.errors import SettingError
     from nmrgcl.method_files import method_reference
     from nmrgcl.methods import method_names
 
     if name is not None:
-        _show(_facts(method_reference(name)), as_json)
+        facts = _facts(method_reference(name))
+        print(json.dumps(facts) if as_json else one_method(facts))
         return
     rows, problems = [], []
     for one in method_names():
@@ -42,47 +46,48 @@ def methods(
     if as_json:
         print(json.dumps({"methods": rows, "problems": problems}))
         return
-    for row in rows:
-        embeds = " and ".join(f"{level}s" for level in row["presets"])
-        print(f"{row['name']:<10} {embeds:<17} {row['summary']}")
+    print(several_methods(rows))
     for problem in problems:
         print(f"nmrgcl: {problem}", file=sys.stderr)
 
 
 def _facts(name: str) -> dict[str, Any]:
-    from nmrgcl.method_files import options_class
-    from nmrgcl.methods import find_method
+    """All that is known of a method; what it does not say itself is None."""
+    from nmrgcl.errors import SettingError
+    from nmrgcl.methods import About, Pretraining, find_method
     from nmrgcl.own_code import label
+    from nmrgcl.reproduce.tables.sheet import figures_of
+    from nmrgcl.settings import load_preset, preset_names
 
-    kind, options = find_method(name), options_class(name)
-    hints = get_type_hints(options)
+    kind = find_method(name)
+    if kind.ABOUT is not None and not isinstance(kind.ABOUT, About):
+        raise SettingError(f"method {label(name)}: its ABOUT must be an nmrgcl.methods.About")
+    about = {field.name: getattr(kind.ABOUT, field.name, None) for field in fields(About)}
+    figures = [{**asdict(one), **asdict(one.figure)} for one in figures_of(name)]
     return {
         "name": label(name),
         "summary": (kind.__doc__ or "").strip().partition("\n")[0],
+        **about,
+        "figures": [{key: value for key, value in one.items() if key != "figure"} for one in figures],
+        "recorded": kind.CAPTURABLE if issubclass(kind, Pretraining) else None,
         "fixed": kind.FIXED,
         "presets": kind.PRESETS,
-        "options": [
-            {
-                "name": field.name,
-                "default": field.default,
-                "choices": list(get_args(hints[field.name])),
-                "about": field.metadata.get("doc", ""),
-            }
-            for field in fields(options)
-        ],
+        "presets_for_it": [one for one in preset_names() if load_preset(one).get("method") == name],
+        "options": _options(name),
     }
 
 
-def _show(facts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(facts))
-        return
-    print(f"{facts['name']}: {facts['summary']}")
-    for level, preset in facts["presets"].items():
-        print(f"embeds {level}s; preset {preset} unless another is named")
-    for key, value in facts["fixed"].items():
-        print(f"always has {key} = {value}")
-    print("options, set with --set NAME=VALUE:" if facts["options"] else "no options of its own")
-    for option in facts["options"]:
-        choices = f" ({', '.join(option['choices'])})" if option["choices"] else ""
-        print(f"  {option['name']:<12} {option['default']!s:<12} {option['about']}{choices}")
+def _options(name: str) -> list[dict[str, Any]]:
+    from nmrgcl.method_files import options_class
+
+    options = options_class(name)
+    hints = get_type_hints(options)
+    return [
+        {
+            "name": field.name,
+            "default": field.default,
+            "choices": list(get_args(hints[field.name])) if get_origin(hints[field.name]) is Literal else [],
+            "about": field.metadata.get("doc", ""),
+        }
+        for field in fields(options)
+    ]

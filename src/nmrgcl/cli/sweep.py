@@ -65,6 +65,7 @@ def sweep(
     """Compute a table: every method on every dataset, each cell once; what is finished is never computed again.
 
     Cells that differ only in how they are judged share a training. Interrupt it as you like: the same command goes on.
+    With several methods and seeds, each method is tested against the first one on the same folds.
     Exits with 1 if cells are missing at the end.
 
     Examples:
@@ -135,7 +136,10 @@ def _rows(
             key = full_key(text, rows[0].method, "--set")  # which refuses an option that no method here has
             if all(find_method(row.method).FIXED.get(key, value) != value for row in rows):
                 raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
+    labels: dict[str, str] = {}
     for settings in rows:
+        if labels.setdefault(settings.label, settings.method) != settings.method:
+            raise SettingError(f"two different methods are called {settings.label}; rename the file of one of them")
         require_possible(settings)  # before anything is written
     return rows
 
@@ -206,17 +210,22 @@ def _compute(cells: "list[Cell]", folder: Path, **options: Any) -> "Summary":
 
 
 def _print(cells: "list[Cell]", summary: "Summary", folder: Path, as_json: bool) -> None:
+    from nmrgcl.cli.sweep_pairs import compare_methods
     from nmrgcl.cli.sweep_table import as_text, tabulate
     from nmrgcl.run.results import Results
 
     kept = Results(folder)
-    table = tabulate(result for cell in cells if (result := kept.finished(cell.key)))
+    results = {cell.key: result for cell in cells if (result := kept.finished(cell.key))}
+    table, compared = tabulate(results.values()), compare_methods(cells, results)
     if as_json:
-        print(json.dumps({"folder": str(folder), "table": [asdict(e) for e in table], **asdict(summary)}))
+        facts = {"table": [asdict(entry) for entry in table], "differences": [r for c in compared for r in c.to_rows()]}
+        print(json.dumps({"folder": str(folder), **facts, **asdict(summary)}))
         return
     for judge in dict.fromkeys(cell.judge for cell in cells):
         print(f"accuracy in %, mean ± sample standard deviation (seeds); {judge}")
         print(as_text(entry for entry in table if entry.judge == judge))
+    for one in compared:
+        print(f"\n{one}")
     missing = {name: len(getattr(summary, name)) for name in ("failed", "busy", "lost")}
     notes = [f"{count} {name}" for name, count in missing.items() if count]
     if notes:

@@ -1,7 +1,7 @@
 """Results → the table they make."""
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nmrgcl.encode.named import encoder_label
@@ -27,7 +27,7 @@ def tabulate(results: Iterable[Result]) -> list[SeedMean]:
     groups: dict[tuple[str, str, str], list[float]] = {}
     for result in results:
         cell = result.cell
-        groups.setdefault((_row(cell), cell.dataset, cell.judge), []).append(result.mean)
+        groups.setdefault((row_of(cell), cell.dataset, cell.judge), []).append(result.mean)
     return [
         SeedMean(
             row, name, statistics.fmean(means), statistics.stdev(means) if len(means) > 1 else None, len(means), judge
@@ -36,7 +36,7 @@ def tabulate(results: Iterable[Result]) -> list[SeedMean]:
     ]
 
 
-def _row(cell: Cell) -> str:
+def row_of(cell: Cell) -> str:
     """The method; a fresh encoder that is trained with labels goes by its own name."""
     supervised = cell.protocol == "finetune" and cell.method == "untrained"
     return f"{encoder_label(cell.settings.encoder.name)} (supervised)" if supervised else cell.method
@@ -50,5 +50,10 @@ def as_text(entries: Iterable[SeedMean]) -> str:
     for method in methods:
         cells = [found.get((method, dataset)) for dataset in datasets]
         rows.append([method, *(f"{with_spread(c.mean, c.std)} ({c.n})" if c else "–" for c in cells)])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of texts as lines whose columns begin below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -227,7 +227,17 @@ def _words(drawn: "dict[str, object]") -> str:
 
 
 def _name(value: object) -> str:
-    if isinstance(value, dict):  # views, which are too long to be read
-        sides = [part for part in value.values() if isinstance(part, list)]
-        return "/".join("|".join(str(view.get("name")) for view in side) for side in sides) or json.dumps(value)
+    """A drawn value; the views of both sides as ``first/second``, one of ``a|b``, one after the other as ``[a+b]``."""
+    if isinstance(value, list):
+        return "|".join(map(_view, value)) or "Identity"
+    if isinstance(value, dict):
+        sides = [_name(part) for part in value.values() if isinstance(part, list)]
+        return "/".join(sides) or json.dumps(value)
     return str(value)
+
+
+def _view(view: "dict[str, Any]") -> str:
+    """Its name, and what else is said of it: its probability, its weight among others."""
+    parts = [_view(part) for part in view.get("views", ())]
+    rest = ",".join(f"{key}={value}" for key, value in view.items() if key not in ("name", "views"))
+    return (f"[{'+'.join(parts)}]" if parts else str(view["name"])) + (f"({rest})" if rest else "")

@@ -3,12 +3,21 @@
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from joblib import Parallel, delayed
-from sklearn.svm import SVC
 
 from nmrgcl.errors import DataError
 from nmrgcl.evaluate.cases import INNER_FOLDS, Nested, Penalty, candidates, require_cases
-from nmrgcl.evaluate.svm import LIBRARIES, Inner, inner_cuts, outer_cuts
+from nmrgcl.evaluate.svm import (
+    LIBRARIES,
+    Inner,
+    Table,
+    choose_from_table,
+    inner_cuts,
+    outer_cuts,
+    shares_by_libsvm,
+)
+from nmrgcl.evaluate.svm_on_device import Cut, from_kernels, shares_on_device, solves
 
 
 def kernel_nested(
@@ -20,6 +29,7 @@ def kernel_nested(
     c: Penalty = "grid",
     inner: Inner = "in_order",
     jobs: int = -1,
+    device: torch.device | None = None,
 ) -> Nested:
     """Accuracies in percent on the held-out folds, and those by which kernel and C were chosen, ``[folds]`` each.
 
@@ -29,6 +39,9 @@ def kernel_nested(
     values = candidates(c)
     count = len(kernels) * len(values)
     _require_kernels(kernels, y, folds, inner=count > 1)
+    if device is not None and solves(device, len(y)):
+        table = _table_on_device(kernels, y, values, device)
+        return choose_from_table(table, y, seed=seed, folds=folds, inner=inner, choices=count)
     cuts = outer_cuts(y, seed, folds)
     with Parallel(n_jobs=jobs) as pool:
         chosen, means = np.zeros(folds, np.int64), None
@@ -47,14 +60,43 @@ def kernel_nested(
 
 
 def kernel_table(
-    kernels: np.ndarray, y: np.ndarray, *, seed: int, folds: int = 10, c: Penalty = "grid", jobs: int = -1
+    kernels: np.ndarray,
+    y: np.ndarray,
+    *,
+    seed: int,
+    folds: int = 10,
+    c: Penalty = "grid",
+    jobs: int = -1,
+    device: torch.device | None = None,
 ) -> np.ndarray:
     """Accuracies in percent on the held-out folds for each kernel and C, ``[K, len(C), folds]``: nothing is chosen."""
     values = candidates(c)
     _require_kernels(kernels, y, folds, inner=False)
-    with Parallel(n_jobs=jobs) as pool:
-        tables = pool(delayed(_accuracies)(kernels, y, *cut, values) for cut in outer_cuts(y, seed, folds))
-    return 100 * np.moveaxis(np.reshape(tables, (folds, len(kernels), len(values))), 0, 2)
+    cuts = outer_cuts(y, seed, folds)
+    if device is not None and solves(device, len(y)):
+        shares = _table_on_device(kernels, y, values, device)(cuts)
+    else:
+        with Parallel(n_jobs=jobs) as pool:
+            shares = np.array(pool(delayed(_accuracies)(kernels, y, *cut, values) for cut in cuts))
+    return 100 * np.moveaxis(shares.reshape(folds, len(kernels), len(values)), 0, 2)
+
+
+def _table_on_device(kernels: np.ndarray, y: np.ndarray, values: Sequence[float], device: torch.device) -> Table:
+    """Shares ``[cuts, K len(C)]``, kernel by kernel and for each C in turn."""
+    kernels_of = from_kernels(torch.from_numpy(np.ascontiguousarray(kernels)).to(device))
+    count, rows = len(kernels), len(y)
+
+    def on_host(train: np.ndarray, test: np.ndarray, c: float) -> float:
+        number = train[0] // rows
+        return float(_accuracies(kernels[number : number + 1], y, train % rows, test % rows, (c,))[0])
+
+    def table(cuts: Sequence[Cut]) -> np.ndarray:
+        # As from_kernels numbers rows. Machines that take long are often those of one kernel: it stays together.
+        of_all = [(k * rows + train, k * rows + test) for k in range(count) for train, test in cuts]
+        found = shares_on_device(kernels_of, np.tile(y, count), of_all, values, device, on_host)
+        return np.moveaxis(found.reshape(count, len(cuts), len(values)), 0, 1).reshape(len(cuts), -1)
+
+    return table
 
 
 def _require_kernels(kernels: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -> None:
@@ -72,8 +114,5 @@ def _accuracies(
     with LIBRARIES.limit(limits=1):
         for kernel in kernels:
             known, unknown = (np.asarray(kernel[np.ix_(rows, train)], np.float64) for rows in (train, test))
-            cache = 64 + known.size * 4 / 2**20
-            for value in values:
-                model = SVC(C=value, kernel="precomputed", cache_size=cache).fit(known, y[train])
-                found.append(np.mean(model.predict(unknown) == y[test]))
-    return np.array(found)
+            found.append(shares_by_libsvm(known, unknown, y[train], y[test], values))
+    return np.concatenate(found)

@@ -1,11 +1,18 @@
 """Is one embedding better than another on the same folds?"""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import t
 
 from nmrgcl.errors import DataError
+
+FEWEST = 3
+"""Differences below which there is no test: two that happen to be equal would look certain."""
+
+Folds = Mapping[tuple[str, str, int], Sequence[float]]
+"""Scores of the folds by row, dataset and seed."""
 
 
 @dataclass(frozen=True)
@@ -46,3 +53,40 @@ def holm(p_values: list[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = largest
     return [float(p) for p in adjusted]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """``row`` minus the reference on ``dataset``, over as many ``seeds`` as both have.
+
+    ``p`` is that of the difference, corrected for all ``compared``. ``mixed``: the two were computed on different
+    devices for a seed.
+    """
+
+    row: str
+    dataset: str
+    difference: Difference
+    seeds: int
+    p: float
+    compared: int = 1
+    mixed: bool = False
+
+
+def pair_rows(
+    folds: Folds, row: str, reference: str, dataset: str, *, test_to_train: float | None = None
+) -> Pair | None:
+    """Of the seeds that both rows have; None where they are not enough for a test."""
+    seeds = sorted(seed for name, where, seed in folds if (name, where) == (row, dataset))
+    seeds = [seed for seed in seeds if (reference, dataset, seed) in folds]
+    first, second = ([folds[name, dataset, seed] for seed in seeds] for name in (row, reference))
+    counts = {len(scores) for scores in [*first, *second]}
+    if len(counts) != 1 or len(seeds) * max(counts) < FEWEST:
+        return None
+    found = paired_difference(np.array(first), np.array(second), test_to_train=test_to_train)
+    return Pair(row, dataset, found, len(seeds), found.p)
+
+
+def correct_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """The same with p-values by Holm over all of them."""
+    adjusted = holm([pair.difference.p for pair in pairs])
+    return [replace(pair, p=p, compared=len(pairs)) for pair, p in zip(pairs, adjusted, strict=True)]

@@ -18,3 +18,13 @@ def by_seed(scores: np.ndarray) -> dict[str, Any]:
 def with_spread(mean: float, std: float | None) -> str:
     """``mean ± std`` with two digits each; the mean alone if there is no deviation."""
     return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
+
+
+def signed(value: float) -> str:
+    """A difference with two digits and its sign; what rounds to zero has no minus."""
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+
+
+def with_p(p: float) -> str:
+    """``p = 0.123``, or that it is below 0.001."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -5,7 +5,7 @@ for all values of C, and the parts of all embeddings share the processor's cores
 embedding all at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,13 +19,15 @@ from threadpoolctl import ThreadpoolController
 
 from nmrgcl.evaluate.cases import INNER_FOLDS, Nested, Penalty, candidates, require_cases
 from nmrgcl.evaluate.rbf import Scaling
-from nmrgcl.evaluate.svm_on_device import Cut, shares_right, solves
+from nmrgcl.evaluate.svm_on_device import Cut, from_embeddings, shares_on_device, solves
 
 LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
 
 Inner = Literal["in_order", "shuffled"]
 LabelledRows = tuple[np.ndarray, np.ndarray, int]
 """Embeddings ``[B, D]``, class codes ``[B]``, and the seed of the folds."""
+Table = Callable[[Sequence[Cut]], np.ndarray]
+"""Shares of judged rows that are right, ``[cuts, choices]``."""
 
 
 def svm_scores(
@@ -79,7 +81,10 @@ def svm_nested(
     for z, y, _ in cases:
         require_cases(z, y, folds, inner=len(values) > 1)
     if device is not None and all(solves(device, len(z)) for z, _, _ in cases):
-        found = [_nested_on_device(case, values, folds, inner, standardise, device) for case in cases]
+        found = []
+        for z, y, seed in cases:
+            table = _table_on_device(z, y, values, standardise, device)
+            found.append(choose_from_table(table, y, seed=seed, folds=folds, inner=inner, choices=len(values)))
         inside = None if len(values) == 1 else np.array([one.inner for one in found])
         return Nested(np.array([one.outer for one in found]), inside)
     outer, seeds = [], []
@@ -122,41 +127,35 @@ def svm_table(
     require_cases(z, y, folds, inner=False)
     cuts = outer_cuts(y, seed, folds)
     if device is not None and solves(device, len(z)):
-        return 100 * _table_on_device(z, y, cuts, values, standardise, device).T
+        return 100 * _table_on_device(z, y, values, standardise, device)(cuts).T
     with Parallel(n_jobs=jobs) as pool:
         return 100 * np.array(pool(delayed(_accuracies)(z, y, *cut, values, standardise) for cut in cuts)).T
 
 
-def _nested_on_device(
-    case: LabelledRows, values: Sequence[float], folds: int, inner: Inner, standardise: Scaling, device: torch.device
-) -> Nested:
-    """Of one case, ``[folds]`` each: machines of all C for the outer folds, too, since those cost next to nothing."""
-    z, y, seed = case
+def choose_from_table(table: Table, y: np.ndarray, *, seed: int, folds: int, inner: Inner, choices: int) -> Nested:
+    """Scores of the outer folds, ``[folds]``, where the inner ones choose among the columns of ``table``.
+
+    The outer folds get machines of all ``choices``, too, since those cost next to nothing on a device.
+    """
     cuts = outer_cuts(y, seed, folds)
-    if len(values) == 1:
-        return Nested(100 * _table_on_device(z, y, cuts, values, standardise, device)[:, 0], None)
+    if choices == 1:
+        return Nested(100 * table(cuts)[:, 0], None)
     inner_seed = seed if inner == "shuffled" else None
     inside = [cut for train, _ in cuts for cut in inner_cuts(y, train, inner_seed)]
-    table = _table_on_device(z, y, [*cuts, *inside], values, standardise, device)
-    means = table[folds:].reshape(folds, INNER_FOLDS, len(values)).mean(1)
-    return Nested(100 * table[np.arange(folds), means.argmax(1)], 100 * means.max(1))
+    shares = table([*cuts, *inside])
+    means = shares[folds:].reshape(folds, INNER_FOLDS, choices).mean(1)
+    return Nested(100 * shares[np.arange(folds), means.argmax(1)], 100 * means.max(1))
 
 
 def _table_on_device(
-    z: np.ndarray,
-    y: np.ndarray,
-    cuts: Sequence[Cut],
-    values: Sequence[float],
-    standardise: Scaling,
-    device: torch.device,
-) -> np.ndarray:
-    """Shares of judged rows that are right, ``[cuts, C]``; machines that did not converge there do so here."""
-    codes = np.unique(y, return_inverse=True)[1]
-    shares, solved = shares_right(torch.from_numpy(z).to(device), codes, cuts, values, standardise=standardise)
-    for cut, number in np.argwhere(~solved):
-        train, test = cuts[cut]
-        shares[cut, number] = _accuracies(z, y, train, test, (values[number],), standardise)[0]
-    return shares
+    z: np.ndarray, y: np.ndarray, values: Sequence[float], standardise: Scaling, device: torch.device
+) -> Table:
+    kernels_of = from_embeddings(torch.from_numpy(z).to(device), standardise=standardise)
+
+    def on_host(train: np.ndarray, test: np.ndarray, c: float) -> float:
+        return float(_accuracies(z, y, train, test, (c,), standardise)[0])
+
+    return lambda cuts: shares_on_device(kernels_of, y, cuts, values, device, on_host)
 
 
 def _accuracies(
@@ -171,10 +170,16 @@ def _accuracies(
             known, unknown = scaler.transform(known), scaler.transform(unknown)
         if standardise == "squashed":
             known, unknown = np.arcsinh(known), np.arcsinh(unknown)
-        kernel, kernel_test = _kernels(known, unknown)
-        cache = 64 + kernel.size * 4 / 2**20  # MiB: LIBSVM keeps every entry it has used, in single precision
-        models = (SVC(C=value, kernel="precomputed", cache_size=cache).fit(kernel, y[train]) for value in values)
-        return np.array([np.mean(model.predict(kernel_test) == y[test]) for model in models])
+        return shares_by_libsvm(*_kernels(known, unknown), y[train], y[test], values)
+
+
+def shares_by_libsvm(
+    kernel: np.ndarray, kernel_test: np.ndarray, y: np.ndarray, y_test: np.ndarray, values: Sequence[float]
+) -> np.ndarray:
+    """Share of the ``m`` test rows that are right for each C; the kernels are ``[n, n]`` and ``[m, n]``."""
+    cache = 64 + kernel.size * 4 / 2**20  # MiB: LIBSVM keeps every entry it has used, in single precision
+    models = (SVC(C=value, kernel="precomputed", cache_size=cache).fit(kernel, y) for value in values)
+    return np.array([np.mean(model.predict(kernel_test) == y_test) for model in models])
 
 
 def _kernels(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

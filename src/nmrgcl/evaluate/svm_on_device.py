@@ -4,14 +4,14 @@ They are solved to LIBSVM's tolerance, by its rule for the next step; where two 
 the border may fall on either side.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from nmrgcl.evaluate.rbf import Scaling, bytes_at_once, padded, rbf_kernels, scaled
+from nmrgcl.evaluate.rbf import PaddedRows, Scaling, bytes_at_once, padded, rbf_kernels, scaled
 from nmrgcl.kernels import has_triton
 
 AT_ONCE = 2**32
@@ -21,6 +21,13 @@ WORKSPACE = 2**29
 
 Cut = tuple[np.ndarray, np.ndarray]
 """Numbers of the rows that train, and of those that are judged."""
+
+KernelsOf = Callable[[PaddedRows, Tensor], tuple[Tensor, Tensor]]
+"""Kernels of F cuts at a time: of the rows that train ``[F, n, n]``, and of the judged rows with these ``[F, m, n]``.
+
+It is given the rows that train, and the numbers ``[F, m]`` of the judged ones. What it returns for a padded row is
+never used.
+"""
 
 
 def solves(device: torch.device, rows: int) -> bool:
@@ -32,27 +39,67 @@ def solves(device: torch.device, rows: int) -> bool:
     return rows <= WIDEST
 
 
+def from_embeddings(z: Tensor, *, standardise: Scaling) -> KernelsOf:
+    """RBF kernels of rows of ``z`` ``[B, D]``, scaled as measured on the training rows; see ``Scaling``."""
+
+    def kernels_of(known: PaddedRows, unknown: Tensor) -> tuple[Tensor, Tensor]:
+        rows, real = known
+        return rbf_kernels(*scaled(z[rows].double(), z[unknown].double(), real, standardise), real)
+
+    return kernels_of
+
+
+def from_kernels(kernels: Tensor) -> KernelsOf:
+    """Parts of precomputed ``kernels`` ``[K, B, B]``; row k B + i of a cut is row i of kernel k."""
+    rows_of_all, count = kernels.flatten(0, 1), kernels.shape[2]
+
+    def kernels_of(known: PaddedRows, unknown: Tensor) -> tuple[Tensor, Tensor]:
+        rows, columns = known[0], known[0][:, None] % count
+        return rows_of_all[rows[:, :, None], columns], rows_of_all[unknown[:, :, None], columns].double()
+
+    return kernels_of
+
+
+def shares_on_device(
+    kernels_of: KernelsOf,
+    y: np.ndarray,
+    cuts: Sequence[Cut],
+    values: Sequence[float],
+    device: torch.device,
+    on_host: Callable[[np.ndarray, np.ndarray, float], float],
+) -> np.ndarray:
+    """Shares ``[cuts, C]`` of judged rows that are right; the arguments are those of ``shares_right``.
+
+    ``on_host`` solves the machines of a cut and a C that did not converge on the device.
+    """
+    shares, solved = shares_right(kernels_of, np.unique(y, return_inverse=True)[1], cuts, values, device)
+    for cut, number in np.argwhere(~solved):
+        train, test = cuts[cut]
+        shares[cut, number] = on_host(train, test, values[number])
+    return shares
+
+
 def shares_right(
-    z: Tensor, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], *, standardise: Scaling
+    kernels_of: KernelsOf, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], device: torch.device
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shares ``[cuts, C]`` of judged rows of ``z`` ``[B, D]`` that are right, and whether they are of solved machines.
+    """Shares ``[cuts, C]`` of judged rows that are right, and whether they are of solved machines.
 
     Args:
-        z: embeddings, on the device.
-        y: ``[B]`` class codes from 0.
+        kernels_of: the kernels of cuts, computed on the device.
+        y: class codes from 0, of all rows.
         cuts: of the rows.
         values: of C.
-        standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
+        device: where the machines are solved.
     """
     kernel_size = 4 * max(len(train) for train, _ in cuts) ** 2
-    groups = _slices(len(cuts), bytes_at_once(AT_ONCE, z.device) // kernel_size)
-    found = [_of_group(z, y, cuts[some], values, standardise) for some in groups]
+    groups = _slices(len(cuts), bytes_at_once(AT_ONCE, device) // kernel_size)
+    found = [_of_group(kernels_of, y, cuts[some], values, device) for some in groups]
     shares, solved = (torch.cat(part).cpu().numpy() for part in zip(*found, strict=True))
     return shares, solved
 
 
 def _of_group(
-    z: Tensor, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], standardise: Scaling
+    kernels_of: KernelsOf, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], device: torch.device
 ) -> tuple[Tensor, Tensor]:
     """``shares_right`` of cuts whose kernels fit."""
     from nmrgcl.kernels.machines import TOLERANCE, solve_machines
@@ -61,24 +108,22 @@ def _of_group(
     by_class = [train[np.argsort(y[train], kind="stable")] for train, _ in cuts]
     counts = np.array([np.bincount(y[rows], minlength=classes) for rows in by_class])
     bounds = np.concatenate([np.zeros((len(cuts), 1), np.int64), counts.cumsum(1)], 1)
-    known, unknown = padded(tuple(by_class), z.device), padded(tuple(test for _, test in cuts), z.device)
-    kernel = torch.empty(len(cuts), known[0].shape[1], known[0].shape[1], dtype=torch.float32, device=z.device)
+    known, unknown = padded(tuple(by_class), device), padded(tuple(test for _, test in cuts), device)
+    kernel = torch.empty(len(cuts), known[0].shape[1], known[0].shape[1], dtype=torch.float32, device=device)
     of_tests = []
     for some in _slices(len(cuts), WORKSPACE // (8 * known[0].shape[1] ** 2)):
-        rows, real = known[0][some], known[1][some]
-        a, b = z[rows].double(), z[unknown[0][some]].double()
-        kernel[some], of_test = rbf_kernels(*scaled(a, b, real, standardise), real)
+        kernel[some], of_test = kernels_of((known[0][some], known[1][some]), unknown[0][some])
         of_tests.append(of_test)
     pairs = list(combinations(range(classes), 2))
-    penalties = torch.tensor(values, dtype=torch.float64, device=z.device)
+    penalties = torch.tensor(values, dtype=torch.float64, device=device)
     machines = solve_machines(
-        kernel, torch.from_numpy(bounds).to(z.device), torch.tensor(pairs, device=z.device), penalties
+        kernel, torch.from_numpy(bounds).to(device), torch.tensor(pairs, device=device), penalties
     )
     # One product a cut: with the penalties as a dimension of its own, the kernels would be copied for each.
     weights = machines.beta.permute(1, 3, 0, 2)
     decision = torch.cat(of_tests) @ weights.flatten(2)
     decision = decision.unflatten(2, weights.shape[2:]).permute(2, 0, 1, 3) - machines.threshold[:, :, None]
-    right = (_elected(decision, pairs, classes) == torch.from_numpy(y).to(z.device)[unknown[0]]) & unknown[1]
+    right = (_elected(decision, pairs, classes) == torch.from_numpy(y).to(device)[unknown[0]]) & unknown[1]
     solved = (machines.gap <= 1.001 * TOLERANCE).all(2)  # the kernel has it in float32
     return (right.sum(2).double() / unknown[1].sum(1)).T, solved.T
 

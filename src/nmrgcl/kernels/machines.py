@@ -44,7 +44,7 @@ def solve_machines(kernel: Tensor, bounds: Tensor, pairs: Tensor, penalties: Ten
     """A machine for each of M penalties, P kernels and Q pairs of classes.
 
     Args:
-        kernel: ``[P, n, n]`` float32, with ones on the diagonal.
+        kernel: ``[P, n, n]`` float32, symmetric.
         bounds: ``[P, K + 1]`` int64: where the rows of each class begin; they come class by class.
         pairs: ``[Q, 2]`` int64 classes; the first is positive.
         penalties: ``[M]`` float64 C.
@@ -56,9 +56,10 @@ def solve_machines(kernel: Tensor, bounds: Tensor, pairs: Tensor, penalties: Ten
     steps = torch.empty(shape, dtype=torch.long, device=device)
     sizes = bounds.diff()[:, pairs].sum(2)
     block = max(64, triton.next_power_of_2(int(sizes.max())))  # of three classes, a machine has two
+    unit = bool((kernel.diagonal(dim1=1, dim2=2) == 1).all())
     _minimise[(threshold.numel(),)](
         beta, threshold, gap, steps, kernel, bounds, pairs, penalties, parts, len(pairs), bounds.shape[1], n,
-        TOLERANCE, MOST_STEPS, ASK_EVERY=ASK_EVERY, BLOCK=block, num_warps=max(1, min(32, block // 128)),
+        TOLERANCE, MOST_STEPS, ASK_EVERY=ASK_EVERY, UNIT=unit, BLOCK=block, num_warps=max(1, min(32, block // 128)),
     )  # fmt: skip
     return Machines(beta, threshold, gap, steps)
 
@@ -67,9 +68,10 @@ def solve_machines(kernel: Tensor, bounds: Tensor, pairs: Tensor, penalties: Ten
 def _minimise(
     beta: tl.tensor, threshold: tl.tensor, gaps: tl.tensor, steps: tl.tensor, kernel: tl.tensor, bounds: tl.tensor,
     pairs: tl.tensor, penalties: tl.tensor, parts: tl.tensor, pair_count: tl.tensor, width: tl.tensor, n: tl.tensor,
-    tolerance: tl.tensor, most_steps: tl.tensor, ASK_EVERY: tl.constexpr, BLOCK: tl.constexpr,
+    tolerance: tl.tensor, most_steps: tl.tensor, ASK_EVERY: tl.constexpr, UNIT: tl.constexpr,
+    BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: one machine."""
+    """One program: one machine. ``UNIT``: the diagonal of the kernel is 1, and need not be read."""
     machine = tl.num_programs(0) - 1 - tl.program_id(0)  # the last penalty first: as a rule the largest, and longest
     pair, part = machine % pair_count, machine // pair_count % parts
     penalty = tl.load(penalties + machine // (parts * pair_count))
@@ -85,6 +87,8 @@ def _minimise(
     value, slope = tl.zeros([BLOCK], tl.float64), tl.where(is_positive, -1.0, 1.0).to(tl.float64)
     rows = kernel + part.to(tl.int64) * n * n
     row = tl.where(is_positive, first, second) + lane
+    if not UNIT:
+        own = tl.load(rows + row.to(tl.int64) * (n + 1), mask=there, other=0.0)
     gap, step = tl.full((), 2.0, tl.float64), tl.full((), 0, tl.int32)
     while (gap > tolerance) & (step < most_steps):
         # Any pair that is apart will do, so that pairs are chosen in float32; what is moved is exact.
@@ -92,7 +96,8 @@ def _minimise(
         lowest, i = tl.min(tl.where(there & (value < high), near, float("inf")), 0, return_indices=True)
         place = (tl.where(i < positives, first, second) + i).to(tl.int64)
         of_i = tl.load(rows + place * n + row, mask=there, other=0.0)
-        rise, curve = near - lowest, tl.maximum(2.0 - 2.0 * of_i, 1e-12)  # rows that are alike have none
+        both = 2.0 if UNIT else own + tl.load(rows + place * (n + 1), mask=i < size, other=0.0)
+        rise, curve = near - lowest, tl.maximum(both - 2.0 * of_i, 1e-12)  # rows that are alike have none
         most, j = tl.max(tl.where(may_fall & (rise > 0.0), rise * rise / curve, -1.0), 0, return_indices=True)
         place = (tl.where(j < positives, first, second) + j).to(tl.int64)
         of_j = tl.load(rows + place * n + row, mask=there, other=0.0)

@@ -146,13 +146,13 @@ def _tile(width: int, mean: float) -> dict[str, int]:
     units = min(triton.next_power_of_2(width), 512)
     edges = min(triton.next_power_of_2(max(2, round(mean))), 16, max(2, 2048 // units))
     rows = max(1, 512 // (units * edges))
-    return {"ROWS": rows, "UNITS": units, "EDGES": edges, "num_warps": 1}
+    return {"ROWS": rows, "UNITS": units, "EDGES": edges, "LONG": max(edges, 1024 // units), "num_warps": 1}
 
 
 def _range_tile(width: int) -> dict[str, int]:
     """The same for rows whose edges are neighbours in memory: graphs of some dozens of nodes, few of them at a time."""
     units = min(triton.next_power_of_2(width), 32)
-    return {"ROWS": 1, "UNITS": units, "EDGES": 64, "num_warps": 4}
+    return {"ROWS": 1, "UNITS": units, "EDGES": 64, "LONG": 64, "num_warps": 4}
 
 
 @triton.jit
@@ -176,11 +176,13 @@ def _sum_rows(
     ROWS: tl.constexpr,
     UNITS: tl.constexpr,
     EDGES: tl.constexpr,
+    LONG: tl.constexpr,
 ) -> None:
     """One program sums one block of units of some destination rows.
 
     No two programs write to the same place, so there are no atomics. The sources of ``EDGES`` edges of each row are
-    gathered at once: most rows of molecules need one such step, and a long row keeps many loads under way.
+    gathered at once: most rows of molecules need one such step. Rows of more than ``LONG`` edges come after the others,
+    one at a time and ``LONG`` edges at once: beside a hub of thousands, most nodes have two neighbours.
     """
     wide: tl.constexpr = tl.float64 if h.dtype.element_ty == tl.float64 else tl.float32
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
@@ -194,29 +196,58 @@ def _sum_rows(
         total += SELF * tl.load(h + row[:, None] * stride + unit[None, :], mask=exists, other=0).to(wide)
     if LOOPED:
         total += tl.load(edge_table + loop * width + unit, mask=inside, other=0)[None, :].to(wide)
-    for start in range(0, tl.max(last - first, 0), EDGES):
+    length = last - first
+    longest = tl.max(length, 0)
+    if LONG > EDGES:
+        last = tl.where(length > LONG, first, last)
+        longest = tl.minimum(longest, LONG)
+    for start in range(0, longest, EDGES):
         edge = first[:, None] + start + tl.arange(0, EDGES)[None, :]
-        live = edge < last[:, None]
-        source = edge.to(tl.int64)
-        if INDEXED:
-            source = tl.load(column + edge, mask=live, other=0).to(tl.int64)
-        if WEIGHTED:
-            scale = tl.load(weight + edge, mask=live, other=0).to(wide)
-            live = live & (scale != 0)
-        message = tl.load(
-            h + source[:, :, None] * stride + unit[None, None, :],
-            mask=live[:, :, None] & inside[None, None, :],
-            other=0,
-        ).to(wide)
-        for c in tl.static_range(CATEGORIES):
-            name = tl.load(edge_attr + edge * CATEGORIES + c, mask=live, other=-1)
-            known = (name >= 0)[:, :, None] & inside[None, None, :]
-            table = edge_table + name[:, :, None] * width + unit[None, None, :]
-            message += tl.load(table, mask=known, other=0).to(wide)
-        if WEIGHTED:
-            message *= scale[:, :, None]
-        total += tl.sum(message, 1)
+        total += _messages(
+            h, column, weight, edge_attr, edge_table, edge, edge < last[:, None], unit, inside, width, stride,
+            wide, INDEXED, WEIGHTED, CATEGORIES,
+        )  # fmt: skip
+    if LONG > EDGES and tl.max(length, 0) > LONG:
+        for number in range(ROWS):
+            one = tl.arange(0, ROWS) == number
+            begin = tl.sum(tl.where(one & (length > LONG), first, 0), 0)
+            end = begin + tl.sum(tl.where(one & (length > LONG), length, 0), 0)
+            for start in range(begin, end, LONG):
+                edge = start + tl.arange(0, LONG)[None, :]
+                found = _messages(
+                    h, column, weight, edge_attr, edge_table, edge, edge < end, unit, inside, width, stride,
+                    wide, INDEXED, WEIGHTED, CATEGORIES,
+                )  # fmt: skip
+                total += tl.where(one[:, None], found, 0)
     tl.store(out + row[:, None] * width + unit[None, :], total.to(out.dtype.element_ty), mask=exists)
+
+
+@triton.jit
+def _messages(
+    h: tl.tensor, column: tl.tensor, weight: tl.tensor, edge_attr: tl.tensor, edge_table: tl.tensor,
+    edge: tl.tensor, live: tl.tensor, unit: tl.tensor, inside: tl.tensor, width: tl.tensor, stride: tl.tensor,
+    wide: tl.constexpr, INDEXED: tl.constexpr, WEIGHTED: tl.constexpr, CATEGORIES: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    """``[ROWS, UNITS]``: the sums of the messages of the edges ``edge`` ``[ROWS, EDGES]`` that are ``live``."""
+    source = edge.to(tl.int64)
+    if INDEXED:
+        source = tl.load(column + edge, mask=live, other=0).to(tl.int64)
+    if WEIGHTED:
+        scale = tl.load(weight + edge, mask=live, other=0).to(wide)
+        live = live & (scale != 0)
+    message = tl.load(
+        h + source[:, :, None] * stride + unit[None, None, :],
+        mask=live[:, :, None] & inside[None, None, :],
+        other=0,
+    ).to(wide)
+    for c in tl.static_range(CATEGORIES):
+        name = tl.load(edge_attr + edge * CATEGORIES + c, mask=live, other=-1)
+        known = (name >= 0)[:, :, None] & inside[None, None, :]
+        table = edge_table + name[:, :, None] * width + unit[None, None, :]
+        message += tl.load(table, mask=known, other=0).to(wide)
+    if WEIGHTED:
+        message *= scale[:, :, None]
+    return tl.sum(message, 1)
 
 
 @triton.jit

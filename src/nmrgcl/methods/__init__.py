@@ -111,6 +111,7 @@ class Pretraining(Method, Trainable):
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features)
+        self.features = num_features, edges
         options = asdict(settings.encoder)
         self.readout = options.pop("pool")
         self.encoder = build_encoder(options.pop("name"), num_features, **options, edges=edges)

@@ -10,7 +10,7 @@ from nmrgcl.augment import build_view
 from nmrgcl.contrast import cca_loss
 from nmrgcl.encode import EdgeShape
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Pretraining
+from nmrgcl.methods import About, Level, Pretraining
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -26,6 +26,24 @@ class CCASSG(Pretraining):
     """Two views agree in every dimension while dimensions do not correlate; no negatives and no head."""
 
     options: Options
+    ABOUT: ClassVar[About | None] = About(
+        family="decorrelation",
+        paper=(
+            "Zhang, Wu, Yan, Wipf, Yu 2021: From Canonical Correlation Analysis to Self-supervised Graph Neural "
+            "Networks"
+        ),
+        trains="An encoder and nothing else.",
+        published=(
+            "Its code trains for a number of epochs fixed by dataset. Of its classifier's steps at which the "
+            "validation accuracy is as high as ever before, it reports the highest test accuracy, so that test nodes "
+            "have a part in the choice."
+        ),
+        checked=(
+            "The loss by its definition, and its lowest value (tests/contrast/test_node_objectives.py); columns that "
+            "are constant (tests/contrast/test_zero_rows.py); GCN as PyG has it (tests/encode/test_gcn_gat.py); "
+            "planted classes are found (tests/methods/test_gain.py)."
+        ),
+    )
     PRESETS: ClassVar[dict[Level, str]] = {"node": "cca_ssg"}
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

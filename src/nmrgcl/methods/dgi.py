@@ -10,7 +10,7 @@ from nmrgcl.augment import ShuffleNodes
 from nmrgcl.contrast import jensen_shannon
 from nmrgcl.encode import EdgeShape, pool
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Pretraining
+from nmrgcl.methods import About, Level, Pretraining
 from nmrgcl.settings import Settings
 from nmrgcl.train import Progress
 
@@ -18,6 +18,19 @@ from nmrgcl.train import Progress
 class DGI(Pretraining):
     """Tell the nodes of a graph from those of the graph with shuffled features, by the graph's summary."""
 
+    ABOUT: ClassVar[About | None] = About(
+        family="mutual information",
+        paper="Veličković, Fedus, Hamilton, Liò, Bengio, Hjelm 2019: Deep Graph Infomax",
+        trains="An encoder and the matrix of a bilinear score, which embedding leaves out.",
+        published=(
+            "Its code takes the weights with the lowest training loss, so that no label chooses, and averages 50 "
+            "classifiers of 100 steps on the public split. Figures for 10/10/80 are as later papers report them."
+        ),
+        checked=(
+            "The loss is binary cross-entropy (tests/contrast/test_node_objectives.py); GCN as PyG has it "
+            "(tests/encode/test_gcn_gat.py); planted classes are found (tests/methods/test_gain.py)."
+        ),
+    )
     PRESETS: ClassVar[dict[Level, str]] = {"node": "dgi"}
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

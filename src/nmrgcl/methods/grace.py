@@ -10,7 +10,7 @@ from nmrgcl.augment import build_view
 from nmrgcl.contrast import infonce
 from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Pretraining
+from nmrgcl.methods import About, Level, Pretraining
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -27,6 +27,20 @@ class GRACE(Pretraining):
     """Contrast the two views of a node with all other nodes; edges are dropped and feature columns masked."""
 
     options: Options
+    ABOUT: ClassVar[About | None] = About(
+        family="contrastive",
+        paper="Zhu, Xu, Yu, Liu, Wu, Wang 2020: Deep Graph Contrastive Representation Learning",
+        trains="An encoder and a projection head, which embedding leaves out.",
+        published=(
+            "Its code takes the last epoch, with settings by dataset, and chooses C by five folds of the training "
+            "nodes. The figures here are those of later papers."
+        ),
+        checked=(
+            "The loss is Eq. 14 without removal (tests/methods/test_contract.py), which is tested against loops "
+            "(tests/contrast/test_infonce.py); GCN as PyG has it (tests/encode/test_gcn_gat.py); planted classes are "
+            "found (tests/methods/test_gain.py)."
+        ),
+    )
     PRESETS: ClassVar[dict[Level, str]] = {"node": "grace"}
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -9,7 +10,7 @@ from nmrgcl.augment import build_view
 from nmrgcl.contrast import graphcl_loss
 from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Pretraining
+from nmrgcl.methods import About, Pretraining
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -26,6 +27,19 @@ class GraphCL(Pretraining):
     """Contrast two views of a graph with the other graphs of the batch; nothing is removed."""
 
     options: Options
+    ABOUT: ClassVar[About | None] = About(
+        family="contrastive",
+        paper="You, Chen, Sui, Chen, Wang, Shen 2020: Graph Contrastive Learning with Augmentations",
+        trains="An encoder and a projection head, which embedding leaves out.",
+        published=(
+            "Its authors report the last of 20 epochs, and their code chooses C by a grid inside the training folds. "
+            "Augmentations follow a rule of thumb for the kind of dataset."
+        ),
+        checked=(
+            "The loss of its code by its definition (tests/contrast/test_infonce.py); GIN and its readout as PyG has "
+            "them (tests/encode/test_gin.py); planted classes are found (tests/methods/test_gain.py)."
+        ),
+    )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)

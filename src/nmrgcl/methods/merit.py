@@ -13,7 +13,7 @@ from nmrgcl.encode import GCN, Head
 from nmrgcl.encode.teacher import Teacher
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Pretraining, mvgrl
+from nmrgcl.methods import About, Level, Pretraining, mvgrl
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -35,6 +35,27 @@ class MERIT(Pretraining):
     """Contrast views of a graph and of its diffusion with each other and with a teacher that follows slowly."""
 
     options: Options
+    ABOUT: ClassVar[About | None] = About(
+        family="contrastive",
+        paper=(
+            "Jin, Zheng, Li, Gong, Zhou, Pan 2021: Multi-Scale Contrastive Siamese Networks for Self-Supervised Graph "
+            "Representation Learning"
+        ),
+        trains=(
+            "An encoder, a projection head and a predictor; a teacher follows the first two slowly. Embedding needs "
+            "the encoder alone."
+        ),
+        published=(
+            "Its paper has the public split of PubMed, and 30 nodes per class to train and to validate on for "
+            "Coauthor-CS and Amazon-Photo. How the epoch was chosen is not known here."
+        ),
+        checked=(
+            "The loss by its definition (tests/contrast/test_node_objectives.py); the teacher follows after each step "
+            "(tests/methods/test_contract.py) and is a network of its own (tests/encode/test_teacher.py); the "
+            "diffusion against the dense formulas (tests/augment/test_diffusion.py); planted classes are found "
+            "(tests/methods/test_gain.py)."
+        ),
+    )
     FIXED: ClassVar[dict[str, Any]] = {"encoder.name": "gcn"}
     PRESETS: ClassVar[dict[Level, str]] = {"node": "merit"}
 

@@ -11,7 +11,7 @@ from nmrgcl.augment import build_view
 from nmrgcl.contrast import LOSSES, cosine, removal_masks, remove
 from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Pretraining
+from nmrgcl.methods import About, Level, Pretraining
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -34,6 +34,27 @@ class NMRGCL(Pretraining):
     """Contrast two views; what one shows most prominently is removed from the other (Eq. 13)."""
 
     options: Options
+    ABOUT: ClassVar[About | None] = About(
+        family="contrastive",
+        paper=(
+            "Sun, Chen, Li, Wu, Ding, Yan 2022: On Understanding and Mitigating the Dimensional Collapse of Graph "
+            "Contrastive Learning: a Non-Maximum Removal Approach (arXiv 2203.12821)"
+        ),
+        trains=(
+            "An encoder and a projection head, which embedding leaves out; removal = learned adds a gate, one weight "
+            "per dimension."
+        ),
+        published=(
+            "Its paper does not say how epoch and C were chosen for Table 1, nor for certain which split Table 2 has."
+        ),
+        checked=(
+            "Eq. 13 and its ablations on rows worked by hand (tests/contrast/test_removal.py); Eq. 14 written as "
+            "loops, and its gradient in closed form (tests/contrast/test_infonce.py); GIN as PyG has it, and the "
+            "paper's five-node example (tests/encode/test_gin.py); the lemmas and theorems "
+            "(tests/theory/test_pooling.py, tests/theory/test_flow.py); planted classes are found "
+            "(tests/methods/test_gain.py)."
+        ),
+    )
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

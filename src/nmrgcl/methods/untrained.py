@@ -6,13 +6,25 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Level, Pretraining
+from nmrgcl.methods import About, Level, Pretraining
 from nmrgcl.train import Progress
 
 
 class Untrained(Pretraining):
     """No objective, no epochs."""
 
+    ABOUT: ClassVar[About | None] = About(
+        family="baseline",
+        paper="None: the encoder of the settings with the weights that the seed gives it.",
+        trains=(
+            "Nothing. With --protocol finetune the encoder is trained with labels: the supervised rows of the tables."
+        ),
+        published="The paper has no such row, and there is nothing to select.",
+        checked=(
+            "Every method starts from the same weights, to the bit (tests/methods/test_contract.py); GIN, GCN and GAT "
+            "as PyG has them (tests/encode/test_gin.py, tests/encode/test_gcn_gat.py)."
+        ),
+    )
     FIXED: ClassVar[dict[str, Any]] = {"train.epochs": 0}
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
 

@@ -1,18 +1,22 @@
 """The Weisfeiler–Lehman subtree kernel (Shervashidze et al. 2011)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Embedder, Level
+from nmrgcl.memory import require_bytes
+from nmrgcl.methods import About, Embedder, Level
 from nmrgcl.settings import setting
-from nmrgcl.words.counts import count_words
-from nmrgcl.words.wl import mix, node_labels, wl_labels
+from nmrgcl.words.products import add_products
+from nmrgcl.words.wl import mix, node_labels, numbered_labels, wl_labels
+
+ENTRIES_AT_ONCE = 2**16
+"""Of a matrix that are normalised together: they stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,14 @@ class WL(Embedder):
     """
 
     options: Options
+    ABOUT: ClassVar[About | None] = About(
+        family="graph kernel",
+        paper="Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt 2011: Weisfeiler-Lehman Graph Kernels",
+        trains="nothing; embeddings hash the counts of labels",
+        published="NCI1 82.19, DD 79.78 (ten folds; the number of refinements and C chosen on training folds)",
+        checked="kernels against GraKeL's, and by hand for a hexagon, two triangles and a path; "
+        "tests/methods/test_wl.py",
+    )
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "wl"}
 
     @property
@@ -55,15 +67,36 @@ class WL(Embedder):
 
     def kernels(self, graphs: Graphs) -> Tensor:
         """``[h + 1, B, B]`` for each number of refinements, normalised: K_ij / √(K_ii K_jj)."""
+        rounds, count = self.options.iterations + 1, len(graphs)
+        require_bytes(
+            (4 * rounds + 8) * count**2,  # float32, and the sum that grows
+            f"method wl: {rounds} kernels of {count:,} graphs",
+            "use fewer graphs or fewer iterations",
+        )
+        found = torch.empty(rounds, count, count)
+        for kernel, total in zip(found, self.products(graphs), strict=True):
+            normalised(total, out=kernel)
+        return found
+
+    def products(self, graphs: Graphs) -> Iterator[Tensor]:
+        """``[B, B]`` how many pairs of equal labels two graphs have in the rounds so far: one tensor, which grows."""
         graphs = graphs.compact()
-        total = np.zeros((graphs.num_graphs, graphs.num_graphs))
-        found = np.empty((self.options.iterations + 1, *total.shape), np.float32)
-        for kernel, labels in zip(found, wl_labels(graphs, self.options.iterations, method="wl"), strict=True):
-            counts, _ = count_words(labels, graphs.batch, graphs.num_graphs)
-            total += (counts @ counts.T).toarray()
-            length = np.sqrt(np.maximum(total.diagonal(), 1))  # zero only for a graph without nodes
-            kernel[:] = total / length[:, None] / length
-        return torch.from_numpy(found)
+        batch, most = graphs.batch.cpu().numpy(), int(graphs.node_ptr.diff().max()) if len(graphs) else 0
+        real = torch.float32 if most**2 * (self.options.iterations + 1) < 2**24 else torch.float64  # exact
+        total = torch.zeros(len(graphs), len(graphs), dtype=real)
+        for _, number in numbered_labels(graphs, self.options.iterations, method="wl"):
+            add_products(total, number.cpu().numpy(), batch)
+            yield total
+
+
+def normalised(total: Tensor, out: Tensor | None = None) -> Tensor:
+    """``[B, B]`` K_ij / √(K_ii K_jj) in float32, computed in float64, some rows at a time."""
+    out = torch.empty_like(total, dtype=torch.float32) if out is None else out
+    length = total.diagonal().double().clamp(min=1).sqrt()  # zero only for a graph without nodes
+    at_once = max(1, ENTRIES_AT_ONCE // max(len(total), 1))
+    for kernel, rows, own in zip(out.split(at_once), total.split(at_once), length.split(at_once), strict=True):
+        kernel.copy_(rows.double().div_(own[:, None]).div_(length))
+    return out
 
 
 METHOD = WL

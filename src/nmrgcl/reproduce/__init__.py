@@ -1,14 +1,17 @@
 """The paper's items: each module here is one of them, with its cells, its claims, their verdicts and its picture."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from nmrgcl.errors import SettingError, nearest
-from nmrgcl.reproduce.item import Item
+
+if TYPE_CHECKING:  # its pictures load matplotlib, which reading a table does not need
+    from nmrgcl.reproduce.item import Item
 
 NAMES = ("table1", "table2", "table3", "figure1", "figure3", "figure5", "figure6", "figure7", "figure8", "theory")
 
 
-def find_item(name: str) -> Item:
+def find_item(name: str) -> "Item":
     """The item called ``name``."""
     if name not in NAMES:
         raise SettingError(f"unknown item {name!r}; {nearest(name, NAMES)}")
@@ -16,4 +19,4 @@ def find_item(name: str) -> Item:
     return item
 
 
-__all__ = ["NAMES", "Item", "find_item"]
+__all__ = ["NAMES", "find_item"]

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import friedmanchisquare, t
 
 from nmrgcl.evaluate.paired import holm
+from nmrgcl.evaluate.spread import with_p
 
 LEVEL = 0.05
 """Of tests, after Holm's correction for all comparisons of an item."""
@@ -50,9 +51,8 @@ class Comparison:
         if not np.isfinite(self.high):
             return f"{size}, {sample}: too few for an interval"
         corrected = f", Holm over {self.compared}" if self.compared > 1 else ""
-        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         interval = f"95 % interval {self.low:+.2f} … {self.high:+.2f}".replace("-", "−")
-        return f"{size} ({interval}, {p}{corrected}; {sample})"
+        return f"{size} ({interval}, {with_p(self.p)}{corrected}; {sample})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; an interval without an end has none."""

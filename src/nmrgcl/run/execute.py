@@ -22,6 +22,7 @@ from nmrgcl.methods import Embedder, Method, Pretraining, build_method
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
 from nmrgcl.run.embeddings import embed_all, embed_some, kernels_of
+from nmrgcl.run.finetuning import score_by_finetuning
 from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
 from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
 from nmrgcl.run.material import load_material
@@ -32,7 +33,6 @@ from nmrgcl.run.protocols import (
     Truth,
     choose_best,
     is_judged,
-    score_by_finetuning,
     score_every_penalty,
 )
 from nmrgcl.run.recipe import require_meaning

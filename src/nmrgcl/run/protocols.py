@@ -1,4 +1,4 @@
-"""The protocols: embeddings and labels in, scores of the held-out parts out; ``finetune`` takes an encoder instead.
+"""The protocols of embeddings: they and labels in, scores of the held-out parts out; ``finetuning`` has the other one.
 
 Cells of tables and ``nmrgcl evaluate`` score by the same functions. Selection "honest" looks at the held-out parts only
 once; selection "paper" chooses among the scores of every C and of many epochs, as published code does.
@@ -11,17 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from nmrgcl.data.splits import Split, split_nodes, stratified_folds
+from nmrgcl.data.splits import Split, split_nodes
 from nmrgcl.evaluate.cases import candidates
-from nmrgcl.evaluate.finetune import Classifier, finetune_score
 from nmrgcl.evaluate.kernel_svm import kernel_nested, kernel_table
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
 from nmrgcl.evaluate.svm import LabelledRows, svm_nested, svm_table
-from nmrgcl.graphs import Graphs
-from nmrgcl.methods import Pretraining
 from nmrgcl.settings import Settings, SVMSettings
-from nmrgcl.train.state import own_chance
 
 JUDGED_EVERY, MOST_JUDGED = 5, 20
 """Published code evaluates every fifth epoch, or each of twenty, and reports the best: no more looks than that."""
@@ -63,8 +59,10 @@ class Case:
         """Kernels among the rows that are judged, their class codes, and the seed of the folds."""
         if self.kernels is None:
             return None
-        known = np.flatnonzero(self.truth.y >= 0)
-        return self.kernels[:, known[:, None], known], self.truth.y[known], self.seed
+        known = self.truth.y >= 0
+        if known.all():
+            return self.kernels, self.truth.y, self.seed
+        return self.kernels[:, known][:, :, known], self.truth.y[known], self.seed
 
     @property
     def parts(self) -> Split:
@@ -90,16 +88,18 @@ def score_by_svm(cases: Sequence[Case], settings: Settings, device: torch.device
     The kernel is the RBF of embeddings, or the method's own.
     """
     if cases[0].kernels is not None:
-        return [_score_kernels(case, settings.svm, jobs) for case in cases]
+        return [_score_kernels(case, settings.svm, device, jobs) for case in cases]
     found = svm_nested([case.labelled for case in cases], **asdict(settings.svm), jobs=jobs, device=device)
     inner = [None] * len(cases) if found.inner is None else found.inner
     return [_by_folds(*pair) for pair in zip(found.outer, inner, strict=True)]
 
 
-def _score_kernels(case: Case, options: SVMSettings, jobs: int) -> FoldScores:
-    assert case.labelled_kernels is not None
-    kernels, y, seed = case.labelled_kernels
-    found = kernel_nested(kernels, y, seed=seed, folds=options.folds, c=options.c, inner=options.inner, jobs=jobs)
+def _score_kernels(case: Case, options: SVMSettings, device: torch.device, jobs: int) -> FoldScores:
+    own = case.labelled_kernels
+    assert own is not None
+    kernels, y, seed = own
+    chosen: dict[str, Any] = {"folds": options.folds, "c": options.c, "inner": options.inner}
+    found = kernel_nested(kernels, y, seed=seed, **chosen, jobs=jobs, device=device)
     return _by_folds(found.outer, found.inner)
 
 
@@ -129,39 +129,12 @@ SCORE_BY: dict[str, Callable[[Sequence[Case], Settings, torch.device, int], list
 """The protocols of embeddings; the last argument is the number of worker processes, -1 for one per core."""
 
 
-def score_by_finetuning(
-    method: Pretraining, graphs: Graphs, truth: Truth, split: str, settings: Settings
-) -> FoldScores:
-    """Train encoder and head with labels; every part starts from the same encoder, with a head of its own."""
-    seed, classes = settings.seed, int(truth.y.max()) + 1
-    start = {name: value.clone() for name, value in method.state_dict().items()}
-    found = []
-    with own_chance(seed, 0, graphs.device):
-        for parts in _parts_to_finetune(truth, split, settings):
-            method.load_state_dict(start)
-            model = Classifier(method, method.embed, method.width, classes, settings.encoder.dropout)
-            found.append(
-                finetune_score(
-                    model.to(graphs.device),
-                    graphs,
-                    truth.y,
-                    parts,
-                    settings.finetune,
-                    level=settings.level,
-                    batch_size=settings.train.batch_size,
-                    capture=settings.train.capture and method.capturable,
-                )
-            )
-    method.load_state_dict(start)
-    beside = {"valid": [score.valid for score in found], "epochs": [score.epoch for score in found]}
-    return FoldScores([score.test for score in found], beside)
-
-
 def score_every_penalty(protocol: str, case: Case, settings: Settings, device: torch.device) -> PenaltyScores:
     """Accuracies on the held-out folds for each C, so that selection "paper" can report the best one."""
-    if protocol == "svm" and case.labelled_kernels is not None:
-        kernels, y, seed = case.labelled_kernels
-        table = kernel_table(kernels, y, seed=seed, folds=settings.svm.folds, c=settings.svm.c, jobs=1)
+    own = case.labelled_kernels if protocol == "svm" else None
+    if own is not None:
+        kernels, y, seed = own
+        table = kernel_table(kernels, y, seed=seed, folds=settings.svm.folds, c=settings.svm.c, jobs=1, device=device)
         penalties = candidates(settings.svm.c) * len(kernels)
         return list(zip(penalties, table.reshape(len(penalties), -1).tolist(), strict=True))
     z, y, seed = case.labelled
@@ -189,16 +162,3 @@ def _lssvm_options(options: SVMSettings) -> dict[str, Any]:
 
 def _by_folds(outer: np.ndarray, inner: np.ndarray | None) -> FoldScores:
     return FoldScores(outer.tolist(), {} if inner is None else {"inner": inner.tolist()})
-
-
-def _parts_to_finetune(truth: Truth, split: str, settings: Settings) -> list[Split]:
-    """Of graphs: each fold is tested, the next one validates, the others train."""
-    if settings.level == "node":
-        return [split_nodes(split, truth.y, seed=settings.seed, public=truth.public)]
-    folds = [test for _, test in stratified_folds(truth.y, settings.svm.folds, seed=settings.seed)]
-    splits = []
-    for number, test in enumerate(folds):
-        after = (number + 1) % len(folds)
-        rest = [part for other, part in enumerate(folds) if other not in (number, after)]
-        splits.append(Split(np.sort(np.concatenate(rest)) if rest else folds[after], folds[after], test))
-    return splits

@@ -109,12 +109,21 @@ class LinearSettings:
 
 @dataclass(frozen=True)
 class FinetuneSettings:
-    """Training encoder and linear head with labels; ``patience`` epochs without a better validation end it."""
+    """Training encoder and linear head with labels; ``patience`` epochs without a better validation end it.
+
+    ``head_norm`` applies batch norm to embeddings before the head, ``head_dropout`` follows it (0: as in the encoder).
+    With a ``grid`` each fold chooses among its settings by the validation part. Scores are means over ``runs``
+    trainings per fold.
+    """
 
     epochs: int = field(default=200, metadata={"min": 1})
     lr: float = field(default=1e-2, metadata={"above": 0})
     weight_decay: float = field(default=5e-4, metadata={"min": 0})
     patience: int = field(default=50, metadata={"min": 0})
+    head_norm: bool = False
+    head_dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
+    grid: Literal["none", "small"] = "none"
+    runs: int = field(default=1, metadata={"min": 1})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ On a GPU a step of a small model is microseconds of arithmetic and milliseconds 
 import gc
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import torch
@@ -55,15 +55,25 @@ class Recording:
 @contextmanager
 def _recording(graph: torch.cuda.CUDAGraph, device: torch.device, beside: "Recording | None") -> Iterator[None]:
     """What is launched goes into ``graph``; where that fails, the device is as usable as before."""
-    stream, collecting = torch.cuda.current_stream(device), gc.isenabled()
+    before, collecting = torch.cuda.current_stream(device), gc.isenabled()
+    own = torch.cuda.Stream(device)
     # Whenever the collector finds an old recording, it is destroyed, which is not allowed while another one is made.
     gc.disable()
     try:
-        with torch.cuda.graph(graph, pool=beside.recorded.pool() if beside else None):
-            yield
+        # As torch.cuda.graph does, but without collecting garbage and emptying the cache before every recording.
+        torch.cuda.synchronize(device)
+        with torch.cuda.stream(own):
+            graph.capture_begin(*(() if beside is None else (beside.recorded.pool(),)))
+            try:
+                yield
+            except BaseException:
+                with suppress(RuntimeError):  # what went wrong is known already
+                    graph.capture_end()
+                raise
+            graph.capture_end()
     except BaseException:
         # Left as it is, all would go on into the stream of the recording, and every draw of chance would fail.
-        torch.cuda.set_stream(stream)
+        torch.cuda.set_stream(before)
         index = torch.cuda.current_device() if device.index is None else device.index
         torch.cuda.default_generators[index].graphsafe_set_state(torch.Generator(device))
         raise

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
@@ -15,25 +16,34 @@ def wl_labels(graphs: Graphs, iterations: int, *, method: str) -> Iterator[Tenso
     """``[N]`` the label of each node after 0, 1, …, ``iterations`` rounds of refinement.
 
     A label is a hash of what it stands for: the node's own label before, and the multiset of its neighbours'. It thus
-    means the same in every batch and every run. Within a batch different labels are never mistaken for each other:
-    nodes of equal hash are compared.
+    means the same in every batch and every run. Two different labels of a batch that have the same hash are refused.
     """
+    return (labels for labels, _ in numbered_labels(graphs, iterations, method=method))
+
+
+def numbered_labels(graphs: Graphs, iterations: int, *, method: str) -> Iterator[tuple[Tensor, Tensor]]:
+    """The same labels, and ``[N]`` the place of each among the different ones of its round, in ascending order."""
     labels = node_labels(graphs, method)
-    yield labels
-    for number in range(1, iterations + 1):
-        source, destination = graphs.edge_index
-        around = torch.zeros_like(labels).index_add_(0, destination, mix(labels)[source])  # integers: exact, any order
-        refined = combine(labels, around, torch.full_like(labels, number))
-        _require_distinct(refined, labels, graphs)
+    _, number = torch.unique(labels, return_inverse=True)
+    yield labels, number
+    for step in range(1, iterations + 1):
+        refined = combine(labels, sum_around(mix(labels), graphs), torch.tensor(step, device=labels.device))
+        _, number = torch.unique(refined, return_inverse=True)
+        _require_same(number, labels, sum_around(labels, graphs))
         labels = refined
-        yield labels
+        yield labels, number
+
+
+def sum_around(values: Tensor, graphs: Graphs) -> Tensor:
+    """``[N]`` the sum of the neighbours' integers, exact modulo 2^64: edges are sorted by the node they lead to."""
+    return pad(values[graphs.edge_index[0]].cumsum(0), (1, 0))[graphs.row_ptr].diff()
 
 
 def node_labels(graphs: Graphs, method: str) -> Tensor:
     """``[N]`` one word per node for its categorical features; those of several columns count as one label."""
     if not graphs.categorical:
         raise DataError(
-            f"method {method} needs node labels, but these nodes have {graphs.num_features} numeric features; "
+            f"method {method} needs node labels, but these nodes have numeric features ({graphs.num_features}); "
             "use --set data.features=labels, degree or constant"
         )
     return combine(*graphs.x.unbind(1))
@@ -41,7 +51,7 @@ def node_labels(graphs: Graphs, method: str) -> Tensor:
 
 def combine(*parts: Tensor) -> Tensor:
     """One word for the sequence of ``parts``, place by place; their order matters."""
-    word = torch.zeros_like(parts[0])
+    word = torch.zeros((), dtype=torch.long, device=parts[0].device)
     for part in parts:
         word = mix(mix(word) + part)  # a sum of parts alone would confuse a node and its only neighbour
     return word
@@ -50,27 +60,20 @@ def combine(*parts: Tensor) -> Tensor:
 def mix(word: Tensor) -> Tensor:
     """A bijection of 64-bit integers that spreads every bit (SplitMix64, Steele et al. 2014)."""
     word = word + _STEP
-    word = (word ^ _shifted(word, 30)) * _FIRST
-    word = (word ^ _shifted(word, 27)) * _SECOND
-    return word ^ _shifted(word, 31)
+    for bits, factor in ((30, _FIRST), (27, _SECOND), (31, 1)):
+        shifted = (word >> bits).bitwise_and_(2 ** (64 - bits) - 1)  # filled with zeros
+        word.bitwise_xor_(shifted).mul_(factor)
+    return word
 
 
-def _shifted(word: Tensor, bits: int) -> Tensor:
-    """To the right, filled with zeros."""
-    return (word >> bits) & (2 ** (64 - bits) - 1)
+def _require_same(number: Tensor, labels: Tensor, around: Tensor) -> None:
+    """Refuse refined labels of one ``number`` that come of different ``labels`` or neighbours.
 
-
-def _require_distinct(refined: Tensor, labels: Tensor, graphs: Graphs) -> None:
-    """Refuse a hash that two different labels share: compare each node with the first one of its hash."""
-    n, (source, destination) = graphs.num_nodes, graphs.edge_index
-    _, group = torch.unique(refined, return_inverse=True)
-    first = torch.full_like(group, n).scatter_reduce_(0, group, torch.arange(n, device=group.device), "amin")[group]
-    _, before = torch.unique(labels, return_inverse=True)
-    degree = graphs.row_ptr.diff()
-    equal = torch.equal(before[first], before) and torch.equal(degree[first], degree)
-    if equal:
-        around = (destination * n + before[source]).sort().values - destination * n  # by node, then by label
-        place = torch.arange(graphs.num_edges, device=group.device) - graphs.row_ptr[destination]
-        equal = torch.equal(around[graphs.row_ptr[first[destination]] + place], around)
-    if not equal:
+    Neighbours are compared ``around`` by the sum of their labels, which are hashes themselves. As refined labels depend
+    on a sum of other hashes, a mistake would take two collisions of 64 bits between the same two nodes.
+    """
+    some = torch.empty_like(number)
+    some[number] = torch.arange(len(number), device=number.device)  # any node of that number
+    some = some[number]
+    if not (torch.equal(labels[some], labels) and torch.equal(around[some], around)):
         raise DataError("two different labels of these graphs have the same 64-bit hash; leave some of the graphs out")

@@ -28,11 +28,13 @@ def leads_on_most(
     table = np.stack(list(others.values()), 1)
     there = np.isfinite(means) & np.isfinite(table).any(1)
     ahead = there & (means > np.nanmax(np.where(np.isfinite(table), table, -np.inf), 1))
-    pairs = {(pair.row, pair.dataset): pair.difference for pair in pairs_against(scores, ours, line)}
+    pairs = {(pair.row, pair.dataset): pair for pair in pairs_against(scores, ours, line)}
     beyond = []
     for number, dataset in enumerate(scores.datasets):
         tested = [pairs[name, dataset] for name in others if (name, dataset) in pairs]
-        beyond.append(bool(ahead[number] and tested and all(one.mean < 0 and one.p < LEVEL for one in tested)))
+        beyond.append(
+            bool(ahead[number] and tested and all(one.difference.mean < 0 and one.p < LEVEL for one in tested))
+        )
     needed = ceil(share * int(there.sum()) - 1e-9)
     outcome: Outcome = "inconclusive"
     if sum(beyond) >= needed:

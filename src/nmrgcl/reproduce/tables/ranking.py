@@ -7,6 +7,8 @@ from math import inf, sqrt
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from nmrgcl.evaluate.spread import with_p
+
 LEVEL = 0.05
 
 
@@ -39,11 +41,10 @@ class Ranking:
     @property
     def sentence(self) -> str:
         """The test in words."""
-        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         left = f"; not ranked, because of gaps: {', '.join(self.left_out)}" if self.left_out else ""
         return (
-            f"Friedman's test over {len(self.datasets)} datasets and {len(self.names)} rows: {p}; critical difference "
-            f"of average ranks (Nemenyi, 5 %): {self.distance:.2f}{left}"
+            f"Friedman's test over {len(self.datasets)} datasets and {len(self.names)} rows: {with_p(self.p)}; "
+            f"critical difference of average ranks (Nemenyi, 5 %): {self.distance:.2f}{left}"
         )
 
 

@@ -103,6 +103,17 @@ def load_sheet(name: str) -> Sheet:
     return Sheet(rows=rows, **values, **lists)
 
 
+def figures_of(method: str) -> list[Published]:
+    """What Tables 1 and 2 print for a method, without a split, and what other papers do; not of its supervised rows."""
+    found = []
+    for sheet in (load_sheet("table1"), load_sheet("table2")):
+        for row in sheet.rows:
+            if row.method == method and not row.supervised:
+                found += [Published(dataset, "", figure, sheet.source) for dataset, figure in row.printed.items()]
+                found += row.published
+    return found
+
+
 def _row(values: dict[str, Any]) -> TableRow:
     printed = {dataset: _figure(value) for dataset, value in values.pop("printed", {}).items()}
     published = tuple(

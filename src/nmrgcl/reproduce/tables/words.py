@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from nmrgcl.evaluate.paired import Pair
+from nmrgcl.evaluate.spread import signed, with_p
 from nmrgcl.report.grid import MISSING, Text
 from nmrgcl.reproduce.statistics import LEVEL, Comparison
 from nmrgcl.reproduce.tables.entries import PRINTED, Entry
-from nmrgcl.reproduce.tables.pairs import Pair
 
 LINES = {
     PRINTED: "printed",
@@ -58,20 +59,15 @@ def interval_text(found: Comparison | None) -> Text:
     if found is None:
         return Text(MISSING)
     if found.n < 2 or found.high == float("inf"):
-        return Text(_signed(found.mean))
+        return Text(signed(found.mean))
     beyond = found.low > 0 or found.high < 0
     mixed = ", devices differ" if found.mixed else ""
-    return Text(f"{_signed(found.mean)} ({_signed(found.low)} … {_signed(found.high)}{mixed})", beyond)
+    return Text(f"{signed(found.mean)} ({signed(found.low)} … {signed(found.high)}{mixed})", beyond)
 
 
 def pair_text(pair: Pair | None) -> Text:
     """A difference with its corrected p-value; bold below 5 %."""
     if pair is None:
         return Text(MISSING)
-    p = pair.difference.p
     mixed = ", devices differ" if pair.mixed else ""
-    return Text(f"{_signed(pair.difference.mean)} ({'p < 0.001' if p < 0.001 else f'p = {p:.3f}'}{mixed})", p < LEVEL)
-
-
-def _signed(value: float) -> str:
-    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # what rounds to zero has no minus
+    return Text(f"{signed(pair.difference.mean)} ({with_p(pair.p)}{mixed})", pair.p < LEVEL)

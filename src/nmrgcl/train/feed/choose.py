@@ -1,6 +1,5 @@
 """Whether all graphs fit on the device."""
 
-from pathlib import Path
 from typing import Literal, Protocol
 
 import torch
@@ -8,6 +7,7 @@ from torch import Tensor
 
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs, Room
+from nmrgcl.memory import available_bytes
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train.feed.buffers import Buffers, Extent
 from nmrgcl.train.feed.chunks import Chunks
@@ -105,15 +105,3 @@ def tensor_bytes(source: Source) -> int:
     nodes, edges = source.sizes()
     extent = Extent(len(source), int(nodes.sum()), int(edges.sum()))
     return Buffers(source.take(torch.arange(0)), extent, torch.device("meta")).nbytes
-
-
-def available_bytes(device: torch.device) -> int:
-    """Memory that can be had now; where the system does not say, 4 GB."""
-    if device.type == "cuda":
-        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # freed, but not given back
-        return torch.cuda.mem_get_info(device)[0] + kept
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return 4 * 10**9

@@ -1,0 +1,78 @@
+"""Supervised training on a GPU: the step with and without the loop for hubs, and folds side by side.
+
+    python benchmarks/supervised.py [REDDIT-BINARY NCI1] [--json]
+
+GIN 5 × 32, batches of 32 graphs, ten folds. A step is one of ten models in training; "alone" means one after another.
+"""
+
+import argparse
+import json
+from unittest.mock import patch
+
+import numpy as np
+import torch
+
+from nmrgcl.bench.graphs_at_hand import load_graphs
+from nmrgcl.bench.table import Row, to_dict, to_text
+from nmrgcl.bench.timing import now, row
+from nmrgcl.data import load
+from nmrgcl.data.splits import Split, stratified_folds
+from nmrgcl.evaluate.finetune import Classifier, Task, Training, train
+from nmrgcl.evaluate.side_by_side import Epochs
+from nmrgcl.graphs import Graphs
+from nmrgcl.kernels import rows as row_kernels
+from nmrgcl.methods import build_pretraining
+from nmrgcl.settings import FinetuneSettings, resolve
+
+EPOCHS, BATCH, REPEATS = 5, 32, 3
+
+
+def trainings(graphs: Graphs, y: np.ndarray, count: int) -> tuple[list[Training], Epochs]:
+    settings = resolve("supervised_gin")
+    folds = stratified_folds(y, 10, seed=0)[:count]
+    labels, options = torch.from_numpy(y).to(graphs.device), FinetuneSettings(epochs=EPOCHS, patience=0)
+    made = []
+    for known, unknown in folds:
+        method = build_pretraining(settings, graphs.num_features)
+        model = Classifier(method, method.embed, method.width, int(y.max()) + 1, 0.0).to(graphs.device)
+        made.append(Training(Task(model, Split(known, unknown, unknown), options), graphs, labels, "graph"))
+    return made, Epochs(made, graphs, labels, BATCH, capture=True)
+
+
+def seconds(graphs: Graphs, y: np.ndarray, count: int) -> list[float]:
+    """Of some epochs of ``count`` models, without their recording."""
+    found = []
+    for _ in range(REPEATS):
+        made = trainings(graphs, y, count)
+        began = now(graphs.device)
+        train(*made)
+        found.append(now(graphs.device) - began)
+    return found
+
+
+def measure(name: str, graphs: Graphs) -> list[Row]:
+    y = np.asarray(load(name).y)
+    steps = EPOCHS * (len(graphs) * 9 // 10 // BATCH)
+    tile = row_kernels._tile
+    with patch.object(row_kernels, "_tile", lambda *given: (found := tile(*given)) | {"LONG": found["EDGES"]}):
+        before = seconds(graphs, y, 1)
+    return [
+        row(f"{name}: a step alone, hubs as other rows", "ms", before, scale=1e3 / steps),
+        row(f"{name}: a step alone", "ms", seconds(graphs, y, 1), scale=1e3 / steps),
+        row(f"{name}: a step, ten folds side by side", "ms", seconds(graphs, y, 10), scale=1e2 / steps),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("datasets", nargs="*", default=["REDDIT-BINARY", "NCI1"])
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    device, found = torch.device("cuda"), []
+    for name in arguments.datasets:
+        found += measure(name, load_graphs(name, device))
+    print(json.dumps(to_dict(found, device)) if arguments.json else to_text(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Facts about methods as texts that fit the terminal."""
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from nmrgcl.evaluate.spread import with_spread
+
+RECORDED = {
+    True: "Yes: on a GPU a step is replayed as a CUDA graph.",
+    False: "No: its steps depend on Python values, such as the epoch.",
+    None: "No: it is fitted at once, without steps.",
+}
+"""Whether steps can be recorded, in words."""
+OTHERS = "other"
+"""The family of methods that name none."""
+WIDEST = 120
+"""Columns; longer lines are hard to read."""
+_TOGETHER = "\xa0"
+"""A space at which no line ends."""
+
+
+def several_methods(rows: Sequence[dict[str, Any]]) -> str:
+    """A line for each method, below the name of its family."""
+    width = max((len(row["name"]) for row in rows), default=0)
+    lines = []
+    for family in sorted({row["family"] or OTHERS for row in rows}):
+        lines.append(family)
+        for row in rows:
+            if (row["family"] or OTHERS) == family:
+                embeds = " and ".join(f"{level}s" for level in row["presets"])
+                lines.append(_hanging(f"  {row['name']:<{width}}  {embeds:<16}  ", row["summary"]))
+    return "\n".join(lines)
+
+
+def one_method(facts: dict[str, Any]) -> str:
+    """All that is known of it, its options last."""
+    presets = sorted({*facts["presets"].values(), *facts["presets_for_it"]})
+    parts = {
+        "family": [facts["family"]],
+        "embeds": [", ".join(f"{level}s (preset {preset})" for level, preset in facts["presets"].items())],
+        "presets": [", ".join(presets)],
+        "always": [", ".join(f"{key} = {value}" for key, value in facts["fixed"].items())],
+        "trains": [facts["trains"]],
+        "recorded": [RECORDED[facts["recorded"]]],
+        "paper": [facts["paper"]],
+        "published": [facts["published"], *_figures(facts["figures"])],
+        "checked": [facts["checked"]],
+    }
+    lines = [_hanging("", f"{facts['name']}: {facts['summary']}")]
+    for name, texts in parts.items():
+        said = [text for text in texts if text]
+        lines += [_hanging(f"{name if not number else '':<11}", text) for number, text in enumerate(said)]
+    return "\n".join([*lines, *_options(facts["options"])])
+
+
+def _figures(figures: Sequence[dict[str, Any]]) -> list[str]:
+    """A text for each source and split."""
+    groups: dict[str, list[str]] = {}
+    for one in figures:
+        source = f"{one['source']}; split {one['split']}" if one["split"] else one["source"]
+        value = f"< {one['below']}" if one["mean"] is None else with_spread(one["mean"], one["std"])
+        groups.setdefault(source, []).append(f"{one['dataset']} {value}".replace(" ", _TOGETHER))
+    return [f"{source}: {', '.join(values)}" for source, values in groups.items()]
+
+
+def _options(options: Sequence[dict[str, Any]]) -> list[str]:
+    if not options:
+        return ["no options of its own"]
+    names, defaults = (max(len(str(option[key])) for option in options) for key in ("name", "default"))
+    lines = ["options, set with --set NAME=VALUE:"]
+    for option in options:
+        choices = f" ({', '.join(map(str, option['choices']))})" if option["choices"] else ""
+        start = f"  {option['name']:<{names}}  {option['default']!s:<{defaults}}  "
+        lines.append(_hanging(start, f"{option['about']}{choices}"))
+    return lines
+
+
+def _hanging(start: str, text: str) -> str:
+    """``text`` behind ``start``, wrapped at the width of the terminal; further lines begin below its first word."""
+    width = max(min(shutil.get_terminal_size((100, 24)).columns, WIDEST), len(start) + 30)
+    lines = textwrap.wrap(text, width - len(start), break_long_words=False, break_on_hyphens=False) or [""]
+    return f"\n{' ' * len(start)}".join([start + lines[0], *lines[1:]]).replace(_TOGETHER, " ").rstrip()

@@ -1,0 +1,122 @@
+"""Results → each method against the first one, on the same folds or splits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any
+
+from nmrgcl.cli.sweep_table import aligned, row_of
+from nmrgcl.data.loading import load
+from nmrgcl.data.splits import split_nodes
+from nmrgcl.evaluate.paired import FEWEST, Pair, correct_pairs, pair_rows
+from nmrgcl.evaluate.spread import signed, with_p
+from nmrgcl.run.cell import Cell
+from nmrgcl.run.material import class_labels
+from nmrgcl.run.results import Result
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Methods that are judged alike against the first one.
+
+    Attributes:
+        judge: how, in words.
+        reference: the first one.
+        pairs: of each other method on each dataset.
+        untested: methods and datasets that do not have enough scores for a test.
+    """
+
+    judge: str
+    reference: str
+    pairs: tuple[Pair, ...]
+    untested: tuple[tuple[str, str], ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Plain values for each method and dataset; where there is no test, there are no numbers."""
+        place = {"judge": self.judge, "reference": self.reference}
+        rows: list[dict[str, Any]] = []
+        for pair in self.pairs:
+            numbers = {**asdict(pair.difference), "p_holm": pair.p}
+            counts = {"seeds": pair.seeds, "compared": pair.compared, "mixed": pair.mixed}
+            rows.append({**place, "method": pair.row, "dataset": pair.dataset, **numbers, **counts})
+        return rows + [{**place, "method": row, "dataset": dataset, "mean": None} for row, dataset in self.untested]
+
+    def __str__(self) -> str:
+        """A line for each pair, what the test is, and where there is none."""
+        lines = [f"paired difference to {self.reference} in points; {self.judge}"]
+        if self.pairs:
+            lines += [aligned([("", "", "  mean", " 95 % interval", ""), *self._lines()]), self._test()]
+        if self.untested:
+            where = ", ".join(f"{row} on {dataset}" for row, dataset in self.untested)
+            lines.append(
+                f"no test of {where}: it needs {FEWEST} scores (seeds × folds) that both methods have; "
+                "use more --seeds, or compute what is missing"
+            )
+        return "\n".join(lines)
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        """A method is named in its first line only."""
+        lines: list[tuple[str, ...]] = []
+        named = ""
+        for pair in self.pairs:
+            found = pair.difference
+            mean, low, high = (f"{signed(number):>6}" for number in (found.mean, found.low, found.high))
+            note = with_p(pair.p) + (", devices differ" if pair.mixed else "")
+            lines.append((pair.row if pair.row != named else "", pair.dataset, mean, f"{low} … {high}", note))
+            named = pair.row
+        return lines
+
+    def _test(self) -> str:
+        count = self.pairs[0].compared
+        holm = f"; p by Holm's method for all {count} comparisons" if count > 1 else ""
+        return f"corrected resampled t-test (Nadeau & Bengio 2003){holm}"
+
+
+def compare_methods(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Compared]:
+    """For each way to judge, every method against the first one on every dataset; p-values by Holm over all of them.
+
+    ``results`` are those of finished cells, by key. Nothing is compared where there is one method, or one seed.
+    """
+    if len({cell.seed for cell in cells}) < 2:
+        return []
+    judges: dict[str, list[Cell]] = {}
+    for cell in cells:
+        judges.setdefault(cell.judge, []).append(cell)
+    found = [_against_first(alike, results) for alike in judges.values() if len({row_of(cell) for cell in alike}) > 1]
+    pairs = iter(correct_pairs([pair for one in found for pair in one.pairs]))
+    return [replace(one, pairs=tuple(islice(pairs, len(one.pairs)))) for one in found]
+
+
+def _against_first(cells: Sequence[Cell], results: Mapping[str, Result]) -> Compared:
+    """Of cells that are judged alike."""
+    finished = [cell for cell in cells if cell.key in results]
+    done = {(row_of(cell), cell.dataset, cell.seed): results[cell.key] for cell in finished}
+    folds = {place: result.scores["folds"] for place, result in done.items()}
+    ratios = {name: _test_to_train(cell) for name, cell in {cell.dataset: cell for cell in finished}.items()}
+    reference, *others = dict.fromkeys(row_of(cell) for cell in cells)
+    pairs, untested = [], []
+    for row in others:
+        for dataset in dict.fromkeys(cell.dataset for cell in cells):
+            pair = pair_rows(folds, row, reference, dataset, test_to_train=ratios.get(dataset))
+            if pair is None:
+                untested.append((row, dataset))
+            else:
+                pairs.append(replace(pair, mixed=_on_several_devices(done, row, reference, dataset)))
+    return Compared(cells[0].judge, reference, tuple(pairs), tuple(untested))
+
+
+def _on_several_devices(done: Mapping[tuple[str, str, int], Result], row: str, reference: str, dataset: str) -> bool:
+    """Whether a seed of the pair was computed on two kinds of device."""
+    device = {place: result.hardware.get("device") for place, result in done.items() if place[1] == dataset}
+    own = {seed: name for (method, _, seed), name in device.items() if method == row}
+    return any(device.get((reference, dataset, seed), name) != name for seed, name in own.items())
+
+
+def _test_to_train(cell: Cell) -> float | None:
+    """How many are tested for each that is trained on; None where the number of folds says it."""
+    if cell.settings.level == "graph":
+        # To fine-tune, one more fold is kept back to validate on.
+        return 1 / max(cell.settings.svm.folds - 2, 1) if cell.protocol == "finetune" else None
+    dataset = load(cell.dataset)
+    parts = split_nodes(cell.split, class_labels(dataset, "node"), seed=cell.seed, public=dataset.public_split)
+    return len(parts.test) / len(parts.train)

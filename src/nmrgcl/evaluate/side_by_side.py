@@ -1,0 +1,152 @@
+"""Epochs of several models at once, each on batches of its own.
+
+On a GPU the next step of every model is one CUDA graph, with a branch for each of them: the kernels of one small model
+would leave most of the device idle, and launching them takes longer than they do.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from nmrgcl.errors import DataError
+from nmrgcl.graphs import Graphs
+from nmrgcl.train.recording import Recording, recorded_if_possible
+
+DRAWS = 1000
+"""Orders of a training part that are drawn until all their batches have room."""
+
+
+class Learner(Protocol):
+    """A model in training; it waits for no host."""
+
+    train: Tensor
+    running: bool
+    adam: torch.optim.Adam
+
+    @property
+    def kept(self) -> list[Tensor]:
+        """What it changes."""
+        ...
+
+    def learn(self, batch: Graphs) -> None:
+        """One step of its optimiser."""
+        ...
+
+    def compare(self) -> None:
+        """What follows the steps of an epoch."""
+        ...
+
+
+class Epochs:
+    """Epochs of all ``learners``.
+
+    Args:
+        learners: whose batches are drawn from their ``train``, numbers of graphs on the host.
+        graphs: of all of them.
+        y: class codes ``[B]`` of the graphs, which go with the batches.
+        batch_size: of every step; 0: a step sees all of ``graphs``, and an epoch is one step.
+        capture: on a GPU, record steps and replay them.
+    """
+
+    def __init__(
+        self, learners: Sequence[Learner], graphs: Graphs, y: Tensor, batch_size: int, *, capture: bool
+    ) -> None:
+        self.learners, self.graphs, self.device = learners, graphs, graphs.device
+        capture = capture and self.device.type == "cuda"
+        fewest = min(len(one.train) for one in learners)
+        self.batch_size = min(batch_size, fewest)
+        self.steps = fewest // self.batch_size if batch_size else 1
+        if batch_size:
+            self.graphs = replace(graphs, y=y, y_level="graph")
+            self.room = graphs.room_for(self.batch_size) if capture else None
+            where = self.device if capture else torch.device("cpu")
+            # The graphs of each step for each of the learners, and the number of the step that comes next.
+            self.order = torch.zeros(self.steps, len(learners), self.batch_size, dtype=torch.long, device=where)
+            self.place = torch.zeros(1, dtype=torch.long, device=where)
+            nodes, edges = graphs.sizes()
+            self.order.copy_((nodes + edges).argsort()[: self.batch_size])  # a batch that fits, to rehearse with
+        self.idle = torch.zeros((), device=self.device)  # above 0: optimisers change nothing, in recorded steps, too
+        if capture:
+            for learner in learners:
+                learner.adam.found_inf = self.idle  # type: ignore[attr-defined]
+        self.streams = [torch.cuda.Stream(self.device) if capture else None for _ in learners]
+        self.step, self.compare = (self._recorded(work) if capture else work for work in (self._step, self._compare))
+
+    def run(self) -> None:
+        """One epoch."""
+        if self.batch_size:
+            self._draw()
+        for _ in range(self.steps):
+            self.step()
+        self.compare()
+
+    def _step(self) -> None:
+        """The next step of all who are still running."""
+        index = self.order.index_select(0, self.place)[0] if self.batch_size else [None] * len(self.learners)
+        with _joined(self.streams):
+            for learner, own, stream in zip(self.learners, index, self.streams, strict=True):
+                if learner.running:
+                    with _branch(stream):
+                        learner.learn(self._batch(own))
+        if self.batch_size:
+            self.place += 1
+
+    def _batch(self, index: Tensor | None) -> Graphs:
+        if index is None:
+            return self.graphs
+        return self.graphs.take(index) if self.room is None else self.graphs.take_padded(index, self.room)
+
+    def _compare(self) -> None:
+        with _joined(self.streams):
+            for learner, stream in zip(self.learners, self.streams, strict=True):
+                if learner.running:
+                    with _branch(stream):
+                        learner.compare()
+
+    def _draw(self) -> None:
+        """New batches for an epoch."""
+        self.order.copy_(torch.stack([self._drawn(one.train) for one in self.learners], 1))
+        self.place.zero_()
+
+    def _drawn(self, train: Tensor) -> Tensor:
+        """``[steps, batch_size]`` of ``train`` at random; in batches of recorded steps there must be room for all."""
+        nodes, edges = self.graphs.sizes()
+        for _ in range(DRAWS):
+            order = train[torch.randperm(len(train))][: self.steps * self.batch_size].view(self.steps, -1)
+            if self.room is None:
+                return order
+            if nodes[order].sum(1).max() <= self.room.nodes and edges[order].sum(1).max() <= self.room.edges:
+                return order
+        raise DataError("some graphs are too large for batches of one size; set train.capture=false")
+
+    def _recorded(self, work: Callable[[], None]) -> Callable[[], None]:
+        """``work`` as one launch, or as it is where it cannot be recorded."""
+        kept = [tensor for one in self.learners for tensor in one.kept] + ([self.place] if self.batch_size else [])
+        self.idle.fill_(1.0)
+        try:
+            found = recorded_if_possible(lambda: Recording(work, kept, self.device))
+        finally:
+            self.idle.zero_()
+        return work if found is None else found.replay
+
+
+@contextmanager
+def _branch(stream: torch.cuda.Stream | None) -> Iterator[None]:
+    """Inside, work goes to ``stream``, after all that was launched before."""
+    if stream is not None:
+        stream.wait_stream(torch.cuda.current_stream())
+    with nullcontext() if stream is None else torch.cuda.stream(stream):
+        yield
+
+
+@contextmanager
+def _joined(streams: Iterable[torch.cuda.Stream | None]) -> Iterator[None]:
+    """What comes after waits for the branches inside."""
+    yield
+    for stream in streams:
+        if stream is not None:
+            torch.cuda.current_stream().wait_stream(stream)

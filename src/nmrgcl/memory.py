@@ -1,0 +1,26 @@
+"""How much memory is left, and what does not fit into it."""
+
+from pathlib import Path
+
+import torch
+
+from nmrgcl.errors import DataError
+
+
+def available_bytes(device: torch.device) -> int:
+    """Memory that can be had now; where the system does not say, 4 GB."""
+    if device.type == "cuda":
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # freed, but not given back
+        return torch.cuda.mem_get_info(device)[0] + kept
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return 4 * 10**9
+
+
+def require_bytes(needed: float, what: str, remedy: str) -> None:
+    """DataError, with a ``remedy``, where ``what`` would take more of the host's memory than is left."""
+    left = available_bytes(torch.device("cpu"))
+    if needed > left:
+        raise DataError(f"{what} need {needed / 1e9:,.1f} GB of memory, but {left / 1e9:,.1f} GB are left; {remedy}")

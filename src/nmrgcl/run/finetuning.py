@@ -1,0 +1,132 @@
+"""The protocol ``finetune``: encoder and head are trained with labels, on every fold anew.
+
+The folds are cut as the SVM's are: one is tested, the next one validates, the others train. Where settings are chosen
+from a grid, each fold chooses for itself, by its validation fold (Errica et al. 2020).
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.data.splits import Split, split_nodes, stratified_folds
+from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Pretraining, build_pretraining
+from nmrgcl.run.protocols import FoldScores, Truth
+from nmrgcl.settings import Settings
+from nmrgcl.train.state import own_chance
+
+GRIDS: dict[str, dict[str, Sequence[Any]]] = {
+    "none": {},
+    "small": {
+        "encoder.layers": (3, 5),
+        "finetune.lr": (1e-2, 1e-3),
+    },
+}
+"""Values to choose among, by setting; what a grid does not name stays as it is."""
+
+
+SEEDS_APART = 1_000_003
+"""Between the seeds of the weights that the runs of a fold start from."""
+
+
+def candidates(settings: Settings) -> list[dict[str, Any]]:
+    """Every combination of the values of the grid that ``settings`` name; a pre-trained encoder stays as it is."""
+    fresh = settings.train.epochs == 0
+    grid = {key: values for key, values in GRIDS[settings.finetune.grid].items() if fresh or key[:8] != "encoder."}
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def score_by_finetuning(
+    method: Pretraining, graphs: Graphs, truth: Truth, split: str, settings: Settings
+) -> FoldScores:
+    """Train encoder and head with labels on every fold; a fold's score is the mean over its runs.
+
+    The first run is the training by which a fold's settings were chosen, the first of equals. Further ones start from
+    other weights, unless the encoder is pre-trained, and validate on other folds.
+    """
+    choices, runs = candidates(settings), settings.finetune.runs
+    teach = _Teacher(method, graphs, truth, settings)
+    with own_chance(settings.seed, 0, graphs.device):
+        parts = _parts(truth, split, settings)
+        tried = teach([_Job(choice, part) for choice in choices for part in parts])
+        table = [tried[first : first + len(parts)] for first in range(0, len(tried), len(parts))]
+        best = [int(np.argmax([row[fold].valid for row in table])) for fold in range(len(parts))]
+        found = [[table[choice][fold] for fold, choice in enumerate(best)]]
+        again = teach(
+            [
+                _Job(choices[choice], part, run)
+                for run in range(1, runs)
+                for choice, part in zip(best, _parts(truth, split, settings, run), strict=True)
+            ]
+        )
+        found += [again[first : first + len(parts)] for first in range(0, len(again), len(parts))]
+    beside: dict[str, Any] = {
+        "valid": [score.valid for score in found[0]],
+        "epochs": [score.epoch for score in found[0]],
+    }
+    if len(choices) > 1:
+        beside["chosen"] = [choices[choice] for choice in best]
+    if runs > 1:
+        beside["runs"] = [[score.test for score in run] for run in found]
+    tests = np.mean([[score.test for score in run] for run in found], 0)
+    return FoldScores(tests.tolist(), beside)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A training with some settings changed, on one split."""
+
+    changed: dict[str, Any]
+    split: Split
+    run: int = 0
+
+
+class _Teacher:
+    """Trains copies of one pre-trained encoder, or fresh encoders."""
+
+    def __init__(self, method: Pretraining, graphs: Graphs, truth: Truth, settings: Settings) -> None:
+        self.method, self.graphs, self.truth, self.settings = method, graphs, truth, settings
+        self.classes = int(truth.y.max()) + 1
+
+    def __call__(self, jobs: Sequence[_Job]) -> list[FinetuneScore]:
+        """All of them, side by side."""
+        tasks = [Task(self.model(job), job.split, self.settings.updated(job.changed).finetune) for job in jobs]
+        return finetune_scores(
+            tasks,
+            self.graphs,
+            self.truth.y,
+            level=self.settings.level,
+            batch_size=self.settings.train.batch_size,
+            capture=self.settings.train.capture and self.method.capturable,
+        )
+
+    def model(self, job: _Job) -> Classifier:
+        """The encoder with a new head."""
+        settings = self.settings.updated(job.changed)
+        if settings.train.epochs == 0:
+            seed = settings.seed + SEEDS_APART * job.run
+            encoder = build_pretraining(replace(settings, seed=seed % 2**32), *self.method.features)
+        else:
+            encoder = deepcopy(self.method)
+        drop = settings.finetune.head_dropout or settings.encoder.dropout
+        normalise = settings.finetune.head_norm
+        model = Classifier(encoder, encoder.embed, encoder.width, self.classes, drop, normalise=normalise)
+        return model.to(self.graphs.device)
+
+
+def _parts(truth: Truth, split: str, settings: Settings, run: int = 0) -> list[Split]:
+    """Of graphs: each fold is tested, the next one validates, in further runs the one after; the others train."""
+    if settings.level == "node":
+        return [split_nodes(split, truth.y, seed=settings.seed, public=truth.public)]
+    folds = [test for _, test in stratified_folds(truth.y, settings.svm.folds, seed=settings.seed)]
+    splits = []
+    for number, test in enumerate(folds):
+        after = (number + 1 + run % (len(folds) - 1)) % len(folds)
+        rest = [part for other, part in enumerate(folds) if other not in (number, after)]
+        splits.append(Split(np.sort(np.concatenate(rest)) if rest else folds[after], folds[after], test))
+    return splits
