@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from nmrgcl.augment import VIEWS, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
 from nmrgcl.bench.molecules import bonded_molecules
@@ -120,6 +120,32 @@ def test_a_recording_that_fails_leaves_the_device_usable() -> None:
     assert first != place.tolist()
 
 
+def spread(shape: tuple[int, ...], device: torch.device) -> Tensor:
+    """Numbers between 0 and 1 that are the same on every device and in every recording."""
+    numbers = torch.arange(torch.Size(shape).numel(), device=device, dtype=torch.float64)
+    return (numbers * 0.6180339887).remainder(1).float().view(shape)
+
+
+@pytest.fixture
+def drawn_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What methods themselves draw, hidden nodes and negatives, does not depend on the device."""
+    rand, randint = torch.rand, torch.randint
+
+    def numbers(*size: Any, **options: Any) -> Tensor:
+        return spread(size, **options) if set(options) == {"device"} else rand(*size, **options)
+
+    def integers(*bounds: Any, **options: Any) -> Tensor:
+        if set(options) != {"device"}:
+            return randint(*bounds, **options)
+        low, high, size = bounds
+        return low + (spread(size, **options) * (high - low)).long()
+
+    monkeypatch.setattr(torch, "rand", numbers)
+    monkeypatch.setattr(torch, "rand_like", lambda like: spread(tuple(like.shape), like.device))
+    monkeypatch.setattr(torch, "randint", integers)
+
+
+@pytest.mark.usefixtures("drawn_alike")
 @pytest.mark.parametrize("name", NODE_METHODS)
 @pytest.mark.parametrize("form", [lambda g: g, sparse_x], ids=["dense", "sparse"])
 def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
@@ -127,7 +153,7 @@ def test_a_step_on_nodes_does_not_wait_for_the_host_and_equals_the_cpus(
 ) -> None:
     network = form(random_graphs([300], density=0.03, features=12))
     views = ["views.first=Identity", "views.second=Identity"]
-    settings = recipe(name, level="node", assignments=["encoder.units=16", *views])
+    settings = recipe(name, level="node", assignments=["encoder.units=16", "encoder.dropout=0", *views])
     losses = []
     for device in ("cpu", "cuda"):
         method, graphs = build_pretraining(settings, 12).to(device).train(), network.to(device)
@@ -334,11 +360,12 @@ def test_players_queues_and_teachers_are_recorded(name: str) -> None:
         torch.testing.assert_close(one[key], two[key], atol=2e-3, rtol=2e-3)
 
 
+@pytest.mark.usefixtures("drawn_alike")
 @pytest.mark.filterwarnings("error:steps are not recorded")
 @pytest.mark.parametrize("name", NODE_METHODS)
 def test_recorded_steps_on_all_nodes_train_as_ordinary_ones_do(name: str) -> None:
     network = random_graphs([300], density=0.03, features=12).to("cuda")
-    small = ["encoder.units=32", "epochs=4", "lr=1e-5", "patience=0", "precision=float32"]
+    small = ["encoder.units=32", "encoder.dropout=0", "epochs=4", "lr=1e-5", "patience=0", "precision=float32"]
     found = []
     for capture in ("true", "false"):
         chosen = [*small, f"capture={capture}", "views.first=Identity", "views.second=Identity"]
@@ -348,6 +375,16 @@ def test_recorded_steps_on_all_nodes_train_as_ordinary_ones_do(name: str) -> Non
             method.shuffle = MaskFeatures(1.0)  # type: ignore[assignment]
         found.append([epoch.loss for epoch in pretrain(method, network, settings.train)])
     assert found[0] == pytest.approx(found[1], rel=1e-4)
+
+
+@pytest.mark.filterwarnings("error:steps are not recorded")
+def test_a_recorded_step_of_graphmae_hides_other_nodes_every_time() -> None:
+    small = ["encoder.units=32", "encoder.dropout=0", "epochs=6", "train.lr=1e-9", "batch_size=16"]
+    settings = recipe("graphmae", assignments=small)
+    method = build_pretraining(settings, GRAPHS.num_features).to("cuda")
+    losses = [epoch.loss for epoch in pretrain(method, GRAPHS.to("cuda"), settings.train)]
+    assert np.isfinite(losses).all()
+    assert np.ptp(losses) > 1e-3
 
 
 @pytest.mark.filterwarnings("error:steps are not recorded")

@@ -15,7 +15,7 @@ from torch.nn.functional import pad
 
 from nmrgcl import kernels
 from nmrgcl.errors import DataError
-from nmrgcl.sparse_rows import select_rows
+from nmrgcl.sparse_rows import entry_rows, is_sparse, select_rows
 
 GRAPHS_AT_ONCE = 512
 """In one pass of an encoder that does not learn."""
@@ -181,8 +181,11 @@ class Graphs:
 
     def dense_x(self) -> Tensor:
         """``[N, F]`` features as floating point, whichever way they are stored."""
+        if is_sparse(self.x):  # to_dense() may wait for a device
+            entries = entry_rows(self.x), self.x.col_indices()
+            return self.x.values().new_zeros(self.x.shape).index_put_(entries, self.x.values())
         if not self.categorical:
-            return self.x.to_dense()
+            return self.x
         dense = torch.zeros(self.num_nodes, self.num_features + 1, device=self.device)
         columns = torch.where(self.x < 0, self.num_features, self.x)
         return dense.scatter_add_(1, columns, torch.ones_like(columns, dtype=dense.dtype))[:, : self.num_features]

@@ -11,6 +11,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from tests.examples import random_graphs, sparse_x, with_edge_attributes, with_edge_labels
 
+VARIANTS: dict[str, dict[str, object]] = {"gcn, batch norm": {"norm": "batch"}, "gin, last layer": {"jk": "last"}}
 EDGES: dict[str, EdgeShape] = {"gin, labels": (3, 2), "gin, attributes": 3, "molecule, labels": (3,)}
 
 
@@ -26,12 +27,13 @@ def graphs_for(name: str, sizes: list[int]) -> Graphs:
 
 def fresh(name: str, **options: object) -> Encoder:
     torch.manual_seed(0)
+    options |= VARIANTS.get(name, {})
     if name in EDGES:
         options["edges"] = EDGES[name]
     return build_encoder(name.split(",")[0], 4, layers=2, units=16, **options)  # type: ignore[arg-type]
 
 
-@pytest.fixture(params=[*ENCODERS, *EDGES])
+@pytest.fixture(params=[*ENCODERS, *VARIANTS, *EDGES])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -88,8 +90,8 @@ def test_features_count_the_same_however_they_are_stored(name: str) -> None:
 
 
 def test_options_that_an_encoder_does_not_have_are_refused(name: str) -> None:
-    if name in ("gcn", "gat"):
+    if name.split(",")[0] in ("gcn", "gat"):
         assert fresh(name, activation="prelu", activate_last=False, dropout=0.5).units == 16
     else:
         with pytest.raises(SettingError, match="use encoder.name=gcn or gat"):
-            fresh(name, dropout=0.5)
+            fresh(name, activation="prelu", dropout=0.5)

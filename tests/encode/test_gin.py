@@ -1,5 +1,7 @@
 """GIN, batch norm and pooling: equal to PyG, to the compacted graph, and to the definition."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,9 +9,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from nmrgcl.augment import AddEdges, Compose, DropEdges, DropNodes
-from nmrgcl.encode import GIN, pool
+from nmrgcl.encode import GIN, build_encoder, pool
 from nmrgcl.encode.aggregate import neighbour_sum, normalised_sum
+from nmrgcl.encode.folded import folds
 from nmrgcl.encode.norm import MaskedBatchNorm
+from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from tests.examples import cycle, one_graph, random_graphs, undirected
 
@@ -146,6 +150,35 @@ def test_a_masked_graph_gives_what_the_compacted_graph_gives(dtype: torch.dtype,
     torch.testing.assert_close(*results, atol=tolerance, rtol=tolerance)
     torch.testing.assert_close(*statistics, atol=tolerance, rtol=tolerance)
     torch.testing.assert_close(*grads, atol=100 * tolerance, rtol=100 * tolerance)
+
+
+def test_the_last_layer_alone_is_the_end_of_all_of_them() -> None:
+    graphs, whole, last = random_graphs([5, 3]), GIN(4, layers=3, units=8), GIN(4, layers=3, units=8, last=True)
+    last.load_state_dict(whole.state_dict())
+    assert torch.equal(last(graphs), whole(graphs)[:, -8:])
+    assert not folds(last, graphs, "sum")
+
+
+def test_dropout_of_a_layers_input_acts_in_training_alone() -> None:
+    graphs, plain, dropping = random_graphs([5, 3]), GIN(4, layers=2, units=8), GIN(4, layers=2, units=8, dropout=0.5)
+    dropping.load_state_dict(plain.state_dict())
+    assert torch.equal(dropping.eval()(graphs), plain.eval()(graphs))
+    assert not torch.equal(dropping.train()(graphs), dropping(graphs))
+    assert not folds(dropping, graphs, "sum")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"name": "gin", "norm": "batch"}, "encoder gin normalises in its own way; leave encoder.norm out, or use"),
+        ({"name": "gcn", "jk": "cat"}, "encoder gcn embeds a node by its last layer; leave encoder.jk out, or use"),
+        ({"name": "gin", "activation": "prelu"}, "encoder gin has activations of its own; leave encoder.activation"),
+        ({"name": "molecule", "dropout": 0.1}, "encoder molecule has activations of its own and no dropout; leave"),
+    ],
+)
+def test_what_an_encoder_does_not_have_is_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingError, match=told):
+        build_encoder(num_features=4, layers=2, units=8, **options)
 
 
 def test_masked_batch_norm_is_batch_norm_of_the_kept_rows() -> None:

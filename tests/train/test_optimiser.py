@@ -75,6 +75,30 @@ def test_a_gradient_is_clipped_by_the_norm_of_all_parameters_together() -> None:
     torch.testing.assert_close(moments, [torch.tensor([0.06, 0.0]), torch.tensor([0.0, 0.08])])
 
 
+def test_weight_decay_is_that_of_adamw() -> None:
+    ours, theirs = weight(), weight()
+    optimiser, adamw = (
+        Optimiser([ours], lr=0.1, weight_decay=0.5),
+        torch.optim.AdamW([theirs], lr=0.1, weight_decay=0.5),
+    )
+    for _ in range(3):
+        for parameter in (ours, theirs):
+            parameter.grad = parameter.detach().square()
+        optimiser.step()
+        adamw.step()
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_settings_name_the_schedule_the_warm_up_and_the_decay() -> None:
+    method = Quadratic()
+    (plain,) = method.optimisers(TrainSettings())
+    assert not plain.scheduled
+    assert not plain.adam.param_groups[0]["decoupled_weight_decay"]
+    (ours,) = method.optimisers(TrainSettings(schedule="cosine", warmup=0.1, weight_decay=0.01))
+    assert (ours.schedule, ours.warmup) == ("cosine", 0.1)
+    assert ours.adam.param_groups[0]["weight_decay"] == 0.01
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -83,6 +107,7 @@ def test_a_gradient_is_clipped_by_the_norm_of_all_parameters_together() -> None:
         ({"warmup": -0.1}, "warmup = -0.1 is not a share of the training; use a number from 0 to below 1"),
         ({"warmup": math.nan}, "warmup = nan is not a share of the training; use a number from 0 to below 1"),
         ({"lr": 0.0}, "lr = 0.0 is not a learning rate; use a number above 0"),
+        ({"weight_decay": -1.0}, "weight_decay = -1.0 does not shrink weights; use a number from 0 on"),
         ({"clip": 0.0}, "clip = 0.0 is not the norm of a gradient; use a number above 0, or None for no limit"),
     ],
 )

@@ -54,6 +54,11 @@ def epoch_measures(graphs: Graphs) -> dict[str, Measure]:
     return measures
 
 
+def method_measures(graphs: Graphs, settings: Settings) -> dict[str, Measure]:
+    """Seconds of an epoch of any method that trains, and of its floor: its losses on batches that lie ready."""
+    return {"floor": _floor(graphs, settings), "epoch": _ours(graphs, settings)}
+
+
 def _ours(graphs: Graphs, settings: Settings) -> Measure:
     method = build_pretraining(settings, graphs.num_features).to(graphs.device)
     epochs = pretrain(method, graphs, settings.train)

@@ -10,6 +10,7 @@ from nmrgcl.contrast.jsd import jensen_shannon
 from nmrgcl.contrast.keys import find_key
 from nmrgcl.contrast.merit import merit_loss
 from nmrgcl.contrast.removal import REMOVALS, non_maximum, removal_masks, remove
+from nmrgcl.contrast.scaled_cosine import scaled_cosine_error
 
 LOSSES = {"infonce": infonce, "graphcl": graphcl_loss}
 
@@ -28,4 +29,5 @@ __all__ = [
     "non_maximum",
     "removal_masks",
     "remove",
+    "scaled_cosine_error",
 ]

@@ -1,10 +1,11 @@
-"""Log-sum-exp over similarities in tiles that are computed again for the gradient: memory linear in the rows."""
+"""Sums over similarities of all pairs, in tiles that are computed again for the gradient: memory linear in the rows."""
 
 import math
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
 TILE, GPU_TILE = 2048, 8192
 """Rows and columns of a tile: 16 MB in float32, on a GPU, where each tile is a dozen launches, 256."""
@@ -84,6 +85,36 @@ class _RowLogsumexp(torch.autograd.Function):
                 if of_b is not None:
                     of_b[columns].addmm_(share.T, weighted[rows])
         return None if of_a is None else of_a.mul_(scale / ctx.tau), of_b, None, None, None
+
+
+def pair_softplus(h: Tensor) -> Tensor:
+    """Σ_ij softplus(h_i · h_j) over all pairs of rows, i = j among them, in float64."""
+    result: Tensor = _PairSoftplus.apply(h)
+    return result
+
+
+class _PairSoftplus(torch.autograd.Function):
+    """The similarities are symmetric, so each tile serves its rows and its columns."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor) -> Tensor:
+        ctx.save_for_backward(h)
+        total = h.new_zeros((), dtype=torch.float64)
+        for rows, columns in _upper_tiles(h):
+            part = softplus(h[rows] @ h[columns].T).sum(dtype=torch.float64)
+            total += part if rows == columns else 2 * part
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        (h,) = ctx.saved_tensors
+        out = torch.zeros_like(h)
+        for rows, columns in _upper_tiles(h):
+            share = (h[rows] @ h[columns].T).sigmoid_()
+            out[rows].addmm_(share, h[columns])
+            if rows != columns:
+                out[columns].addmm_(share.T, h[rows])
+        return out.mul_(2 * grads[0].to(h.dtype))
 
 
 def _parts(z: Tensor) -> list[slice]:

@@ -53,6 +53,8 @@ def build_encoder(
     activation: str = "relu",
     activate_last: bool = True,
     dropout: float = 0.0,
+    norm: str = "none",
+    jk: str = "auto",
     edges: EdgeShape | None = None,
 ) -> Encoder:
     """The encoder called ``name``, freshly initialised from torch's global generator.
@@ -67,8 +69,27 @@ def build_encoder(
     if kind is not None and edges is not None and "edges" not in signature(kind).parameters:
         able = " or ".join(other for other, kind in ENCODERS.items() if "edges" in signature(kind).parameters)
         raise SettingError(f"encoder {name} reads no edge features; set data.edges=none or use encoder.name={able}")
-    if kind is not None and issubclass(kind, GCN | GAT):
-        return kind(
+    if norm != "none" and kind is not GCN:
+        raise SettingError(
+            f"encoder {encoder_label(name)} normalises in its own way; leave encoder.norm out, or use encoder.name=gcn"
+        )
+    if jk == "cat" and kind is not GIN:
+        raise SettingError(
+            f"encoder {encoder_label(name)} embeds a node by its last layer; leave encoder.jk out, or use "
+            "encoder.name=gin"
+        )
+    if kind is GCN:
+        return GCN(
+            num_features,
+            layers=layers,
+            units=units,
+            activation=activation,
+            activate_last=activate_last,
+            dropout=dropout,
+            norm=norm == "batch",
+        )
+    if kind is GAT:
+        return GAT(
             num_features,
             layers=layers,
             units=units,
@@ -76,14 +97,16 @@ def build_encoder(
             activate_last=activate_last,
             dropout=dropout,
         )
-    if (activation, activate_last, dropout) != ("relu", True, 0.0):
+    if (activation, activate_last) != ("relu", True) or (dropout > 0 and kind is not GIN):
         raise SettingError(
-            f"encoder {encoder_label(name)} has activations of its own and no dropout; leave encoder.activation, "
-            "activate_last and dropout out, or use encoder.name=gcn or gat"
+            f"encoder {encoder_label(name)} has activations of its own{'' if kind is GIN else ' and no dropout'}; "
+            "leave encoder.activation, activate_last and dropout out, or use encoder.name=gcn or gat"
         )
-    if kind is None:
-        return Foreign(make_network(name, num_features=num_features, layers=layers, units=units), num_features, name)
-    return kind(num_features, layers=layers, units=units, **({} if edges is None else {"edges": edges}))
+    if kind is GIN:
+        return GIN(num_features, layers=layers, units=units, dropout=dropout, last=jk == "last", edges=edges)
+    if kind is MoleculeGIN:
+        return MoleculeGIN(num_features, layers=layers, units=units, **({} if edges is None else {"edges": edges}))
+    return Foreign(make_network(name, num_features=num_features, layers=layers, units=units), num_features, name)
 
 
 def embed_graphs(encoder: Encoder, graphs: Graphs, readout: str) -> Tensor:

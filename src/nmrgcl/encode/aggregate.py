@@ -215,6 +215,30 @@ def edge_products(grad: Tensor, h: Tensor, graphs: Graphs, table: Tensor | None 
     return products + named.sum(1)
 
 
+def edge_scores(h: Tensor, graphs: Graphs) -> Tensor:
+    """``[E]``: the inner product of the two ends of each edge, with a gradient."""
+    result: Tensor = _EdgeScores.apply(h, graphs)
+    return result
+
+
+class _EdgeScores(torch.autograd.Function):
+    """Backwards a sum over neighbours on either side, so that nothing is kept for an edge but a number."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, graphs: Graphs) -> Tensor:
+        ctx.graphs = graphs
+        ctx.save_for_backward(h)
+        return edge_products(h, h, graphs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        _refuse_second_derivatives()
+        (h,), graphs, weight = ctx.saved_tensors, ctx.graphs, grads[0].contiguous()
+        column, rows, order = transposed(graphs)
+        into = row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight)
+        return into.add_(row_sums(h, column, rows, weight.index_select(0, order))), None
+
+
 def row_sums(
     h: Tensor,
     column: Tensor,

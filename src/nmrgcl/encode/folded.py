@@ -20,10 +20,15 @@ from nmrgcl.graphs import Graphs
 
 
 def folds(encoder: GIN, graphs: Graphs, readout: str) -> bool:
-    """Whether ``embed_folded`` serves; edge features, masks, few nodes, learned weights or ``max`` are in the way."""
+    """Whether ``embed_folded`` serves.
+
+    Edge features, dropout, the last layer alone, masks, few nodes, learned weights or ``max`` are in the way.
+    """
     return (
         encoder.training
         and encoder.edges is None
+        and not encoder.last
+        and encoder.dropout == 0
         and graphs.device.type == "cpu"
         and graphs.num_nodes > 1
         and graphs.node_keep is None

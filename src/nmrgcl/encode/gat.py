@@ -13,13 +13,13 @@ HEADS = 8
 
 
 class GATLayer(nn.Module):
-    """``HEADS`` attentions side by side, ``units`` numbers in all."""
+    """``heads`` attentions side by side, ``units`` numbers in all."""
 
-    def __init__(self, linear: nn.Module, units: int) -> None:
+    def __init__(self, linear: nn.Module, units: int, *, heads: int = HEADS) -> None:
         super().__init__()
         self.linear = linear
         self.source, self.destination = (
-            nn.Parameter(nn.init.xavier_uniform_(torch.empty(HEADS, units // HEADS))) for _ in range(2)
+            nn.Parameter(nn.init.xavier_uniform_(torch.empty(heads, units // heads))) for _ in range(2)
         )
         self.bias = nn.Parameter(torch.zeros(units))
 

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from nmrgcl.encode.activation import build_activation, drop_out
 from nmrgcl.encode.aggregate import neighbour_sum, normalised_sum
 from nmrgcl.encode.gin import layer_maps
+from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
 
 
@@ -24,7 +25,10 @@ class GCNLayer(nn.Module):
 
 
 class GCN(nn.Module):
-    """``layers`` GCN layers of ``units`` each, with an activation between them and, if asked, after the last."""
+    """``layers`` GCN layers of ``units`` each, with an activation between them and, if asked, after the last.
+
+    With ``norm``, batch norm comes before each activation.
+    """
 
     def __init__(
         self,
@@ -35,11 +39,13 @@ class GCN(nn.Module):
         activation: str = "relu",
         activate_last: bool = True,
         dropout: float = 0.0,
+        norm: bool = False,
     ) -> None:
         super().__init__()
         self.units, self.dropout = units, dropout
         self.layers = nn.ModuleList(GCNLayer(linear, units) for linear in layer_maps(num_features, layers, units))
         self.activations = nn.ModuleList(build_activation(activation) for _ in range(layers - (not activate_last)))
+        self.norms = nn.ModuleList(MaskedBatchNorm(units) for _ in self.activations if norm)
 
     def forward(self, graphs: Graphs, *, normalise: bool = True) -> Tensor:
         """``[N, units]``; ``normalise=False`` where the weights of the edges are a matrix already (diffusion)."""
@@ -47,6 +53,8 @@ class GCN(nn.Module):
         h = graphs.x
         for number, layer in enumerate(self.layers):
             h = layer(drop_out(h, self.dropout, training=self.training), graphs, normalise=normalise)
+            if number < len(self.norms):
+                h = self.norms[number](h, graphs.node_keep)
             if number < len(self.activations):
                 h = self.activations[number](h)
         return h

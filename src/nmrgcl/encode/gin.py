@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, embedding_bag, pad, relu
 
 from nmrgcl import kernels
+from nmrgcl.encode.activation import drop_out
 from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.encode.edge_names import EdgeShape, read_edges
 from nmrgcl.encode.messages import message_sum
@@ -140,12 +141,23 @@ class GINELayer(GINLayer):
 class GIN(nn.Module):
     """``layers`` GIN layers; a node's embedding is the concatenation of all of them (Eq. 2, layers 1 … K).
 
-    ``edges`` says what features the edges have; None: the encoder does not look at them.
+    With ``last`` it is the output of the last one. ``edges`` says what features the edges have; None: the encoder does
+    not look at them. ``dropout`` is that of the values that a layer is given.
     """
 
-    def __init__(self, num_features: int, *, layers: int = 3, units: int = 32, edges: EdgeShape | None = None) -> None:
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        layers: int = 3,
+        units: int = 32,
+        dropout: float = 0.0,
+        last: bool = False,
+        edges: EdgeShape | None = None,
+    ) -> None:
         super().__init__()
-        self.units = layers * units
+        self.units = units if last else layers * units
+        self.dropout, self.last = dropout, last
         self.edges = None if edges is None else read_edges(edges)
         rows = None if self.edges is None else self.edges.rows
         self.layers = nn.ModuleList(
@@ -154,10 +166,10 @@ class GIN(nn.Module):
         )
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """``[N, layers · units]``."""
+        """``[N, layers · units]``, or ``[N, units]`` of the last layer."""
         graphs = graphs.merge_added() if self.edges is None else self.edges(graphs)
         h, outputs = graphs.x, []
         for layer in self.layers:
-            h = layer(h, graphs)
+            h = layer(drop_out(h, self.dropout, training=self.training), graphs)
             outputs.append(h)
-        return torch.cat(outputs, 1)
+        return h if self.last else torch.cat(outputs, 1)

@@ -118,6 +118,7 @@ class Pretraining(Method, Trainable):
         self.readout = options.pop("pool")
         self.encoder = build_encoder(options.pop("name"), num_features, **options, edges=edges)
         self._foreign = isinstance(self.encoder, Foreign)
+        self._normed = settings.encoder.norm != "none"
         if isinstance(self.encoder, Foreign) and self.encoder.pooled and self.level == "node":
             raise SettingError(
                 "level = node needs an encoder that returns a row per node; this one returns one per graph"
@@ -169,7 +170,10 @@ class Pretraining(Method, Trainable):
         """A processor waits for nobody, and saves work with smaller tensors; a user's network gets them anyway."""
         if graphs.device.type != "cpu" or self._foreign:
             return graphs
-        return drop_dead_edges(graphs) if self.level == "node" else graphs.compact_nodes()
+        if self.level == "graph":
+            return graphs.compact_nodes()
+        # The statistics of a batch norm must not see removed nodes, which this would keep.
+        return graphs if self._normed and graphs.node_keep is not None else drop_dead_edges(graphs)
 
     def embed_pair(self, first: Graphs, second: Graphs) -> tuple[Tensor, Tensor]:
         """Embeddings of two views, row i of both being the same graph or node; nodes that one has lost are left out."""

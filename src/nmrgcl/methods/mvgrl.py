@@ -68,6 +68,7 @@ class MVGRL(Pretraining):
             activation=encoder.activation,
             activate_last=encoder.activate_last,
             dropout=encoder.dropout,
+            norm=encoder.norm == "batch",
         )
         self.diffuse = self.options.build()
         self.shuffle = ShuffleNodes(1.0)

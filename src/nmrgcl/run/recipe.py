@@ -53,8 +53,9 @@ def recipe(
     chosen = free_assignments(method, given) if method_wins else given
     changed = settings.updated(chosen, source="--set")
     if is_own(changed.encoder.name) and changed.encoder.name != settings.encoder.name:
-        # What a recipe says of its own encoder's activations and dropout is not said of another network.
-        plain = {f"encoder.{key}": getattr(EncoderSettings, key) for key in ("activation", "activate_last", "dropout")}
+        # What a recipe says of the inside of its own encoder is not said of another network.
+        own = ("activation", "activate_last", "dropout", "norm", "jk")
+        plain = {f"encoder.{key}": getattr(EncoderSettings, key) for key in own}
         changed = settings.updated(plain).updated(chosen, source="--set")
     require_meaning(changed)
     return changed

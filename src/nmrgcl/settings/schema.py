@@ -41,7 +41,11 @@ class ViewSettings:
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """The network that is kept; ``activation``, ``activate_last`` and ``dropout`` are for gcn and gat."""
+    """The network that is kept.
+
+    ``activation`` and ``activate_last`` are for gcn and gat, ``dropout`` is for these and gin, ``norm`` for gcn. ``jk``
+    says what gin's embedding of a node is: all layers concatenated, or the last one.
+    """
 
     name: str = "gin"
     layers: int = field(default=3, metadata={"min": 1, "max": 1000})
@@ -50,6 +54,8 @@ class EncoderSettings:
     activation: Literal["relu", "prelu", "rrelu", "elu"] = "relu"
     activate_last: bool = True
     dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
+    norm: Literal["none", "batch"] = "none"
+    jk: Literal["auto", "cat", "last"] = "auto"
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,8 @@ class TrainSettings:
     ``chunk_graphs`` of a dataset are on the device at a time (0: all of them or, if they do not fit, as many as suit).
     At node level a step sees the whole graph, or what is sampled around ``batch_size`` nodes: a walk of ``hops`` steps
     from each, or ``fanout`` neighbours of each and of those, ``hops`` times.
+    The learning rate rises to ``lr`` over a share ``warmup`` of the steps, then falls to zero as ``schedule`` says.
+    ``weight_decay``, times the rate, is the share by which weights shrink at each step (AdamW).
     """
 
     epochs: int = field(default=20, metadata={"min": 0})
@@ -74,6 +82,9 @@ class TrainSettings:
     sampling: Literal["none", "walk", "neighbours"] = "none"
     hops: int = field(default=2, metadata={"min": 1})
     fanout: int = field(default=10, metadata={"min": 1})
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup: float = field(default=0.0, metadata={"min": 0, "below": 1})
+    weight_decay: float = field(default=0.0, metadata={"min": 0})
 
 
 @dataclass(frozen=True)

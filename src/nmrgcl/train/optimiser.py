@@ -1,4 +1,4 @@
-"""Adam over some parameters, with a schedule of its learning rate and a limit on its gradient."""
+"""Adam over some parameters, with a schedule of its learning rate, weight decay and a limit on its gradient."""
 
 import math
 from typing import Literal, get_args
@@ -21,6 +21,7 @@ class Optimiser:
         lr: the highest learning rate.
         schedule: how the rate falls after the warm-up: not at all, or to zero at the end of the training.
         warmup: share of the training's steps over which the rate rises linearly to ``lr``.
+        weight_decay: share of a weight, times the rate, by which it shrinks at each step (AdamW).
         clip: largest norm of the gradient of all parameters together; None: no limit.
     """
 
@@ -31,11 +32,14 @@ class Optimiser:
         lr: float,
         schedule: Schedule = "constant",
         warmup: float = 0.0,
+        weight_decay: float = 0.0,
         clip: float | None = None,
     ) -> None:
-        _check(lr, schedule, warmup, clip)
+        _check(lr, schedule, warmup, weight_decay, clip)
         self.schedule, self.warmup, self.clip = schedule, warmup, clip
-        self.adam = torch.optim.Adam(parameters, lr=lr, fused=True)
+        self.adam = torch.optim.Adam(
+            parameters, lr=lr, fused=True, weight_decay=weight_decay, decoupled_weight_decay=weight_decay > 0
+        )
         groups = self.adam.param_groups
         self.rates = [group["lr"] for group in groups]
         self.parameters: list[torch.Tensor] = [p for group in groups for p in group["params"]]
@@ -77,12 +81,14 @@ class Optimiser:
         self.adam.step()
 
 
-def _check(lr: float, schedule: str, warmup: float, clip: float | None) -> None:
+def _check(lr: float, schedule: str, warmup: float, weight_decay: float, clip: float | None) -> None:
     if schedule not in get_args(Schedule):
         raise SettingError(f"unknown schedule {schedule!r}; {nearest(schedule, get_args(Schedule))}")
     if not 0 <= warmup < 1:
         raise SettingError(f"warmup = {warmup} is not a share of the training; use a number from 0 to below 1")
     if not 0 < lr < math.inf:
         raise SettingError(f"lr = {lr} is not a learning rate; use a number above 0")
+    if not 0 <= weight_decay < math.inf:
+        raise SettingError(f"weight_decay = {weight_decay} does not shrink weights; use a number from 0 on")
     if clip is not None and not 0 < clip < math.inf:
         raise SettingError(f"clip = {clip} is not the norm of a gradient; use a number above 0, or None for no limit")

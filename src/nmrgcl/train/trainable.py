@@ -45,7 +45,8 @@ class Trainable(nn.Module, ABC):
 
     def optimisers(self, options: TrainSettings) -> list[Optimiser]:
         """Adam over everything. Where there are several, the first one's losses are those that an epoch reports."""
-        return [Optimiser(self.parameters(), lr=options.lr)]
+        schedule, warmup, decay = options.schedule, options.warmup, options.weight_decay
+        return [Optimiser(self.parameters(), lr=options.lr, schedule=schedule, warmup=warmup, weight_decay=decay)]
 
     def begin_epoch(self, progress: Progress) -> None:
         """Do what is done once per epoch, before its first batch; an epoch that is resumed does not begin again."""
