@@ -5,6 +5,7 @@ from nmrgcl.contrast.cosine import cosine
 from nmrgcl.contrast.graphcl import graphcl_loss
 from nmrgcl.contrast.infonce import infonce
 from nmrgcl.contrast.jsd import jensen_shannon
+from nmrgcl.contrast.local_global import local_global
 from nmrgcl.contrast.merit import merit_loss
 from nmrgcl.contrast.removal import REMOVALS, non_maximum, removal_masks, remove
 
@@ -18,6 +19,7 @@ __all__ = [
     "graphcl_loss",
     "infonce",
     "jensen_shannon",
+    "local_global",
     "merit_loss",
     "non_maximum",
     "removal_masks",

@@ -11,7 +11,7 @@ from nmrgcl.encode.foreign import Foreign
 from nmrgcl.encode.gat import GAT
 from nmrgcl.encode.gcn import GCN
 from nmrgcl.encode.gin import GIN
-from nmrgcl.encode.heads import Head
+from nmrgcl.encode.heads import Head, ResidualHead
 from nmrgcl.encode.molecule import MoleculeGIN
 from nmrgcl.encode.named import encoder_label, is_own, make_network
 from nmrgcl.encode.pool import POOLS, pool
@@ -37,6 +37,7 @@ __all__ = [
     "Foreign",
     "Head",
     "MoleculeGIN",
+    "ResidualHead",
     "build_encoder",
     "embed_graphs",
     "pool",
