@@ -57,7 +57,7 @@ class InfoGraph(Pretraining):
         yield loss if self.judge is None else loss + self.options.prior * self._recognised(summary)
 
     def _recognised(self, summary: Tensor) -> Tensor:
-        """−log D(u) − log(1 − D(summary)): the judge D lowers it; the encoder, whose gradient is reversed, raises it."""
+        """−log D(u) − log(1 − D(summary)): the judge D lowers it; the encoder, by a reversed gradient, raises it."""
         assert self.judge is not None
         reversed_ = 2 * summary.detach() - summary
         return softplus(-self.judge(torch.rand_like(summary))).mean() + softplus(self.judge(reversed_)).mean()

@@ -69,6 +69,7 @@ def pretrain(
         return
     if options.epochs == 0:
         return
+    method.require_sizes(*graphs.sizes())
     device = device or (graphs.device if isinstance(graphs, Graphs) else torch.device("cpu"))
     optimisers = method.optimisers(options)
     kept = memory.recall() if memory else None

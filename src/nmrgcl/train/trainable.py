@@ -47,5 +47,11 @@ class Trainable(nn.Module, ABC):
         """Adam over everything. Where there are several, the first one's losses are those that an epoch reports."""
         return [Optimiser(self.parameters(), lr=options.lr)]
 
+    def require_sizes(self, nodes: Tensor, edges: Tensor) -> None:
+        """Refuse graphs that it cannot be trained on, before the first epoch.
+
+        ``nodes`` and ``edges`` (``[B]``, on the host) say how many each graph has.
+        """
+
     def begin_epoch(self, progress: Progress) -> None:
         """Do what is done once per epoch, before its first batch; an epoch that is resumed does not begin again."""
