@@ -31,6 +31,14 @@ def train(name: str, graphs: Graphs, *assignments: str, level: Level = "graph") 
     return method, [epoch.loss for epoch in pretrain(method, graphs, settings.train, seed=settings.seed)]
 
 
+def surveyed(name: str, level: Level) -> Pretraining:
+    """As it is when the first batch comes."""
+    method = build_pretraining(settings_of(name, level=level), DATA[level].num_features).train()
+    with torch.no_grad():
+        method.survey(iter([DATA[level]]), Progress())
+    return method
+
+
 @pytest.fixture(params=MEMBERS, ids=[" of ".join(member) for member in MEMBERS])
 def member(request: pytest.FixtureRequest) -> tuple[str, Level]:
     found: tuple[str, Level] = request.param
@@ -50,7 +58,7 @@ def test_training_is_finite_and_changes_the_encoder(member: tuple[str, Level]) -
 
 def test_every_parameter_is_reached_by_a_loss_of_its_own_player(member: tuple[str, Level]) -> None:
     name, level = member
-    method = build_pretraining(settings_of(name, level=level), DATA[level].num_features).train()
+    method = surveyed(name, level)
     players = [] if name == "untrained" else method.optimisers(TrainSettings())
     losses = 0
     for player, loss in zip(players, method.losses(DATA[level], Progress()), strict=False):
@@ -64,7 +72,7 @@ def test_every_parameter_is_reached_by_a_loss_of_its_own_player(member: tuple[st
 
 def test_what_is_recorded_does_not_depend_on_progress(member: tuple[str, Level]) -> None:
     name, level = member
-    method = build_pretraining(settings_of(name, level=level), DATA[level].num_features).train()
+    method = surveyed(name, level)
     if method.CAPTURABLE:
         list(method.losses(DATA[level], Unreadable()))
 

@@ -7,6 +7,7 @@ from nmrgcl.contrast.infonce import infonce
 from nmrgcl.contrast.jsd import jensen_shannon
 from nmrgcl.contrast.local_global import local_global
 from nmrgcl.contrast.merit import merit_loss
+from nmrgcl.contrast.ranked import ranked_loss, ranked_negatives
 from nmrgcl.contrast.removal import REMOVALS, non_maximum, removal_masks, remove
 
 LOSSES = {"infonce": infonce, "graphcl": graphcl_loss}
@@ -22,6 +23,8 @@ __all__ = [
     "local_global",
     "merit_loss",
     "non_maximum",
+    "ranked_loss",
+    "ranked_negatives",
     "removal_masks",
     "remove",
 ]
