@@ -110,6 +110,15 @@ def test_estimating_leaves_the_statistics_of_batch_norm_alone() -> None:
     assert float(method.chance.sum()) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("heads", ["shared", "per_view"])
+def test_the_estimate_of_a_pair_is_the_loss_of_graphs_that_all_draw_it(heads: str) -> None:
+    """Views without chance, so that both see the same."""
+    views = "[{name = 'Identity'}, {name = 'MaskFeatures', p = 1.0}]"
+    method = build(f"views.first={views}", f"views.second={views}", f"heads={heads}").eval()
+    alone = [method.contrast(GRAPHS, torch.full((len(GRAPHS),), pair)) for pair in range(4)]
+    torch.testing.assert_close(method.estimate(GRAPHS), torch.stack(alone))
+
+
 def test_what_it_cannot_use_is_told_in_one_line() -> None:
     with pytest.raises(SettingError, match="joao learns how often views are drawn; leave their weight out"):
         build("views.second=[{name = 'DropNodes', weight = 2}, {name = 'DropEdges'}]")

@@ -51,14 +51,12 @@ class JOAO(Pretraining):
         super().__init__(settings, num_features, edges)
         self.sides = [_views(settings.views.first), _views(settings.views.second)]
         kinds = list(dict.fromkeys(view for side in self.sides for view in side))
-        per_view = self.options.heads == "per_view"
-        self.heads = nn.ModuleList(
-            Head(self.encoder.units, self.options.head_units) for _ in range(len(kinds) if per_view else 1)
-        )
-        pairs = len(self.sides[0]) * len(self.sides[1])
+        count = len(kinds) if self.options.heads == "per_view" else 1
+        self.heads = nn.ModuleList(Head(self.encoder.units, self.options.head_units) for _ in range(count))
+        self.heads_of_pairs = [[kinds.index(view) % count for view in pair] for pair in product(*self.sides)]
+        pairs = len(self.heads_of_pairs)
         self.register_buffer("chance", torch.full((pairs,), 1 / pairs))
-        of_pairs = [[kinds.index(view) for view in pair] for pair in product(*self.sides)]
-        self.register_buffer("head_of", torch.tensor(of_pairs).T.contiguous(), persistent=False)
+        self.register_buffer("head_of", torch.tensor(self.heads_of_pairs).T.contiguous(), persistent=False)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Every graph draws a pair of views."""
@@ -88,17 +86,17 @@ class JOAO(Pretraining):
         if progress.epoch == 1:
             return
         self.eval()
-        few = list(islice(batches, progress.steps // progress.epochs // SHARE + 1))
-        losses = torch.stack(
-            [
-                torch.stack(
-                    [self.contrast(graphs, graphs.node_ptr.new_full((len(graphs),), k)) for graphs in few]
-                ).mean()
-                for k in range(len(self.chance))
-            ]
-        )
+        few = islice(batches, progress.steps // progress.epochs // SHARE + 1)
+        losses = torch.stack([self.estimate(graphs) for graphs in few]).mean(0)
         self.train()
         self.chance.copy_(moved(self.chance, losses, self.options.gamma))
+
+    def estimate(self, graphs: Graphs) -> Tensor:
+        """``[K]`` the loss of each pair of views where all ``graphs`` are seen by it; every view is drawn once."""
+        sides = ([self.embed(view(graphs)) for view in side] for side in self.sides)
+        pairs = zip(product(*sides), self.heads_of_pairs, strict=True)
+        scored = ([self.heads[number](r) for r, number in zip(pair, heads, strict=True)] for pair, heads in pairs)
+        return torch.stack([graphcl_loss(z1, z2, tau=self.options.tau) for z1, z2 in scored])
 
 
 def moved(chance: Tensor, losses: Tensor, gamma: float) -> Tensor:
