@@ -67,6 +67,7 @@ def test_table1_has_both_selections_of_every_row_whose_method_is_there() -> None
     rows = {(row, line) for _, row, line, _ in found}
     assert {row for row, line in rows if line == "paper"} == {
         *("WL", "DGK", "Sub2Vec", "Graph2Vec"),
+        *("InfoGraph", "CuCo", "AD-GCL", "joao"),
         *("GraphCL", "untrained", "nmrGCL", "nmrGCL, w/o RO", "nmrGCL, bi"),
         *("nmrGCL, rand", "nmrGCL, non-min", "nmrGCL, learn"),
     }
@@ -122,7 +123,7 @@ def test_a_row_fills_when_a_file_with_its_name_appears(monkeypatch: pytest.Monke
     found = cells("table1", only=["NCI1"], seeds=1)
     assert found["NCI1", "WL", "honest", 0].method == "wl"
     assert found["NCI1", "news", "paper", 0].method == "news"
-    assert [row.name for row in table_rows(SHEET, "graph") if row.group == "others"] == ["news"]
+    assert "news" in [row.name for row in table_rows(SHEET, "graph") if row.group == "others"]
 
 
 def test_tuned_presets_make_a_row_where_there_are_any(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
