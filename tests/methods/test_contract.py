@@ -13,6 +13,7 @@ from nmrgcl.contrast import infonce
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Level, Pretraining, build_pretraining, build_untrained, find_method
+from nmrgcl.settings import TrainSettings
 from nmrgcl.train import Progress, pretrain
 from nmrgcl.train.progress import Unreadable
 from tests.methods.members import DATA, GRAPHS, MEMBERS, NETWORK, known_here, settings_of
@@ -28,6 +29,14 @@ def train(name: str, graphs: Graphs, *assignments: str, level: Level = "graph") 
     settings = settings_of(name, *assignments, level=level)
     method = build_pretraining(settings, graphs.num_features)
     return method, [epoch.loss for epoch in pretrain(method, graphs, settings.train, seed=settings.seed)]
+
+
+def surveyed(name: str, level: Level) -> Pretraining:
+    """As it is when the first batch comes."""
+    method = build_pretraining(settings_of(name, level=level), DATA[level].num_features).train()
+    with torch.no_grad():
+        method.survey(iter([DATA[level]]), Progress())
+    return method
 
 
 @pytest.fixture(params=MEMBERS, ids=[" of ".join(member) for member in MEMBERS])
@@ -47,17 +56,23 @@ def test_training_is_finite_and_changes_the_encoder(member: tuple[str, Level]) -
     assert moved == (settings.train.epochs > 0)
 
 
-def test_every_parameter_is_reached_by_the_loss(member: tuple[str, Level]) -> None:
+def test_every_parameter_is_reached_by_a_loss_of_its_own_player(member: tuple[str, Level]) -> None:
     name, level = member
-    method = build_pretraining(settings_of(name, level=level), DATA[level].num_features).train()
-    for loss in method.losses(DATA[level], Progress()):
+    method = surveyed(name, level)
+    players = [] if name == "untrained" else method.optimisers(TrainSettings())
+    losses = 0
+    for player, loss in zip(players, method.losses(DATA[level], Progress()), strict=False):
+        method.zero_grad()
         loss.backward()
-        assert all(p.grad is not None for p in method.parameters())
+        assert all(p.grad is not None for p in player.parameters)
+        losses += 1
+    assert losses == len(players)
+    assert name == "untrained" or sum(len(player.parameters) for player in players) == len(list(method.parameters()))
 
 
 def test_what_is_recorded_does_not_depend_on_progress(member: tuple[str, Level]) -> None:
     name, level = member
-    method = build_pretraining(settings_of(name, level=level), DATA[level].num_features).train()
+    method = surveyed(name, level)
     if method.CAPTURABLE:
         list(method.losses(DATA[level], Unreadable()))
 

@@ -95,10 +95,10 @@ def test_the_queue_is_first_in_first_out_and_its_keys_have_no_gradient() -> None
 
 def test_the_teacher_of_the_queue_follows_by_its_momentum() -> None:
     method = build("contrast=moco", "queue=8", "momentum=0.75")
-    start = method.outputs[0].bias.detach().clone()  # type: ignore[union-attr, operator]
+    start = method.outputs[0].bias.detach().clone()  # type: ignore[operator]
     for _ in method.losses(GRAPHS, Progress()):
         with torch.no_grad():
-            method.outputs[0].bias.add_(1.0)  # type: ignore[union-attr, operator]
+            method.outputs[0].bias.add_(1.0)  # type: ignore[operator]
     torch.testing.assert_close(method.state_dict()["teachers.outputs.0__bias"], start + 0.25)
 
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from nmrgcl.augment.adaptive import DropCentralEdgesLess, MaskCentralFeaturesLess
-from nmrgcl.augment.choose import Compose, Identity, OneOf, on_halves
+from nmrgcl.augment.choose import Compose, Drawn, Identity, OneOf, on_halves
 from nmrgcl.augment.edges import AddEdges, DropEdges
 from nmrgcl.augment.features import DropFeatures, MaskFeatures
 from nmrgcl.augment.nodes import DropNodes, ShuffleNodes
@@ -36,6 +36,7 @@ __all__ = [
     "VIEWS",
     "AddEdges",
     "Compose",
+    "Drawn",
     "DropCentralEdgesLess",
     "DropEdges",
     "DropFeatures",

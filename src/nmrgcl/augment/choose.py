@@ -25,6 +25,18 @@ class Identity(View):
         return graphs
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn(View):
+    """Each graph gets the one of the views whose number it has drawn (``[B]``); a second copy of it gets the same."""
+
+    views: tuple[View, ...]
+    draw: Tensor
+
+    def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
+        """The draw is for one copy of the graphs."""
+        return _apply(self.views, self.draw.repeat(graphs.views), graphs, chosen)
+
+
 @dataclass(frozen=True, init=False)
 class OneOf(View):
     """Each graph, not each batch, gets one of the views, drawn evenly or as often as ``weights`` say.
@@ -44,13 +56,8 @@ class OneOf(View):
         object.__setattr__(self, "weights", weights if weights and len(set(weights)) > 1 else None)
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """Each view passes the graphs that drew another one, so they can act one after the other, in any order."""
-        draw = self._draw(graphs.num_graphs, graphs.device)
-        # A walk is cheapest where nothing is masked yet.
-        for number, view in sorted(enumerate(self.views), key=lambda item: not isinstance(item[1], Subgraph)):
-            mine = draw == number
-            graphs = view(graphs, mine if chosen is None else mine & chosen)
-        return graphs
+        """Every graph draws for itself."""
+        return _apply(self.views, self._draw(graphs.num_graphs, graphs.device), graphs, chosen)
 
     def _draw(self, count: int, device: torch.device) -> Tensor:
         """``[count]`` the numbers of views; weights are compared with, not sent to the device, which would wait."""
@@ -59,6 +66,15 @@ class OneOf(View):
         *bounds, total = accumulate(self.weights)
         draw = torch.rand(count, device=device, dtype=torch.float64)
         return torch.stack([draw >= bound / total for bound in bounds]).sum(0)
+
+
+def _apply(views: Sequence[View], draw: Tensor, graphs: Graphs, chosen: Tensor | None) -> Graphs:
+    """Each view passes the graphs that drew another one, so they can act one after the other, in any order."""
+    # A walk is cheapest where nothing is masked yet.
+    for number, view in sorted(enumerate(views), key=lambda item: not isinstance(item[1], Subgraph)):
+        mine = draw == number
+        graphs = view(graphs, mine if chosen is None else mine & chosen)
+    return graphs
 
 
 def _checked(weights: Sequence[float], count: int) -> tuple[float, ...]:

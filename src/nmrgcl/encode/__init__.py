@@ -11,7 +11,7 @@ from nmrgcl.encode.foreign import Foreign
 from nmrgcl.encode.gat import GAT
 from nmrgcl.encode.gcn import GCN
 from nmrgcl.encode.gin import GIN
-from nmrgcl.encode.heads import Head, NormedHead
+from nmrgcl.encode.heads import Head, NormedHead, ResidualHead
 from nmrgcl.encode.molecule import MoleculeGIN
 from nmrgcl.encode.named import encoder_label, is_own, make_network
 from nmrgcl.encode.pool import POOLS, pool
@@ -38,6 +38,7 @@ __all__ = [
     "Head",
     "MoleculeGIN",
     "NormedHead",
+    "ResidualHead",
     "build_encoder",
     "embed_graphs",
     "pool",

@@ -24,13 +24,13 @@ def attend(h: Tensor, as_source: Tensor, as_destination: Tensor, graphs: Graphs,
         drop: share of the weights to drop.
     """
     destination = graphs.edge_index[1]
-    logit = leaky_relu(_Gather.apply(as_source, graphs, 0) + _Gather.apply(as_destination, graphs, 1), SLOPE)
+    logit = leaky_relu(at_end(as_source, graphs, 0) + at_end(as_destination, graphs, 1), SLOPE)
     logit = torch.where(graphs.live_edges[:, None], logit, -torch.inf)
     own = leaky_relu(as_source + as_destination, SLOPE)
     top = own.detach().scatter_reduce(0, destination[:, None].expand_as(logit), logit.detach(), "amax")
     weight, own = (logit - top.index_select(0, destination)).exp(), (own - top).exp()
     total = _RowTotal.apply(weight, graphs) + own
-    weight, own = weight / _Gather.apply(total, graphs, 1), own / total
+    weight, own = weight / at_end(total, graphs, 1), own / total
     if drop:
         weight, own = dropout(weight, drop), dropout(own, drop)
     out = [
@@ -40,9 +40,13 @@ def attend(h: Tensor, as_source: Tensor, as_destination: Tensor, graphs: Graphs,
     return torch.stack(out, 1)
 
 
-class _Gather(torch.autograd.Function):
-    """``[E, H]`` what the source (0) or destination (1) of each edge has; backwards a sum in a fixed order."""
+def at_end(values: Tensor, graphs: Graphs, end: int) -> Tensor:
+    """``[E, H]`` what the source (0) or destination (1) of each edge has; the gradient is summed in a fixed order."""
+    result: Tensor = _Gather.apply(values, graphs, end)
+    return result
 
+
+class _Gather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, graphs: Graphs, end: int) -> Tensor:
         ctx.graphs, ctx.end = graphs, end

@@ -54,6 +54,24 @@ class NormedHead(nn.Sequential):
         return out
 
 
+class ResidualHead(nn.Module):
+    """Three times Linear and ReLU, plus a linear map of the input (InfoGraph, Sun et al. 2020); all as wide as it."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.deep = nn.Sequential(*(part for _ in range(3) for part in (nn.Linear(width, width), nn.ReLU())))
+        self.shortcut = nn.Linear(width, width)
+        for module in (*self.deep, self.shortcut):
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+
+    def forward(self, r: Tensor) -> Tensor:
+        """``[B, width]`` to ``[B, width]``."""
+        out: Tensor = self.deep(r) + self.shortcut(r)
+        return out
+
+
 def _fits_projection(r: Tensor, weight: Tensor) -> bool:
     """Few units, as many as there are inputs, on a GPU, where each product, bias and ReLU would be launched alone."""
     if not kernels.serve(r) or r.dtype != torch.float32 or weight.shape[0] != weight.shape[1] or r.stride(1) != 1:

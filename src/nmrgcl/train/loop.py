@@ -69,6 +69,7 @@ def pretrain(
         return
     if options.epochs == 0:
         return
+    method.require_sizes(*graphs.sizes())
     device = device or (graphs.device if isinstance(graphs, Graphs) else torch.device("cpu"))
     optimisers = method.optimisers(options)
     kept = memory.recall() if memory else None
@@ -101,6 +102,8 @@ def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, me
             parts = feed.cut()
             if state.position > len(parts):
                 raise ModelError(f"the checkpoint is at batch {state.position} of {len(parts)}; start the run again")
+            if state.position == 0:
+                step.survey(options, _batches(feed, parts), len(parts))
             feed.begin(parts, state.position)
             compute = compute or _computing(step, feed, options)
             state.recall_chance(feed.device)
@@ -109,6 +112,13 @@ def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, me
         state.end_epoch(loss, options.least_gain)
         seconds = time.perf_counter() - began
         yield Epoch(state.epoch, loss, seconds, feed.items / seconds)
+
+
+def _batches(feed: Feed, parts: list[Tensor]) -> Iterator[Graphs]:
+    """The batches of an epoch; nothing is read before the first of them is asked for."""
+    feed.begin(parts, 0)
+    for position in range(len(parts)):
+        yield feed.take(*feed.batch(position))
 
 
 def _run_epoch(

@@ -1,7 +1,7 @@
 """One optimiser step after another, until a number is not finite."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
@@ -31,13 +31,21 @@ class GuardedStep:
         if state.total.is_cuda:
             self._tell_optimisers()
 
+    def survey(self, options: TrainSettings, batches: Iterator[Graphs], count: int) -> None:
+        """Let the method look at the ``count`` batches of an epoch that is about to begin."""
+        with torch.no_grad():
+            self.method.survey(batches, self._progress(options, count))
+
     def begin_epoch(self, options: TrainSettings, batches: int) -> None:
         """Count the ``batches`` of another epoch, from the one on at which the training stands."""
         self.good_batches.fill_(self.state.position)
         self.bad.zero_()
-        self.progress = Progress(self.state.epoch + 1, self.state.step, options.epochs, options.epochs * batches)
+        self.progress = self._progress(options, batches)
         if self.state.position == 0:
             self.method.begin_epoch(self.progress)
+
+    def _progress(self, options: TrainSettings, batches: int) -> Progress:
+        return Progress(self.state.epoch + 1, self.state.step, options.epochs, options.epochs * batches)
 
     def begin_batch(self) -> None:
         """Note how far the training has come and set the learning rates; before the batch, which may be a replay."""

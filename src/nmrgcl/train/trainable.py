@@ -48,5 +48,19 @@ class Trainable(nn.Module, ABC):
         schedule, warmup, decay = options.schedule, options.warmup, options.weight_decay
         return [Optimiser(self.parameters(), lr=options.lr, schedule=schedule, warmup=warmup, weight_decay=decay)]
 
+    def require_sizes(self, nodes: Tensor, edges: Tensor) -> None:
+        """Refuse graphs that it cannot be trained on, before the first epoch.
+
+        ``nodes`` and ``edges`` (``[B]``, on the host) say how many each graph has.
+        """
+
+    def survey(self, batches: Iterator[Graphs], progress: Progress) -> None:
+        """Look at the data once per epoch, before its first batch: at all ``batches`` of the epoch or the first few.
+
+        They come in the order in which they will be trained on, each with the same graphs, and are read only as far as
+        they are asked for. There is no gradient. An epoch that is resumed is not surveyed again, so that what is found
+        lives in buffers, which keep their shapes from the first survey on.
+        """
+
     def begin_epoch(self, progress: Progress) -> None:
         """Do what is done once per epoch, before its first batch; an epoch that is resumed does not begin again."""

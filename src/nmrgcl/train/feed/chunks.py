@@ -38,7 +38,9 @@ class Chunks:
 
     def begin(self, parts: list[Tensor], position: int) -> None:
         """These are the batches of an epoch; it starts with the one at ``position``."""
-        self.parts, self.number = parts, -1
+        if self.coming is not None:  # of batches that nobody asked for in the end
+            self.coming.result()
+        self.parts, self.number, self.coming = parts, -1, None
         # An epoch that was interrupted after its last batch has none left, but a step may be recorded all the same.
         self.batch(min(position, len(parts) - 1))
 

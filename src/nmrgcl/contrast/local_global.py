@@ -1,0 +1,36 @@
+"""InfoGraph's objective (Sun et al. 2020): the nodes of a graph go with its own summary, not with those of others."""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from nmrgcl.contrast.cosine import widen
+from nmrgcl.errors import SettingError
+
+
+def local_global(nodes: Tensor, graphs: Tensor, batch: Tensor, keep: Tensor | None = None) -> Tensor:
+    """The Jensen–Shannon estimate, negated, of what the nodes of a graph and the graph know of each other.
+
+    A node and a graph have the score t, their inner product. The loss is the mean of softplus(t) − log 2 over pairs
+    that do not belong together, minus the mean of log 2 − softplus(−t) over those that do: 0 where every score is 0.
+    Scores take memory in proportion to the nodes times the graphs of a batch.
+
+    Args:
+        nodes: ``[N, D]``.
+        graphs: ``[B, D]``.
+        batch: ``[N]`` the graph of each node.
+        keep: ``[N]`` which nodes take part; None: all.
+    """
+    others = graphs.shape[0] - 1
+    if others < 1:
+        raise SettingError("InfoGraph's loss needs at least two graphs in a batch; raise train.batch_size")
+    scores = widen(nodes) @ widen(graphs).T
+    own = batch[:, None]
+    joint = softplus(-scores.gather(1, own)).squeeze(1)
+    apart = softplus(scores.scatter(1, own, -torch.inf)).sum(1) / others
+    total = joint + apart
+    if keep is None:
+        return total.sum() / max(nodes.shape[0], 1) - 2 * math.log(2)
+    return torch.where(keep, total, 0.0).sum() / keep.sum().clamp(min=1) - 2 * math.log(2)
