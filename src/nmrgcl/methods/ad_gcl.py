@@ -41,7 +41,8 @@ class ADGCL(Pretraining):
         "views, by another; only the first encoder is needed to embed",
         published="PROTEINS 73.59, DD 74.49, MUTAG 89.25, IMDB-BINARY 71.57 with a fixed λ, by a linear SVM at the "
         "epoch that is best on a validation share; constant node features",
-        checked="by hand: the price of edges; the learner raises the loss and the encoder lowers it",
+        checked="by hand: the price of edges; the learner raises the loss and the encoder lowers it; "
+        "tests/methods/test_ad_gcl.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

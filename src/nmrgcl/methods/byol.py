@@ -39,7 +39,8 @@ class BYOL(Pretraining):
         paper="Grill et al. 2020, Bootstrap Your Own Latent: A New Approach to Self-Supervised Learning",
         trains="encoder, head and predictor; the teacher, an average of encoder and head, is dropped with both of them",
         published="none on graphs as a whole; its node form, BGRL, is reported to collapse on REDDIT-BINARY (50.0)",
-        checked="loss by hand; the teacher's average, momentum and statistics against slow definitions",
+        checked="loss by hand; the teacher's average, momentum and statistics against slow definitions; "
+        "tests/methods/test_byol.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

@@ -38,7 +38,8 @@ class DirectCLR(Pretraining):
         "Learning",
         trains="the encoder, which is all there is",
         published="none on graphs",
-        checked="loss against its definition; the slice by hand; the gradient reaches every layer",
+        checked="loss against its definition; the slice by hand; the gradient reaches every layer; "
+        "tests/methods/test_directclr.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

@@ -53,7 +53,8 @@ class GCC(Pretraining):
         published="frozen, pre-trained by MoCo on six other networks: IMDB-BINARY 72.0, IMDB-MULTI 49.4, COLLAB 78.9, "
         "REDDIT-BINARY 89.8, REDDIT-MULTI-5K 53.7",
         checked="positions against NumPy's eigenvectors, the queue by hand, seeds against their probabilities; a small "
-        "training makes it recognise walks in graphs that it has not seen",
+        "training makes it recognise walks in graphs that it has not seen; "
+        "tests/methods/test_gcc.py",
     )
     CAPTURABLE = False  # decomposing a matrix waits for the host
     queue: Tensor

@@ -41,7 +41,8 @@ class GMI(Pretraining):
         trains="the encoder and two bilinear scores, which are dropped",
         published="Cora 82.7, CiteSeer 73.0, PubMed 80.1 (public split, remembered); its code chooses the length of "
         "the logistic regression by test accuracy",
-        checked="the sum over all pairs of nodes, streamed, against the dense one, value and gradient",
+        checked="the sum over all pairs of nodes, streamed, against the dense one, value and gradient; "
+        "tests/methods/test_gmi.py",
     )
 
     def __init__(self, settings: Settings, num_features: int) -> None:

@@ -55,7 +55,8 @@ class GraphMAE(Pretraining):
         published="MUTAG 88.19, PROTEINS 75.30, NCI1 80.40, IMDB-BINARY 75.52, IMDB-MULTI 51.63, COLLAB 80.32, "
         "REDDIT-BINARY 88.01 (SVM, last epoch; how settings were selected is not said); Cora 84.2, CiteSeer 73.4, "
         "PubMed 81.1 (public split, remembered)",
-        checked="the error against its definition; only hidden nodes are targets, and the decoder does not see them",
+        checked="the error against its definition; only hidden nodes are targets, and the decoder does not see them; "
+        "tests/methods/test_graphmae.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

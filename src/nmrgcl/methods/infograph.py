@@ -38,7 +38,7 @@ class InfoGraph(Pretraining):
         trains="the encoder and two networks that score nodes and graphs; these are only needed for training",
         published="MUTAG 89.01 ± 1.13: the highest test mean over epochs, with layers of 3, 5, 8 and 16 and rates of "
         "0.1, 0.01 and 0.001 tried",
-        checked="the loss against its definition as slow loops",
+        checked="the loss against its definition as slow loops; tests/methods/test_infograph.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

@@ -34,7 +34,8 @@ class SimSiam(Pretraining):
         paper="Chen & He 2021, Exploring Simple Siamese Representation Learning",
         trains="encoder, head and predictor; the latter two are dropped",
         published="none on graphs as a whole",
-        checked="collapse without the stopped gradient, and none with it, in a small training",
+        checked="collapse without the stopped gradient, and none with it, in a small training; "
+        "tests/methods/test_simsiam.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
