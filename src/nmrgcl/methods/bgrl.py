@@ -37,8 +37,8 @@ class BGRL(Pretraining):
         trains="encoder and predictor; the teacher is an average of the encoder, and only the encoder is kept",
         published="WikiCS 79.98, Amazon-Computers 90.34, Amazon-Photo 93.17, Coauthor-CS 93.31, Coauthor-Physics 95.73 "
         "(10/10/80, remembered)",
-        checked="the loss and the teacher's momentum by hand; the target is the teacher's other view, without gradient; "
-        "tests/methods/test_bgrl.py",
+        checked="the loss and the teacher's momentum by hand; the target is the teacher's other view, without gradient"
+        "; tests/methods/test_bgrl.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

@@ -14,11 +14,8 @@ from nmrgcl.encode.momentum import Momentum
 from nmrgcl.encode.teacher import follow, teach
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
-from nmrgcl.settings import Settings, TrainSettings, setting
-from nmrgcl.train import Optimiser, Progress
-
-WARMUP = 0.1
-"""BGRL's: 1,000 of 10,000 steps."""
+from nmrgcl.settings import Settings, setting
+from nmrgcl.train import Progress
 
 
 @dataclass(frozen=True)
@@ -51,10 +48,6 @@ class BYOL(Pretraining):
         self.predictor = NormedHead(width, width, width)
         self.teachers = teach(self, "encoder", "head")
         self.momentum = Momentum(self.options.momentum)
-
-    def optimisers(self, options: TrainSettings) -> list[Optimiser]:
-        """Adam with a warm-up, then half a cosine down to zero."""
-        return [Optimiser(self.parameters(), lr=options.lr, schedule="cosine", warmup=WARMUP)]
 
     def begin_epoch(self, progress: Progress) -> None:
         """The momentum depends on how far the training has come."""

@@ -37,8 +37,8 @@ class CuCo(Pretraining):
         trains="the encoder and its head; a bank of the projections of all graphs, made anew at each epoch, is kept "
         "with them but not needed to embed",
         published="MUTAG 90.55 (remembered, not verified)",
-        checked="the loss against slow loops; ranks rise with the epochs, never to the graph itself or beyond the bank; "
-        "tests/methods/test_cuco.py",
+        checked="the loss against slow loops; ranks rise with the epochs, never to the graph itself or beyond the bank"
+        "; tests/methods/test_cuco.py",
     )
     bank: Tensor
     reach: Tensor

@@ -11,8 +11,8 @@ from nmrgcl.contrast import bootstrap_loss
 from nmrgcl.encode import EdgeShape, NormedHead
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
-from nmrgcl.settings import Settings, TrainSettings, setting
-from nmrgcl.train import Optimiser, Progress
+from nmrgcl.settings import Settings, setting
+from nmrgcl.train import Progress
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,6 @@ class SimSiam(Pretraining):
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = NormedHead(self.encoder.units, width, width, width, norm_last=True)
         self.predictor = NormedHead(width, max(1, width // self.options.narrowing), width)
-
-    def optimisers(self, options: TrainSettings) -> list[Optimiser]:
-        """Adam, whose rate falls along half a cosine to zero."""
-        return [Optimiser(self.parameters(), lr=options.lr, schedule="cosine")]
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Half of BYOL's loss, with the network's own projections as targets."""
