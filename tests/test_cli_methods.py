@@ -75,7 +75,7 @@ def test_one_method_with_its_published_figures(capsys: pytest.CaptureFixture[str
     for part in (
         "family contrastive",
         "embeds graphs (preset strong)",
-        "presets strong",
+        "presets graphcl_published, strong",
         "trains An encoder and a projection head",
         "recorded Yes",
         "paper You, Chen, Sui, Chen, Wang, Shen 2020",

@@ -20,7 +20,7 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "lock.py": "locks",
     "data/files/part.py": "the file that it writes itself",
     "store/growing.py": "the file that it writes itself",
-    "train/feed/choose.py": "/proc",
+    "memory.py": "/proc",
     "run/machine.py": "/proc",
     "bench/memory.py": "/proc",
     "bench/store.py": "/proc",

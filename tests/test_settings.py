@@ -73,8 +73,8 @@ def test_every_dataset_of_a_preset_exists_and_its_values_are_possible(preset: st
         ("cca_ssg", "CiteSeer", {"options.decorrelate": 5e-4, "encoder.layers": 1, "train.epochs": 20}),
         ("gmi", "Cora", {"encoder.layers": 2, "train.epochs": 550, "options.alpha": 0.8}),
         ("gmi", "CiteSeer", {"encoder.layers": 1, "train.epochs": 550, "options.alpha": 0.8}),
-        ("graphmae_node", "Cora", {"options.alpha": 3, "options.replace": 0.05, "train.epochs": 1500}),
-        ("graphmae_node", "CiteSeer", {"options.alpha": 1, "options.replace": 0.1, "train.epochs": 300}),
+        ("graphmae_node", "Cora", {"options.exponent": 3, "options.replace": 0.05, "train.epochs": 1500}),
+        ("graphmae_node", "CiteSeer", {"options.exponent": 1, "options.replace": 0.1, "train.epochs": 300}),
         ("bgrl", "Coauthor-Physics", {"train.lr": 1e-5, "train.epochs": 10000, "train.weight_decay": 1e-5}),
     ],
 )

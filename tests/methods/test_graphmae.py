@@ -75,7 +75,7 @@ def test_only_hidden_nodes_are_targets(level: Level) -> None:
     found = {"rows": torch.randn(graphs.num_nodes, graphs.num_features)}
     method.get_submodule("decoder").register_forward_hook(lambda *_: found["rows"])
     loss = loss_of(method, graphs)
-    alpha = method.options.alpha
+    alpha = method.options.exponent
     torch.testing.assert_close(loss, scaled_cosine_error(found["rows"][hidden], x[hidden], hidden[hidden], alpha=alpha))
     found["rows"] = torch.where(hidden[:, None], found["rows"], -found["rows"])
     assert torch.equal(loss_of(method, graphs), loss)
@@ -165,7 +165,7 @@ def test_the_decoder_is_of_the_encoders_kind() -> None:
         ("mask=0", "mask = 0 must be above 0"),
         ("mask=1", "mask = 1 must be below 1"),
         ("replace=1", "replace = 1 must be below 1"),
-        ("options.alpha=0.5", "alpha = 0.5 must be at least 1"),
+        ("options.exponent=0.5", "exponent = 0.5 must be at least 1"),
     ],
 )
 def test_shares_that_leave_nothing_are_refused(assignment: str, told: str) -> None:

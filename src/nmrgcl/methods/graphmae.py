@@ -24,7 +24,7 @@ class Options:
 
     mask: float = setting(0.5, "probability that a node is hidden", above=0, below=1)
     replace: float = setting(0.1, "share of the hidden nodes that show another node's features", min=0, below=1)
-    alpha: float = setting(2.0, "exponent of the error: how little easy nodes count (α)", min=1)
+    exponent: float = setting(2.0, "of the error: the larger, the less do easy nodes count (α)", min=1)
 
 
 class GINDecoder(nn.Module):
@@ -83,7 +83,7 @@ class GraphMAE(Pretraining):
         shown = torch.where(hidden[:, None], self._disguise(x, draw, graphs), x)
         h = self.between(self.encoder(replace(graphs, x=shown)))
         found = self.decoder(torch.where(hidden[:, None], 0.0, h), graphs)
-        yield scaled_cosine_error(found, x, hidden, alpha=self.options.alpha)
+        yield scaled_cosine_error(found, x, hidden, alpha=self.options.exponent)
 
     def _disguise(self, x: Tensor, draw: Tensor, graphs: Graphs) -> Tensor:
         """``[N, F]`` what hidden nodes show: the token or, where ``draw`` is lowest, the features of any node."""
