@@ -90,15 +90,22 @@ def test_scores_of_edges_are_inner_products_of_their_ends() -> None:
 
 def test_the_parts_add_up_by_their_weights() -> None:
     losses = {}
-    for name in ("alpha", "beta", "gamma"):
-        method = gmi(*(f"options.{other}={2 if other == name else 0}" for other in ("alpha", "beta", "gamma")))
+    for name in ("own_weight", "around_weight", "edges_weight"):
+        method = gmi(
+            *(
+                f"options.{other}={2 if other == name else 0}"
+                for other in ("own_weight", "around_weight", "edges_weight")
+            )
+        )
         torch.manual_seed(3)
         (losses[name],) = method.losses(NETWORK, Progress())
     torch.manual_seed(3)
-    (whole,) = gmi("options.alpha=2", "options.beta=2", "options.gamma=2").losses(NETWORK, Progress())
+    (whole,) = gmi("options.own_weight=2", "options.around_weight=2", "options.edges_weight=2").losses(
+        NETWORK, Progress()
+    )
     torch.testing.assert_close(whole, sum(losses.values()))
     method = gmi()
-    torch.testing.assert_close(losses["gamma"], 2 * edge_loss(method.encoder(NETWORK), NETWORK))
+    torch.testing.assert_close(losses["edges_weight"], 2 * edge_loss(method.encoder(NETWORK), NETWORK))
 
 
 def test_neighbours_are_averaged_without_the_node_itself() -> None:

@@ -23,9 +23,9 @@ from nmrgcl.train import Progress
 class Options:
     """The three parts of the objective."""
 
-    alpha: float = setting(0.8, "weight of a node's own features (α)", min=0)
-    beta: float = setting(1.0, "weight of its neighbours' features (β)", min=0)
-    gamma: float = setting(1.0, "weight of the edges (γ)", min=0)
+    own_weight: float = setting(0.8, "of a node's own features (α)", min=0)
+    around_weight: float = setting(1.0, "of its neighbours' features (β)", min=0)
+    edges_weight: float = setting(1.0, "of the edges (γ)", min=0)
     negatives: int = setting(5, "other nodes that each node is told from", min=1)
 
 
@@ -62,7 +62,8 @@ class GMI(Pretraining):
         own = self._jensen_shannon(self.of_features(graphs.x), h)
         around = self._jensen_shannon(h, self._neighbours(graphs) @ self.of_neighbours)
         edges = edge_loss(h, graphs)
-        yield self.options.alpha * own + self.options.beta * around + self.options.gamma * edges
+        weights = self.options
+        yield weights.own_weight * own + weights.around_weight * around + weights.edges_weight * edges
 
     def _neighbours(self, graphs: Graphs) -> Tensor:
         """``[N, D]`` the mean of the neighbours' features as the first layer maps them, without the node's own."""
