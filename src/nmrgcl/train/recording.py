@@ -15,6 +15,8 @@ from torch import Tensor
 from nmrgcl.graphs import Graphs, Room
 
 Step = TypeVar("Step")
+_LITTLE = 2**31
+"""Bytes of a device's memory that are little."""
 _REHEARSALS = 3
 """Steps before the recording: libraries choose their algorithms and allocate in the first ones."""
 
@@ -60,8 +62,11 @@ def _recording(graph: torch.cuda.CUDAGraph, device: torch.device, beside: "Recor
     # Whenever the collector finds an old recording, it is destroyed, which is not allowed while another one is made.
     gc.disable()
     try:
-        # As torch.cuda.graph does, but without collecting garbage and emptying the cache before every recording.
+        # As torch.cuda.graph does, but without collecting garbage before every recording, and emptying the cache, whose
+        # memory a recording cannot use, only where little else is left.
         torch.cuda.synchronize(device)
+        if torch.cuda.mem_get_info(device)[0] < _LITTLE:
+            torch.cuda.empty_cache()
         with torch.cuda.stream(own):
             graph.capture_begin(*(() if beside is None else (beside.recorded.pool(),)))
             try:
