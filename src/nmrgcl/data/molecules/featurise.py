@@ -21,7 +21,13 @@ MAX_ATOMS = 4096
 
 @dataclass(frozen=True)
 class Invalid:
-    """A row that is no molecule, counted from 0, with the beginning of its text and the reason."""
+    """A row that is not a usable molecule.
+
+    Attributes:
+        row: its index in a list, from 0, or its line in a file, from 1.
+        text: the beginning of what it holds.
+        reason: why it is not used.
+    """
 
     row: int
     text: str
@@ -31,8 +37,8 @@ class Invalid:
 def featurise(smiles: Sequence[str | None]) -> tuple[Graphs, list[Invalid]]:
     """One graph per valid SMILES, in the order given, and the rows that are left out.
 
-    ``x`` is categorical, ``[N, 2]``: the atomic number minus 1, and 120 plus the chirality. ``edge_attr``, ``[E, 2]``, is
-    alike for both directions of a bond: its type from 1, and the direction that stereo double bonds give it, 0 for
+    ``x`` is categorical, ``[N, 2]``: the atomic number minus 1, and 120 plus the chirality. ``edge_attr``, ``[E, 2]``,
+    is alike for both directions of a bond: its type from 1, and the direction that stereo double bonds give it, 0 for
     none. Hydrogens are left out unless RDKit keeps them, as it does for isotopes.
     """
     listed, invalid = _Listed(), []
