@@ -2,5 +2,6 @@
 
 from nmrgcl.data.molecules.featurise import Invalid, featurise
 from nmrgcl.data.molecules.read import Molecules, read_molecules
+from nmrgcl.data.molecules.splits import split_molecules
 
-__all__ = ["Invalid", "Molecules", "featurise", "read_molecules"]
+__all__ = ["Invalid", "Molecules", "featurise", "read_molecules", "split_molecules"]
