@@ -9,7 +9,7 @@ import numpy as np
 
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.molecules.columns import label_columns, numbers, smiles_column, texts
-from nmrgcl.data.molecules.featurise import Invalid, featurise
+from nmrgcl.data.molecules.smiles import Invalid, featurise
 from nmrgcl.data.molecules.tables import Table, read_table
 from nmrgcl.errors import DataError, SettingError, printable
 from nmrgcl.graphs import Graphs

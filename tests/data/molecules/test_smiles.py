@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from nmrgcl.data.molecules import featurise
+from nmrgcl.data.molecules import featurise, featurise_in_parts
 from nmrgcl.encode.molecule import BONDS, MoleculeGIN
 from nmrgcl.errors import DataError
+from nmrgcl.store import open_store, write_store
 
 CW, CCW = 1, 2
 SINGLE, DOUBLE, TRIPLE, AROMATIC = 1, 2, 3, 4
@@ -82,6 +83,22 @@ def test_molecules_do_not_depend_on_their_neighbours() -> None:
         taken = together.take(torch.tensor([number]))
         for name in ("x", "edge_index", "edge_attr", "row_ptr", "pair"):
             assert torch.equal(getattr(alone, name), getattr(taken, name))
+
+
+def test_parts_and_processes_change_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    smiles = [*BY_HAND, *INVALID, *BY_HAND]
+    whole, invalid = featurise(smiles)
+    monkeypatch.setattr("nmrgcl.data.molecules.smiles.AT_A_TIME", 7)
+    shared, shared_invalid = featurise(smiles, jobs=2)
+    parts = list(featurise_in_parts(iter(smiles), jobs=1))
+    assert len(parts) == 6
+    assert invalid == shared_invalid == [bad for _, refused in parts for bad in refused]
+    write_store(tmp_path / "store", (graphs for graphs, _ in parts))
+    stored = open_store(tmp_path / "store").graphs()
+    for name in ("x", "edge_index", "edge_attr", "row_ptr", "node_ptr", "pair"):
+        assert torch.equal(getattr(whole, name), getattr(shared, name))
+        assert torch.equal(getattr(whole, name), getattr(stored, name))
+    assert whole.num_features == stored.num_features == 123
 
 
 def test_no_molecules_are_no_graphs() -> None:
