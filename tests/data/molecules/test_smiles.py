@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from rdkit import Chem
 
 from nmrgcl.data.molecules import featurise, featurise_in_parts
 from nmrgcl.encode.molecule import BONDS, MoleculeGIN
@@ -75,6 +78,39 @@ def test_invalid_rows_are_left_out_with_their_reason(capfd: pytest.CaptureFixtur
     assert capfd.readouterr() == ("", "")  # RDKit prints such things from C++
 
 
+def test_rows_that_are_not_text_are_invalid() -> None:
+    rows: list[Any] = [float("nan"), 3, "C", b"C"]
+    graphs, invalid = featurise(rows)
+    assert [(bad.row, bad.text, bad.reason) for bad in invalid] == [
+        (0, "nan", "it is empty"),
+        (1, "3", "it is not text"),
+        (3, "b'C'", "it is not text"),
+    ]
+    assert len(graphs) == 1
+
+
+def test_a_failure_inside_rdkit_costs_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Chem.MolFromSmiles
+
+    def failing(text: str, **options: Any) -> Any:
+        if text == "CC":
+            raise RuntimeError("Pre-condition Violation\nbad")
+        return read(text, **options)
+
+    monkeypatch.setattr(Chem, "MolFromSmiles", failing)
+    graphs, invalid = featurise(["C", "CC", "CCC"])
+    assert [(bad.row, bad.reason) for bad in invalid] == [(1, "RDKit fails on it")]
+    assert graphs.node_ptr.tolist() == [0, 1, 4]
+
+
+@given(st.lists(st.text() | st.text("CNOc1()[]@/\\=#+-*.|:$~ ", max_size=12), max_size=5))
+def test_any_text_is_a_molecule_or_invalid(texts: list[str]) -> None:
+    graphs, invalid = featurise(texts)
+    assert len(graphs) + len(invalid) == len(texts)
+    assert all(bad.reason and bad.text.isprintable() for bad in invalid)
+    assert graphs.symmetric
+
+
 def test_molecules_do_not_depend_on_their_neighbours() -> None:
     smiles = list(BY_HAND)
     together, _ = featurise(smiles)
@@ -142,8 +178,6 @@ def test_atoms_and_bonds_equal_those_of_pyg(mirror: Path) -> None:
 
 def _directions(smiles: list[str]) -> torch.Tensor:
     """Slow definition: look up the bond between the ends of each directed edge."""
-    from rdkit import Chem
-
     code = {Chem.BondDir.ENDUPRIGHT: UP, Chem.BondDir.ENDDOWNRIGHT: DOWN}
     found = []
     for molecule in map(Chem.MolFromSmiles, smiles):

@@ -82,7 +82,7 @@ class _Listed:
     edges: list[np.ndarray] = field(default_factory=list)
     bonds: list[np.ndarray] = field(default_factory=list)
 
-    def add(self, chem: Any, text: str | None) -> None:
+    def add(self, chem: Any, text: Any) -> None:
         """Append one molecule, or nothing and raise."""
         molecule = _parsed(chem, text)
         atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]  # half the time of GetAtoms()
@@ -96,17 +96,18 @@ class _Listed:
         if len(place) != 2 * molecule.GetNumBonds() or not TYPES.keys() >= set(orders[place].tolist()):
             raise _RefusedError("a bond is neither single, double, triple nor aromatic")
         # Only these characters can give a direction or a tag, so most molecules need not be asked for them.
-        if "/" in text or "\\" in text or "|" in text:  # type: ignore[operator]
+        if "/" in text or "\\" in text or "|" in text:
             for bond in molecule.GetBonds():
                 begin, end = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
                 matrix[[begin, end], [end, begin]] += DIRECTED * DIRECTION[bond.GetBondDir()]
-        tagged = "@" in text or "|" in text  # type: ignore[operator]
+        tagged = "@" in text or "|" in text
+        chirality = bytes([atom.GetChiralTag() for atom in atoms] if tagged else len(atoms))
         self.sizes.append(len(atoms))
         self.atoms.frombytes(numbers)
-        self.chirality.frombytes(bytes([atom.GetChiralTag() for atom in atoms] if tagged else len(atoms)))
+        self.chirality.frombytes(chirality)
         self.edge_counts.append(len(place))
         self.edges.append(place)
-        self.bonds.append(orders[place])
+        self.bonds.append(matrix.ravel()[place])
 
     def flat(self) -> "_Flat":
         """All of them, in as few bytes as they need, as they may go to another process."""
@@ -160,6 +161,8 @@ def _featurised(smiles: Sequence[str | None]) -> tuple[_Flat, list[Invalid]]:
                 listed.add(chem, text)
             except _RefusedError as refused:
                 invalid.append(Invalid(row, _shown(text), str(refused)))
+            except (RuntimeError, ValueError):  # a failure inside RDKit costs one row, not all
+                invalid.append(Invalid(row, _shown(text), "RDKit fails on it"))
     return listed.flat(), invalid
 
 
@@ -183,10 +186,12 @@ _NO_EDGE = np.zeros(0, np.int64)
 _NONE = _Listed().flat()
 
 
-def _parsed(chem: Any, text: str | None) -> Any:
+def _parsed(chem: Any, text: Any) -> Any:
     """RDKit's molecule."""
-    if text is None or not text.strip():
+    if text is None or text != text or not str(text).strip():  # pandas has NaN in empty cells
         raise _RefusedError("it is empty")
+    if not isinstance(text, str):
+        raise _RefusedError("it is not text")
     if not text.isascii():  # RDKit would read up to there and ignore the rest
         raise _RefusedError("it is not plain ASCII")
     molecule = chem.MolFromSmiles(text)
@@ -199,6 +204,6 @@ def _parsed(chem: Any, text: str | None) -> Any:
     raise _RefusedError(" ".join(problems[0].Message().split()) if problems else "it is not a SMILES")
 
 
-def _shown(text: str | None) -> str:
-    text = printable(text or "")
+def _shown(text: Any) -> str:
+    text = "" if text is None else printable(str(text))
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
