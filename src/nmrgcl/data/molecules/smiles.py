@@ -22,7 +22,7 @@ MAX_ATOMS = 4096
 AT_A_TIME = 4096
 """Molecules that one process is given."""
 MANY = 20_000
-"""Molecules from which on starting more processes pays off."""
+"""Molecules from which on all cores are used by default, as starting processes takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class _Listed:
     def add(self, chem: Any, text: Any) -> None:
         """Append one molecule, or nothing and raise."""
         molecule = _parsed(chem, text)
-        atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]  # half the time of GetAtoms()
+        atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]  # 40 % less time than GetAtoms()
         numbers = bytes([atom.GetAtomicNum() for atom in atoms])
         if 0 in numbers:
             raise _RefusedError(f"atom {numbers.index(0) + 1} is not an element")
