@@ -6,10 +6,9 @@ from dataclasses import replace
 import torch
 from torch.nn.functional import pad
 
+from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
 from nmrgcl.graphs import Graphs
 
-ATOMS, CHIRALITIES = 120, 3
-"""Kinds of each that Hu et al. 2020 tell apart."""
 SAMPLE = 20_000
 """Different graphs; more are drawn from among them."""
 

@@ -1,6 +1,7 @@
-"""A text file, plain or gzipped, as blocks of lines; every way of being broken is one line to the user."""
+"""A text file, plain or packed, as blocks of lines; every way of being broken is one line to the user."""
 
 import gzip
+import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,25 +22,31 @@ _LAYOUT = b" \t\r"
 
 def stem(path: Path) -> str:
     """The name of a dataset in this file, if it has no other: without endings."""
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path(path.name.removesuffix(".gz").removesuffix(".xz")).stem
 
 
 @contextmanager
 def open_text(path: Path) -> Iterator[Readable]:
-    """The bytes of a file, unpacked if it is gzipped, whatever its name."""
+    """The bytes of a file, unpacked if it is gzipped or an xz file, whatever its name."""
     try:
         stream = reading.open_file(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     with stream:
-        packed = stream.read(2) == b"\x1f\x8b"
+        magic = stream.read(6)
         stream.seek(0)
         limit = min(MAX_BYTES, max(ALWAYS_ALLOWED, MAX_RATIO * path.stat().st_size))
-        yield _Unpacked(cast(IO[bytes], gzip.GzipFile(fileobj=stream)), path, limit) if packed else stream
+        if magic.startswith(b"\x1f\x8b"):
+            yield _Unpacked(cast(IO[bytes], gzip.GzipFile(fileobj=stream)), path, limit)
+        elif magic == b"\xfd7zXZ\x00":
+            with lzma.open(stream) as unpacked:
+                yield _Unpacked(unpacked, path, limit)
+        else:
+            yield stream
 
 
 class _Unpacked:
-    """What a gzipped file holds, up to ``limit`` bytes."""
+    """What a packed file holds, up to ``limit`` bytes."""
 
     def __init__(self, stream: Readable, path: Path, limit: int) -> None:
         self.stream, self.path, self.limit, self.position = stream, path, limit, 0
@@ -47,7 +54,7 @@ class _Unpacked:
     def read(self, size: int, /) -> bytes:
         try:
             data = self.stream.read(size)
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             reason = " ".join(str(error).split())
             raise DataError(f"{self.path}: cannot be unpacked ({reason}); pack or fetch the file again") from None
         self.position += len(data)

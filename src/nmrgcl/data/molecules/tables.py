@@ -1,0 +1,143 @@
+"""Files that list molecules → tables: CSV and TSV, Parquet, SMI, SDF; each may be packed with gzip or xz."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.data.files.archive import MAX_BYTES, Readable
+from nmrgcl.data.formats.text import open_text
+from nmrgcl.data.molecules.chemistry import rdkit
+from nmrgcl.errors import DataError, printable
+
+SMILES = "smiles"
+"""The column that tables made from SMI and SDF files have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a file holds.
+
+    Attributes:
+        columns: a ``pyarrow.Table``, one row per molecule.
+        lines: ``[R]`` the line of each row; its number from 1 where the format has no lines. In a CSV file they are
+            right as long as no line before is blank and no quoted cell goes over several lines.
+        missing: why a row may have no SMILES.
+    """
+
+    columns: Any
+    lines: np.ndarray
+    missing: str = "it is empty"
+
+
+def read_table(path: Path) -> Table:
+    """The table in a file, by the ending of its name."""
+    name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
+    read = next((reader for ending, reader in _READERS.items() if name.endswith(ending)), None)
+    if read is None:
+        raise DataError(printable(f"{path}: is not a file of molecules; known: {', '.join(_READERS)}, also .gz or .xz"))
+    with open_text(path) as stream:
+        content = _all(stream, path)
+    if not content.strip():
+        raise DataError(printable(f"{path}: is empty"))
+    table = read(content, path)
+    names = table.columns.column_names
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise DataError(printable(f"{path}: two columns are named {repeated[0]!r}; rename one"))
+    if not table.columns.num_rows:
+        raise DataError(printable(f"{path}: has a header, but no molecules"))
+    return table
+
+
+def arrow() -> Any:
+    """The package ``pyarrow`` with the parts that are used here."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.csv
+        import pyarrow.parquet
+        import pyarrow.types
+    except ImportError:
+        raise DataError("reading files of molecules needs pyarrow; pip install 'nmrgcl[chem]'") from None
+    return pyarrow
+
+
+def _all(stream: Readable, path: Path) -> bytes:
+    parts, left = [], MAX_BYTES
+    while data := stream.read(1 << 20):  # in parts, as Python allocates all it is asked for
+        parts.append(data)
+        left -= len(data)
+        if left < 0:
+            raise DataError(printable(f"{path}: is beyond the {MAX_BYTES >> 30} GiB that are read; split the file"))
+    return b"".join(parts)
+
+
+def _separated(content: bytes, path: Path, delimiter: str) -> Table:
+    csv = arrow().csv
+    options = csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in content)
+    try:
+        columns = csv.read_csv(BytesIO(content), parse_options=options)
+        columns = columns.rename_columns([name.strip() for name in columns.column_names])
+    except ValueError as error:  # Arrow's own error is one, too
+        raise _unreadable(path, error) from None
+    return Table(columns, np.arange(columns.num_rows) + 2)
+
+
+def _parquet(content: bytes, path: Path) -> Table:
+    pyarrow = arrow()
+    try:
+        columns = pyarrow.parquet.read_table(BytesIO(content))
+    except (ValueError, OSError) as error:
+        raise _unreadable(path, error) from None
+    return Table(columns, np.arange(columns.num_rows) + 1)
+
+
+def _smi(content: bytes, path: Path) -> Table:
+    """Each line is a SMILES and, after a blank, a name; a first line that says so is a header."""
+    split = [line.split(None, 1) for line in content.decode(errors="replace").splitlines()]
+    if split[0] and split[0][0].lower() == SMILES:
+        split[0] = []
+    rows = [parts for parts in split if parts]
+    names = [parts[1].strip() if len(parts) > 1 else None for parts in rows]
+    columns = {SMILES: [parts[0] for parts in rows]} | ({"name": names} if any(names) else {})
+    return Table(arrow().table(columns), np.flatnonzero([bool(parts) for parts in split]) + 1)
+
+
+def _sdf(content: bytes, path: Path) -> Table:
+    """Structures as SMILES, the title as name, and the properties, which are numbers where all of them can be."""
+    with rdkit() as chem:
+        records = [
+            (None, {}) if molecule is None else (chem.MolToSmiles(molecule), _properties(molecule))
+            for molecule in chem.ForwardSDMolSupplier(BytesIO(content))
+        ]
+    pyarrow = arrow()
+    columns = {SMILES: pyarrow.array([text for text, _ in records], pyarrow.string())}
+    for name in dict.fromkeys(name for _, properties in records for name in properties if name not in columns):
+        values = pyarrow.array([properties.get(name) for _, properties in records], pyarrow.string())
+        try:
+            columns[name] = pyarrow.compute.cast(values, pyarrow.float64())
+        except pyarrow.ArrowInvalid:
+            columns[name] = values
+    return Table(pyarrow.table(columns), np.arange(len(records)) + 1, "RDKit cannot read this record")
+
+
+def _properties(molecule: Any) -> dict[str, str]:
+    found = {name: molecule.GetProp(name).strip() or None for name in molecule.GetPropNames()}
+    title = molecule.GetProp("_Name") if molecule.HasProp("_Name") else ""
+    return ({"name": title} if title else {}) | found
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return DataError(printable(f"{path}: cannot be read ({' '.join(str(error).split())})"))
+
+
+_READERS: dict[str, Callable[[bytes, Path], Table]] = {
+    ".csv": lambda content, path: _separated(content, path, ","),
+    ".tsv": lambda content, path: _separated(content, path, "\t"),
+    ".parquet": _parquet,
+    ".smi": _smi,
+    ".sdf": _sdf,
+}
