@@ -43,8 +43,9 @@ class ViewSettings:
 class EncoderSettings:
     """The network that is kept.
 
-    ``activation`` and ``activate_last`` are for gcn and gat, ``dropout`` is for these and gin, ``norm`` for gcn. ``jk``
-    says what gin's embedding of a node is: all layers concatenated, or the last one.
+    ``activation`` and ``activate_last`` are for gcn and gat, ``dropout`` is for all but networks of the user's own,
+    ``norm`` for gcn. ``jk`` says what the embedding of a node is: all layers concatenated, as gin's and molecule's can
+    be and gin's is by default, or the last one.
     """
 
     name: str = "gin"
