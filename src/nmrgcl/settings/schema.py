@@ -114,7 +114,7 @@ class FinetuneSettings:
 
     ``head_norm`` applies batch norm to embeddings before the head, ``head_dropout`` follows it (0: as in the encoder).
     With a ``grid`` each fold chooses among its settings by the validation part. Scores are means over ``runs``
-    trainings per fold.
+    trainings per fold. ``head_lr_scale`` times ``lr`` is the learning rate of the head.
     """
 
     epochs: int = field(default=200, metadata={"min": 1})
@@ -125,6 +125,7 @@ class FinetuneSettings:
     head_dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
     grid: Literal["none", "small"] = "none"
     runs: int = field(default=1, metadata={"min": 1})
+    head_lr_scale: float = field(default=1.0, metadata={"above": 0})
 
 
 @dataclass(frozen=True)
