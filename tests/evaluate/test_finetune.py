@@ -9,7 +9,8 @@ import torch
 from sklearn.metrics import average_precision_score, mean_absolute_error, mean_squared_error, roc_auc_score
 from torch import nn
 
-from nmrgcl.encode import GCN, GIN, pool
+from nmrgcl.bench.molecules import bonded_molecules
+from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
 from nmrgcl.evaluate.goals import BINARY, NUMBERS, Goal
@@ -168,3 +169,26 @@ def test_the_head_has_a_learning_rate_of_its_own() -> None:
 def test_a_training_without_finite_outputs_says_so() -> None:
     with pytest.raises(SettingError, match=r"lower finetune\.lr"):
         trained(NUMBERS_OF_NODES, NUMBERS, lr=1e30, epochs=3)
+
+
+def test_a_molecular_gin_learns_what_atoms_and_bonds_say() -> None:
+    """Two tasks: whether few atoms are of the first sixty types; whether few bonds are double, half of it missing."""
+    graphs = bonded_molecules(240)
+    assert graphs.edge_attr is not None
+    atoms = (graphs.x[:, 0] < 60).double()
+    double = (graphs.edge_attr[:, 0] == 2).double()
+    bonds = torch.zeros_like(atoms).index_add(0, graphs.edge_index[1], double)
+    shares = pool(torch.stack([atoms, bonds], 1), graphs, "mean")
+    y = (shares < shares.median(0).values).double().numpy()
+    chance = np.random.default_rng(0)
+    y[chance.random(240) < 0.5, 1] = np.nan
+    order = chance.permutation(240)
+    split = Split(order[:160], order[160:200], order[200:])
+    tasks = []
+    for seed in range(2):
+        torch.manual_seed(seed)
+        encoder = MoleculeGIN(123, layers=2, units=32, dropout=0.1)
+        model = Classifier(encoder, lambda g, e=encoder: pool(e(g), g, "mean"), 32, 2, 0.0)
+        tasks.append(Task(model, split, FinetuneSettings(epochs=30, lr=3e-3, weight_decay=0.0, patience=0)))
+    for found in finetune_scores(tasks, graphs, y, level="graph", batch_size=32, goal=BINARY):
+        assert found.test > 70
