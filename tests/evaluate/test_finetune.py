@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.metrics import average_precision_score, mean_absolute_error, mean_s
 from torch import nn
 
 from nmrgcl.bench.molecules import bonded_molecules
-from nmrgcl.encode import GCN, GIN, MoleculeGIN, pool
+from nmrgcl.encode import GCN, GIN, MoleculeGIN, embed_graphs, pool
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
 from nmrgcl.evaluate.goals import BINARY, NUMBERS, Goal
@@ -132,6 +133,27 @@ def test_scores_of_numbers_are_those_of_the_model_as_it_ends() -> None:
     assert score.valid < 1.5  # they lie around 4
 
 
+def test_numbers_are_learnt_alike_in_any_unit() -> None:
+    score, outputs = trained(NUMBERS_OF_NODES, NUMBERS)
+    shifts = np.array([5000.0, 0.0, -3000.0])
+    other, scaled = trained(1000 * NUMBERS_OF_NODES + shifts, NUMBERS)
+    assert other.epoch == score.epoch
+    assert (other.valid, other.test) == pytest.approx((1000 * score.valid, 1000 * score.test), rel=1e-3)
+    np.testing.assert_allclose((scaled - shifts) / 1000, outputs, atol=2e-3)
+
+
+def test_the_scale_of_numbers_by_hand() -> None:
+    model = Classifier(nn.Identity(), lambda g: g.x[:, :2], 2, 3, 0.0)
+    model.fit_scale(torch.tensor([[1.0, np.nan, 7.0], [5.0, np.nan, 7.0], [np.nan, np.nan, 7.0]]))
+    assert model.centre is not None
+    assert model.spread is not None
+    assert model.centre.tolist() == [3, 0, 7]
+    assert model.spread.tolist() == [2, 1, 1]
+    z = model.head(NETWORK.x[:, :2])
+    torch.testing.assert_close(model(NETWORK), z * torch.tensor([2.0, 1, 1]) + torch.tensor([3.0, 0, 7]))
+    assert {"centre", "spread"} < set(model.state_dict())
+
+
 @pytest.mark.parametrize(("y", "goal", "worse"), [(TASKS, BINARY, -1), (NUMBERS_OF_NODES, NUMBERS, 1)])
 def test_the_epoch_of_tasks_is_the_first_of_the_best_too(y: np.ndarray, goal: Goal, worse: int) -> None:
     whole, _ = trained(y, goal)
@@ -188,7 +210,7 @@ def test_a_molecular_gin_learns_what_atoms_and_bonds_say() -> None:
     for seed in range(2):
         torch.manual_seed(seed)
         encoder = MoleculeGIN(123, layers=2, units=32, dropout=0.1)
-        model = Classifier(encoder, lambda g, e=encoder: pool(e(g), g, "mean"), 32, 2, 0.0)
+        model = Classifier(encoder, partial(embed_graphs, encoder, readout="mean"), 32, 2, 0.0)
         tasks.append(Task(model, split, FinetuneSettings(epochs=30, lr=3e-3, weight_decay=0.0, patience=0)))
     for found in finetune_scores(tasks, graphs, y, level="graph", batch_size=32, goal=BINARY):
         assert found.test > 70

@@ -23,6 +23,7 @@ class Goal:
         unit: a score is this times its merit: 100 for percent, -1 for an error, of which less is better.
         type: of the labels on the device.
         require: raises DataError if the parts of a split cannot be learnt from and judged on.
+        standardise: the loss is that of labels divided by their spread in the training part.
     """
 
     loss: Callable[[Tensor, Tensor], Tensor]
@@ -30,6 +31,7 @@ class Goal:
     unit: float
     type: torch.dtype
     require: Callable[[np.ndarray, Parts], None]
+    standardise: bool = False
 
     @property
     def merit(self) -> Callable[[Tensor, Tensor], Tensor]:
@@ -116,5 +118,6 @@ NUMBERS = Goal(
     -1.0,
     torch.float32,
     _require_numbers,
+    standardise=True,
 )
 GOALS = {"classes": CLASSES, "binary": BINARY, "numbers": NUMBERS}
