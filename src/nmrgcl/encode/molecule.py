@@ -122,5 +122,6 @@ class MoleculeGIN(nn.Module):
         for number, layer in enumerate(self.layers):
             h = layer(h, graphs, counts, relu=number + 1 < len(self.layers))
             h = drop_out(h, self.dropout, training=self.training)
-            outputs.append(h[:, : self.layer_units])
-        return outputs[-1] if self.last else torch.cat(outputs, 1)
+            if not self.last:
+                outputs.append(h[:, : self.layer_units])
+        return h[:, : self.units] if self.last else torch.cat(outputs, 1)

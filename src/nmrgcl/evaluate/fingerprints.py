@@ -65,10 +65,10 @@ def fingerprint_score(
             f"{list(bits.shape)} fingerprints and {list(y.shape)} labels: pass one row of each per molecule"
         )
     fit, values = (_forest, TREES) if model == "forest" else (_linear, PENALTIES)
-    judged = np.concatenate([split.valid, split.test])
+    # The same two arrays for all tasks: they go to worker processes once.
+    learnt, judged = bits[split.train], bits[np.concatenate([split.valid, split.test])]
     columns = Parallel(n_jobs=jobs)(
-        delayed(_task)(fit, bits[split.train], y[split.train, task], bits[judged], goal, values, seed)
-        for task in range(y.shape[1])
+        delayed(_task)(fit, learnt, labels, judged, goal, values, seed) for labels in y[split.train].T
     )
     outputs, truth = torch.from_numpy(np.stack(columns, 2)), torch.from_numpy(y)  # [values, judged, tasks]
     validated, tested = outputs.split([len(split.valid), len(split.test)], 1)
