@@ -134,7 +134,9 @@ class Training:
     Only ``look`` and ``score`` wait for the device: even the comparison with the best epoch so far is made there.
     """
 
-    def __init__(self, task: Task, graphs: Graphs, y: Tensor, level: Literal["graph", "node"], goal: Goal) -> None:
+    def __init__(
+        self, task: Task, graphs: Graphs, y: Tensor, level: Literal["graph", "node"], goal: Goal = CLASSES
+    ) -> None:
         self.goal = goal
         self.model, self.options, self.graphs, self.y, self.level = task.model, task.options, graphs, y, level
         # Graphs are taken by numbers on the host, nodes by numbers on the device, to which they go once.
