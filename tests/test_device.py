@@ -20,6 +20,8 @@ from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, EdgeShape, MoleculeGIN, build_encoder, pool
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.evaluate.finetune import Classifier, Task, finetune_scores
+from nmrgcl.evaluate.goals import GOALS
+from nmrgcl.evaluate.metrics import average_precision, mae, rmse, roc_auc
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_pretraining, find_method, method_names
 from nmrgcl.run.recipe import recipe, with_encoder
@@ -205,12 +207,15 @@ def test_a_network_of_the_users_trains_as_on_the_cpu(name: str) -> None:
         torch.testing.assert_close(ours, found[1][1].cpu().embed(view), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("goal", ["classes", "binary", "numbers"])
 @pytest.mark.parametrize("level", ["graph", "node"])
-def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"]) -> None:
+def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"], goal: str) -> None:
     graphs = (
         random_graphs([5, 6, 7, 8] * 20, density=0.4) if level == "graph" else random_graphs([80], density=0.1)
     ).to("cuda")
     y, numbers = np.arange(80) % 2, np.random.default_rng(0).permutation(80)
+    if goal != "classes":  # two tasks, the second with labels missing
+        y = np.stack([y, np.where(np.arange(80) % 5 > 0, 1 - y, np.nan)], 1)
     split = Split(numbers[:50], numbers[50:65], numbers[65:])  # batches of 16 and one of 2
     states, scores = [], []
     for capture in (True, False):
@@ -220,16 +225,28 @@ def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"
             encoder = (GIN if level == "graph" else GCN)(graphs.num_features, layers=2, units=16).to("cuda")
             embed = (lambda g, e=encoder: pool(e(g), g, "sum")) if level == "graph" else encoder
             model = Classifier(encoder, embed, 32 if level == "graph" else 16, 2, 0.0, normalise=level == "graph")
-            options = FinetuneSettings(epochs=3, patience=0, weight_decay=1e-4, lr=lr)
+            scale = 1.0 if goal == "classes" else 5.0
+            options = FinetuneSettings(epochs=3, patience=0, weight_decay=1e-4, lr=lr, head_lr_scale=scale)
             tasks.append(Task(model.to("cuda"), split, options))
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a step that could not be recorded would warn
-            scores += finetune_scores(tasks, graphs, y, level=level, batch_size=16, capture=capture)
+            scores += finetune_scores(tasks, graphs, y, level=level, batch_size=16, goal=GOALS[goal], capture=capture)
         states.append([task.model.state_dict() for task in tasks])
     assert all(score.epoch > 0 for score in scores)
     for recorded, ordinary in zip(*states, strict=True):
         for name, value in ordinary.items():
             torch.testing.assert_close(recorded[name].float(), value.float(), rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("metric", [roc_auc, average_precision, rmse, mae])
+def test_metrics_are_those_of_the_cpu_and_do_not_wait_for_the_host(metric: Callable[[Tensor, Tensor], Tensor]) -> None:
+    torch.manual_seed(0)
+    scores, labels = torch.randn(200, 12).round(decimals=1), torch.randint(0, 2, (200, 12)).float()
+    labels[torch.rand(200, 12) < 0.2] = torch.nan
+    there = scores.to("cuda"), labels.to("cuda")
+    with no_waiting():
+        found = metric(*there).nanmean()
+    torch.testing.assert_close(found.cpu(), metric(scores, labels).nanmean())
 
 
 def test_a_training_step_does_not_wait_for_the_host() -> None:

@@ -11,7 +11,11 @@ from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from tests.examples import random_graphs, sparse_x, with_edge_attributes, with_edge_labels
 
-VARIANTS: dict[str, dict[str, object]] = {"gcn, batch norm": {"norm": "batch"}, "gin, last layer": {"jk": "last"}}
+VARIANTS: dict[str, dict[str, object]] = {
+    "gcn, batch norm": {"norm": "batch"},
+    "gin, last layer": {"jk": "last"},
+    "molecule, all layers": {"jk": "cat"},
+}
 EDGES: dict[str, EdgeShape] = {"gin, labels": (3, 2), "gin, attributes": 3, "molecule, labels": (3,)}
 
 
@@ -20,7 +24,7 @@ def graphs_for(name: str, sizes: list[int]) -> Graphs:
     if name in EDGES:
         shape = EDGES[name]
         return with_edge_attributes(graphs, shape) if isinstance(shape, int) else with_edge_labels(graphs, shape)
-    if name == "molecule":
+    if name.startswith("molecule"):
         return replace(graphs, edge_attr=torch.ones(graphs.num_edges, 2, dtype=torch.long))
     return graphs
 

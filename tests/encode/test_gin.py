@@ -173,7 +173,7 @@ def test_dropout_of_a_layers_input_acts_in_training_alone() -> None:
         ({"name": "gin", "norm": "batch"}, "encoder gin normalises in its own way; leave encoder.norm out, or use"),
         ({"name": "gcn", "jk": "cat"}, "encoder gcn embeds a node by its last layer; leave encoder.jk out, or use"),
         ({"name": "gin", "activation": "prelu"}, "encoder gin has activations of its own; leave encoder.activation"),
-        ({"name": "molecule", "dropout": 0.1}, "encoder molecule has activations of its own and no dropout; leave"),
+        ({"name": "molecule", "activation": "elu"}, "encoder molecule has activations of its own; leave encoder.act"),
     ],
 )
 def test_what_an_encoder_does_not_have_is_refused(options: dict[str, Any], told: str) -> None:

@@ -309,6 +309,85 @@ def test_five_layers_of_300_units_unless_asked_otherwise() -> None:
     assert isinstance(build_encoder("molecule", 9, layers=1, units=4), MoleculeGIN)
 
 
+def test_five_layers_of_300_units_have_the_parameters_that_are_stated() -> None:
+    def used(units: int, layers: int, atoms: int, bonds: int, second_bias: int) -> int:
+        maps = (units * 2 * units + 2 * units) + (2 * units * units + second_bias)
+        return atoms * units + layers * (bonds * units + maps + 2 * units)
+
+    published = used(300, 5, atoms=120 + 3, bonds=6 + 3, second_bias=300)
+    here = used(300, 5, atoms=120 + 3, bonds=4 + 2 + 1, second_bias=0)
+    assert (published, here) == (1_857_900, 1_853_400)
+    encoder = MoleculeGIN(123)
+    stored = sum(parameter.numel() for parameter in encoder.parameters())
+    assert stored - here == 4 * (123 + 5 * (7 + 600 + 600 + 2))  # 4 spare units in each matrix and vector but one
+    # Without spare units the network is counted as it is.
+    assert sum(p.numel() for p in MoleculeGIN(9, layers=2, units=16).parameters()) == used(16, 2, 9, 7, 0)
+    assert MoleculeGIN.__doc__ is not None
+    assert f"{here:,}" in MoleculeGIN.__doc__
+    assert f"{published:,}" in MoleculeGIN.__doc__
+
+
+def test_the_encoder_is_the_published_one_atom_by_atom() -> None:
+    """Published weights, those that are left out here too, give what ours give once they are rewritten."""
+    torch.manual_seed(0)
+    graphs, units = molecules([6, 1, 5]), 5
+    ours = MoleculeGIN(ATOMS + CHIRALITIES, layers=3, units=units).double().train()
+    atoms, chiralities = torch.randn(ATOMS, units).double(), torch.randn(CHIRALITIES, units).double()
+    h = [atoms[a] + chiralities[c - ATOMS] for a, c in graphs.x.tolist()]
+    with torch.no_grad():
+        ours.atoms.weight[:, :units] = torch.cat([atoms, chiralities])
+    assert graphs.edge_attr is not None
+    rows = torch.cat([graphs.edge_index.T, graphs.edge_attr], 1).tolist()
+    edges = [(u, v, kind - 1, direction) for u, v, kind, direction in rows]
+    edges += [(v, v, 4, 0) for v in range(graphs.num_nodes)]  # loops are bonds of type 4
+    for number, layer in enumerate(ours.layers):
+        types, directions = torch.randn(6, units).double(), torch.randn(3, units).double()
+        w1, b1 = torch.randn(2 * units, units).double(), torch.randn(2 * units).double()
+        w2, b2 = torch.randn(units, 2 * units).double(), torch.randn(units).double()
+        scale, shift = torch.rand(units).double() + 0.5, torch.randn(units).double()
+        summed = [torch.zeros(units).double() for _ in h]
+        for u, v, kind, direction in edges:
+            summed[v] = summed[v] + h[u] + types[kind] + directions[direction]
+        mapped = torch.stack([w2 @ (w1 @ row + b1).clamp(min=0) + b2 for row in summed])
+        normed = (mapped - mapped.mean(0)) / (mapped.var(0, correction=0) + 1e-5).sqrt() * scale + shift
+        h = list(normed if number == 2 else normed.clamp(min=0))
+        own = (types[:4] + directions[0], directions[1:] - directions[0], types[4:5] + directions[0])
+        with torch.no_grad():
+            for table, values in zip(layer.tables, own, strict=True):  # type: ignore[arg-type]
+                table[:, :units] = values
+            layer.first.weight[:, :units], layer.first.bias[:] = w1, b1  # type: ignore[union-attr,operator]
+            layer.second.weight[:units] = w2  # type: ignore[union-attr,operator]
+            layer.norm.weight[:units], layer.norm.bias[:units] = scale, shift  # type: ignore[union-attr,operator]
+    torch.testing.assert_close(ours(graphs), torch.stack(h), atol=1e-11, rtol=1e-11)
+
+
+def test_all_layers_end_with_the_last_one() -> None:
+    graphs = molecules()
+    last, whole = (MoleculeGIN(ATOMS + CHIRALITIES, layers=3, units=5, last=last) for last in (True, False))
+    whole.load_state_dict(last.state_dict())
+    h = whole(graphs)
+    assert whole.units == h.shape[1] == 15
+    assert torch.equal(last(graphs), h[:, 10:])
+    assert bool((h[:, :10] >= 0).all())  # ReLU follows all layers but the last
+    assert bool((h[:, 10:] < 0).any())
+
+
+def test_dropout_follows_every_layer_in_training_alone() -> None:
+    torch.manual_seed(0)
+    graphs = molecules([30, 40])
+    plain = MoleculeGIN(ATOMS + CHIRALITIES, layers=2, units=16, last=False)
+    dropping = MoleculeGIN(ATOMS + CHIRALITIES, layers=2, units=16, last=False, dropout=0.5)
+    dropping.load_state_dict(plain.state_dict())
+    assert torch.equal(dropping.eval()(graphs), plain.eval()(graphs))
+    kept, seen = plain.train()(graphs), dropping.train()(graphs)
+    first, last = seen[:, :16], seen[:, 16:]
+    share = float((last == 0).double().mean())
+    assert 0.4 < share < 0.6
+    survived = first != 0
+    torch.testing.assert_close(first[survived], 2 * kept[:, :16][survived])
+    assert 0.4 < float((first == 0)[kept[:, :16] > 0].double().mean()) < 0.6
+
+
 @pytest.mark.parametrize(
     ("attr", "word"),
     [

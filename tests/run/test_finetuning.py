@@ -86,3 +86,11 @@ def test_runs_start_from_other_weights_unless_they_are_pre_trained() -> None:
         name = "encoder.layers.1.first.weight"
         assert torch.equal(weights[0][name], method.state_dict()[name])
         assert torch.equal(weights[0][name], weights[1][name]) == equal
+
+
+def test_dropout_before_the_head_is_that_of_encoders_which_have_none_after_their_last_layer() -> None:
+    split = finetuning._parts(TRUTH, "stratified", settings_of())[0]
+    for name, head, expected in ("gin", 0.0, 0.3), ("molecule", 0.0, 0.0), ("gin", 0.5, 0.5), ("molecule", 0.5, 0.5):
+        settings = settings_of(f"encoder.name={name}", "encoder.dropout=0.3", f"finetune.head_dropout={head}")
+        teacher = finetuning._Teacher(build_pretraining(settings, 4), GRAPHS, TRUTH, settings)
+        assert teacher.model(finetuning._Job({}, split)).drop == expected

@@ -74,7 +74,7 @@ def build_encoder(
         raise SettingError(
             f"encoder {encoder_label(name)} normalises in its own way; leave encoder.norm out, or use encoder.name=gcn"
         )
-    if jk == "cat" and kind is not GIN:
+    if jk == "cat" and kind not in (GIN, MoleculeGIN):
         raise SettingError(
             f"encoder {encoder_label(name)} embeds a node by its last layer; leave encoder.jk out, or use "
             "encoder.name=gin"
@@ -98,15 +98,16 @@ def build_encoder(
             activate_last=activate_last,
             dropout=dropout,
         )
-    if (activation, activate_last) != ("relu", True) or (dropout > 0 and kind is not GIN):
+    if (activation, activate_last) != ("relu", True) or (dropout > 0 and kind is None):
         raise SettingError(
-            f"encoder {encoder_label(name)} has activations of its own{'' if kind is GIN else ' and no dropout'}; "
+            f"encoder {encoder_label(name)} has activations of its own{' and no dropout' if kind is None else ''}; "
             "leave encoder.activation, activate_last and dropout out, or use encoder.name=gcn or gat"
         )
     if kind is GIN:
         return GIN(num_features, layers=layers, units=units, dropout=dropout, last=jk == "last", edges=edges)
     if kind is MoleculeGIN:
-        return MoleculeGIN(num_features, layers=layers, units=units, **({} if edges is None else {"edges": edges}))
+        shape = {} if edges is None else {"edges": edges}
+        return MoleculeGIN(num_features, layers=layers, units=units, dropout=dropout, last=jk != "cat", **shape)
     return Foreign(make_network(name, num_features=num_features, layers=layers, units=units), num_features, name)
 
 

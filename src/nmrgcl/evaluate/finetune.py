@@ -5,16 +5,17 @@ looked at once, at the end.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, dropout
+from torch.nn.functional import dropout
 
 from nmrgcl.encode.norm import MaskedBatchNorm
-from nmrgcl.errors import DataError
+from nmrgcl.errors import SettingError
+from nmrgcl.evaluate.goals import CLASSES, Goal
 from nmrgcl.evaluate.parts import Parts
 from nmrgcl.evaluate.side_by_side import Epochs
 from nmrgcl.graphs import Graphs
@@ -29,34 +30,51 @@ LOOK_EVERY = 10
 
 @dataclass(frozen=True)
 class FinetuneScore:
-    """Accuracies in percent at the epoch that was best on the validation part, the first of equals."""
+    """Scores at the epoch that was best on the validation part, the first of equals.
+
+    They are accuracies in percent, mean ROC-AUCs in percent, or mean RMSEs; ``beside`` has the other metrics of the
+    goal on the test part.
+    """
 
     test: float
     valid: float
     epoch: int
+    beside: dict[str, float] = field(default_factory=dict)
 
 
 class Classifier(nn.Module):
-    """An encoder's embeddings, batch norm if asked, dropout, and a linear map to classes.
+    """An encoder's embeddings, batch norm if asked, dropout, and a linear map to classes or to tasks.
 
     Sums over the nodes of large graphs have large values; without the norm, GIN loses six points on DD (LAB.md).
+    After ``fit_scale`` outputs are multiples of the labels' ``spread``, counted from their ``centre``.
     """
 
+    centre: Tensor | None
+    spread: Tensor | None
+
     def __init__(
-        self, encoder: nn.Module, embed: Embed, width: int, classes: int, drop: float, *, normalise: bool = False
+        self, encoder: nn.Module, embed: Embed, width: int, outputs: int, drop: float, *, normalise: bool = False
     ) -> None:
         super().__init__()
         self.encoder, self.embed, self.drop = encoder, embed, drop
         self.norm = MaskedBatchNorm(width) if normalise else nn.Identity()
-        self.head = nn.Linear(width, classes)
+        self.head = nn.Linear(width, outputs)
         nn.init.xavier_uniform_(self.head.weight)
         nn.init.zeros_(self.head.bias)
+        self.register_buffer("centre", None)
+        self.register_buffer("spread", None)
+
+    def fit_scale(self, labels: Tensor) -> None:
+        """Take the mean and standard deviation of each task from ``labels`` ``[M, T]``, NaN where one is missing."""
+        self.centre = labels.nanmean(0).nan_to_num(0.0)
+        deviation = (labels - self.centre).square().nanmean(0).sqrt()
+        self.spread = torch.where(deviation > 0, deviation, 1.0)
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """``[B, classes]``, or ``[N, classes]`` where nodes are embedded."""
+        """``[B, outputs]``, or ``[N, outputs]`` where nodes are embedded."""
         z = self.norm(self.embed(graphs))
-        scores: Tensor = self.head(dropout(z, self.drop, self.training))
-        return scores
+        outputs: Tensor = self.head(dropout(z, self.drop, self.training))
+        return outputs if self.spread is None or self.centre is None else outputs * self.spread + self.centre
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +93,7 @@ def finetune_scores(
     *,
     level: Literal["graph", "node"],
     batch_size: int,
+    goal: Goal = CLASSES,
     capture: bool = True,
 ) -> list[FinetuneScore]:
     """Train every task's model; chance comes from torch's global generator. Models end as they were at their best.
@@ -82,18 +101,19 @@ def finetune_scores(
     Args:
         tasks: are trained side by side.
         graphs: of which whole graphs, or the nodes of the one there is, are classified.
-        y: class codes; those in no part of a split are not looked at.
+        y: class codes ``[B]``, or labels ``[B, T]`` of T tasks, NaN where one is missing; those in no part of a split
+            are not looked at.
         level: nodes are trained on all at once, graphs in batches of ``batch_size``.
         batch_size: graphs in a step; those that do not fill one are left out of an epoch, others in each.
+        goal: what the labels are, and so what is learnt and judged by.
         capture: on a GPU, record steps and replay them.
     """
     for task in tasks:
-        if len(np.unique(y[task.split.train])) < 2:
-            raise DataError("all of the training part is of one class: choose another split or seed")
-    labels = torch.from_numpy(np.asarray(y, np.int64)).to(graphs.device)
+        goal.require(y, task.split)
+    labels = torch.as_tensor(np.asarray(y)).to(graphs.device, goal.type)
     found: list[FinetuneScore] = []
     for first in range(0, len(tasks), AT_ONCE):
-        some = [Training(task, graphs, labels, level) for task in tasks[first : first + AT_ONCE]]
+        some = [Training(task, graphs, labels, level, goal) for task in tasks[first : first + AT_ONCE]]
         train(some, Epochs(some, graphs, labels, batch_size if level == "graph" else 0, capture=capture))
         found += [one.score() for one in some]
     return found
@@ -114,22 +134,27 @@ class Training:
     Only ``look`` and ``score`` wait for the device: even the comparison with the best epoch so far is made there.
     """
 
-    def __init__(self, task: Task, graphs: Graphs, y: Tensor, level: Literal["graph", "node"]) -> None:
+    def __init__(
+        self, task: Task, graphs: Graphs, y: Tensor, level: Literal["graph", "node"], goal: Goal = CLASSES
+    ) -> None:
+        self.goal = goal
         self.model, self.options, self.graphs, self.y, self.level = task.model, task.options, graphs, y, level
         # Graphs are taken by numbers on the host, nodes by numbers on the device, to which they go once.
         where = graphs.device if level == "node" else torch.device("cpu")
         parts = (torch.from_numpy(part).to(where) for part in (task.split.train, task.split.valid, task.split.test))
         self.train, self.valid, self.test = parts
+        if goal.standardise:
+            self.model.fit_scale(y[self.train.to(y.device)])
         self.running = True
         self.state = list(self.model.state_dict().values())
         self.best = [value.clone() for value in self.state]
-        # The largest share of the validation part that was right, the epoch it was reached in, and the epoch now.
+        # The largest merit on the validation part, the epoch it was reached in, and the epoch now.
         zero = torch.zeros((), dtype=torch.float64, device=graphs.device)
-        self.reached, self.best_epoch, self.now = zero - 1, zero.clone(), zero.clone()
+        self.reached, self.best_epoch, self.now = zero - torch.inf, zero.clone(), zero.clone()
         self.judged = [graphs] if level == "node" else list(graphs.passes(self.valid))
         self.truth = y[self.valid.to(y.device)]
         self.adam = torch.optim.Adam(
-            self.model.parameters(),
+            _groups(self.model, self.options),
             lr=self.options.lr,
             weight_decay=self.options.weight_decay,
             fused=y.is_cuda,
@@ -144,20 +169,21 @@ class Training:
     def learn(self, batch: Graphs) -> None:
         """One step of the optimiser: on the graphs of a batch, or on the training nodes of the one graph."""
         self.model.train()
-        scores = self.model(batch)
+        outputs, labels = self.model(batch), batch.y
         if self.level == "node":
-            loss = cross_entropy(scores[self.train], self.y[self.train])
-        else:
-            assert batch.y is not None
-            loss = cross_entropy(scores, batch.y)
+            outputs, labels = outputs[self.train], self.y[self.train]
+        assert labels is not None
+        if self.model.spread is not None:
+            outputs, labels = outputs / self.model.spread, labels / self.model.spread
+        loss = self.goal.loss(outputs, labels)
         self.adam.zero_grad()
         loss.backward()
         self.adam.step()
 
     @torch.no_grad()
     def compare(self) -> None:
-        """Remember the weights if more of the validation part is right than ever, unless patience has ended."""
-        found = (self._classes(self.judged, self.valid) == self.truth).double().mean()
+        """Remember the weights if they do better on the validation part than ever, unless patience has ended."""
+        found = self.goal.merit(self._outputs(self.judged, self.valid), self.truth)
         better = found > self.reached
         if self.options.patience:
             better &= self.now - self.best_epoch < self.options.patience
@@ -167,10 +193,10 @@ class Training:
         for best, value in zip(self.best, self.state, strict=True):
             best.copy_(torch.where(better, value, best))
 
-    def _classes(self, judged: Sequence[Graphs], part: Tensor) -> Tensor:
-        """``[len(part)]`` what ``part`` is classified as; of graphs, ``judged`` are those and no others."""
+    def _outputs(self, judged: Sequence[Graphs], part: Tensor) -> Tensor:
+        """``[len(part), ·]``; of graphs, ``judged`` are those of ``part`` and no others."""
         self.model.eval()
-        found = torch.cat([self.model(graphs).argmax(1) for graphs in judged])
+        found = torch.cat([self.model(graphs) for graphs in judged])
         return found[part] if self.level == "node" else found
 
     def look(self) -> bool:
@@ -184,6 +210,20 @@ class Training:
         """With the best weights, on the test part."""
         for best, value in zip(self.best, self.state, strict=True):
             value.copy_(best)
+        if not float(self.reached) > -torch.inf:
+            raise SettingError("no epoch's outputs on the validation part are finite; lower finetune.lr")
         judged = [self.graphs] if self.level == "node" else list(self.graphs.passes(self.test))
-        right = self._classes(judged, self.test) == self.y[self.test.to(self.y.device)]
-        return FinetuneScore(100 * float(right.double().mean()), 100 * float(self.reached), int(self.best_epoch))
+        outputs, truth, unit = self._outputs(judged, self.test), self.y[self.test.to(self.y.device)], self.goal.unit
+        first, *others = ((name, unit * float(merit(outputs, truth))) for name, merit in self.goal.merits.items())
+        return FinetuneScore(first[1], unit * float(self.reached), int(self.best_epoch), dict(others))
+
+
+def _groups(model: Classifier, options: FinetuneSettings) -> list[dict[str, Any]]:
+    """All parameters, or those of the encoder and those of the head and its norm, each with their learning rate.
+
+    A second group takes kernels of its own in every step, so there is none unless the rates differ.
+    """
+    if options.head_lr_scale == 1:
+        return [{"params": list(model.parameters())}]
+    head = [*model.norm.parameters(), *model.head.parameters()]
+    return [{"params": list(model.encoder.parameters())}, {"params": head, "lr": options.lr * options.head_lr_scale}]

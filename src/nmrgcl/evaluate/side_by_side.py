@@ -47,7 +47,7 @@ class Epochs:
     Args:
         learners: whose batches are drawn from their ``train``, numbers of graphs on the host.
         graphs: of all of them.
-        y: class codes ``[B]`` of the graphs, which go with the batches.
+        y: labels of the graphs, class codes ``[B]`` or ``[B, T]``, which go with the batches.
         batch_size: of every step; 0: a step sees all of ``graphs``, and an epoch is one step.
         capture: on a GPU, record steps and replay them.
     """

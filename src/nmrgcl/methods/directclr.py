@@ -8,7 +8,7 @@ from torch import Tensor
 
 from nmrgcl.augment import build_view
 from nmrgcl.contrast import across_views
-from nmrgcl.encode import GIN, EdgeShape
+from nmrgcl.encode import GIN, EdgeShape, MoleculeGIN
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
 from nmrgcl.settings import Settings, setting
@@ -45,7 +45,7 @@ class DirectCLR(Pretraining):
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
-        self.parts = self.encoder.units // settings.encoder.units if isinstance(self.encoder, GIN) else 1
+        self.parts = self.encoder.units // settings.encoder.units if isinstance(self.encoder, GIN | MoleculeGIN) else 1
         self.columns = max(1, round(self.options.share * self.encoder.units / self.parts))
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:

@@ -113,7 +113,9 @@ class _Teacher:
             encoder = build_pretraining(replace(settings, seed=seed % 2**32), *self.method.features)
         else:
             encoder = deepcopy(self.method)
-        drop = settings.finetune.head_dropout or settings.encoder.dropout
+        # The molecular GIN drops what its layers give, the last one too; others drop what a layer is given.
+        dropped = settings.encoder.name == "molecule"
+        drop = settings.finetune.head_dropout or (0.0 if dropped else settings.encoder.dropout)
         normalise = settings.finetune.head_norm
         model = Classifier(encoder, encoder.embed, encoder.width, self.classes, drop, normalise=normalise)
         return model.to(self.graphs.device)

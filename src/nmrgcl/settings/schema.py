@@ -43,8 +43,9 @@ class ViewSettings:
 class EncoderSettings:
     """The network that is kept.
 
-    ``activation`` and ``activate_last`` are for gcn and gat, ``dropout`` is for these and gin, ``norm`` for gcn. ``jk``
-    says what gin's embedding of a node is: all layers concatenated, or the last one.
+    ``activation`` and ``activate_last`` are for gcn and gat, ``dropout`` is for all but networks of the user's own,
+    ``norm`` for gcn. ``jk`` says what the embedding of a node is: all layers concatenated, as gin's and molecule's can
+    be and gin's is by default, or the last one.
     """
 
     name: str = "gin"
@@ -113,7 +114,7 @@ class FinetuneSettings:
 
     ``head_norm`` applies batch norm to embeddings before the head, ``head_dropout`` follows it (0: as in the encoder).
     With a ``grid`` each fold chooses among its settings by the validation part. Scores are means over ``runs``
-    trainings per fold.
+    trainings per fold. ``head_lr_scale`` times ``lr`` is the learning rate of the head.
     """
 
     epochs: int = field(default=200, metadata={"min": 1})
@@ -124,6 +125,7 @@ class FinetuneSettings:
     head_dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
     grid: Literal["none", "small"] = "none"
     runs: int = field(default=1, metadata={"min": 1})
+    head_lr_scale: float = field(default=1.0, metadata={"above": 0})
 
 
 @dataclass(frozen=True)

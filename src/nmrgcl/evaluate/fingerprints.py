@@ -1,0 +1,120 @@
+"""Baselines on fingerprints: a random forest or a linear model for each task, as a chemist would fit them first.
+
+They are judged as fine-tuned encoders are: same parts, same metrics. What one setting has to be, the number of trees or
+C, is chosen on the validation part, one value for all tasks: a rare task has too few labels there to choose by.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from scipy.sparse import csr_matrix
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from nmrgcl.errors import DataError
+from nmrgcl.evaluate.goals import GOALS
+from nmrgcl.evaluate.parts import Parts
+
+TREES = (100, 300)
+PENALTIES = (0.01, 0.1, 1.0, 10.0)
+"""C of logistic regression; of ridge regression, which calls it 1 / alpha."""
+
+
+@dataclass(frozen=True)
+class FingerprintScore:
+    """Scores with the number of trees, or the C, that was best on the validation part, the first of equals.
+
+    They are mean ROC-AUCs in percent or mean RMSEs; ``beside`` has the other metrics of the goal on the test part.
+    """
+
+    test: float
+    valid: float
+    chosen: float
+    beside: dict[str, float] = field(default_factory=dict)
+
+
+def fingerprint_score(
+    bits: np.ndarray,
+    y: np.ndarray,
+    split: Parts,
+    *,
+    model: Literal["forest", "linear"],
+    goal: Literal["binary", "numbers"] = "binary",
+    seed: int = 0,
+    jobs: int = 1,
+) -> FingerprintScore:
+    """Fit each task on the training part, judge all of them on the test part.
+
+    Args:
+        bits: ``[M, K]`` fingerprints.
+        y: ``[M, T]`` labels, NaN where one is missing.
+        split: rows to fit, choose and judge on.
+        model: a random forest, or a linear model: logistic regression or, for numbers, ridge regression.
+        goal: what the labels are.
+        seed: of the forests.
+        jobs: tasks that are fitted at a time; -1 for one per core.
+    """
+    aim, y = GOALS[goal], np.asarray(y, float)
+    aim.require(y, split)
+    if bits.ndim != 2 or len(bits) != len(y):
+        raise DataError(
+            f"{list(bits.shape)} fingerprints and {list(y.shape)} labels: pass one row of each per molecule"
+        )
+    fit, values = (_forest, TREES) if model == "forest" else (_linear, PENALTIES)
+    # The same two arrays for all tasks: they go to worker processes once.
+    learnt, judged = bits[split.train], bits[np.concatenate([split.valid, split.test])]
+    columns = Parallel(n_jobs=jobs)(
+        delayed(_task)(fit, learnt, labels, judged, goal, values, seed) for labels in y[split.train].T
+    )
+    outputs, truth = torch.from_numpy(np.stack(columns, 2)), torch.from_numpy(y)  # [values, judged, tasks]
+    validated, tested = outputs.split([len(split.valid), len(split.test)], 1)
+    merits = [float(aim.merit(made, truth[split.valid])) for made in validated]
+    best = int(np.argmax(merits))
+    first, *others = ((name, aim.unit * float(f(tested[best], truth[split.test]))) for name, f in aim.merits.items())
+    return FingerprintScore(first[1], aim.unit * merits[best], float(values[best]), dict(others))
+
+
+def _task(
+    fit: Callable[..., np.ndarray],
+    x: np.ndarray,
+    y: np.ndarray,
+    judged: np.ndarray,
+    goal: str,
+    values: Sequence[float],
+    seed: int,
+) -> np.ndarray:
+    """``[values, len(judged)]``: what is predicted with each of the ``values``.
+
+    All the same, if the labels of the task are: there is nothing to learn from then.
+    """
+    known = ~np.isnan(y)
+    if len(np.unique(y[known])) < 2:
+        return np.full((len(values), len(judged)), y[known].mean() if known.any() else 0.0)
+    return fit(x[known].astype(float), y[known], judged.astype(float), goal, values, seed)
+
+
+def _forest(
+    x: np.ndarray, y: np.ndarray, judged: np.ndarray, goal: str, values: Sequence[int], seed: int
+) -> np.ndarray:
+    """A smaller forest is the first trees of the largest."""
+    kind: Any = RandomForestClassifier if goal == "binary" else RandomForestRegressor
+    forest = kind(max(values), random_state=seed, max_features="sqrt").fit(x, y)
+    each = [
+        tree.predict_proba(judged)[:, 1] if goal == "binary" else tree.predict(judged) for tree in forest.estimators_
+    ]
+    return np.stack([np.mean(each[:count], 0) for count in values])
+
+
+def _linear(
+    x: np.ndarray, y: np.ndarray, judged: np.ndarray, goal: str, values: Sequence[float], seed: int
+) -> np.ndarray:
+    """There is one solution, whatever the seed."""
+    if goal == "numbers":
+        return np.stack([Ridge(alpha=1 / c).fit(x, y).predict(judged) for c in values])
+    rows = csr_matrix(x)  # most bits are zero
+    fitted = [LogisticRegression(C=c, max_iter=1000).fit(rows, y) for c in values]
+    return np.stack([one.decision_function(judged) for one in fitted])

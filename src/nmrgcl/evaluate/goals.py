@@ -1,0 +1,123 @@
+"""What labels may be: class codes, several yes-or-no tasks, or several numbers; the latter two may be missing."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
+
+from nmrgcl.errors import DataError
+from nmrgcl.evaluate.metrics import average_precision, mae, rmse, roc_auc
+from nmrgcl.evaluate.parts import Parts
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a model learns by, and what it is chosen and judged by.
+
+    Attributes:
+        loss: of outputs ``[M, T]`` and labels; a scalar.
+        merits: by name, of outputs and labels; scalars in float64, the larger the better. The first one chooses.
+        unit: a score is this times its merit: 100 for percent, -1 for an error, of which less is better.
+        type: of the labels on the device.
+        require: raises DataError if the parts of a split cannot be learnt from and judged on.
+        standardise: the loss is that of labels divided by their spread in the training part.
+    """
+
+    loss: Callable[[Tensor, Tensor], Tensor]
+    merits: Mapping[str, Callable[[Tensor, Tensor], Tensor]]
+    unit: float
+    type: torch.dtype
+    require: Callable[[np.ndarray, Parts], None]
+    standardise: bool = False
+
+    @property
+    def merit(self) -> Callable[[Tensor, Tensor], Tensor]:
+        """The one that chooses."""
+        return next(iter(self.merits.values()))
+
+
+def masked_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Binary cross-entropy of logits, the mean over the labels that are present (Hu et al. 2020)."""
+    present = ~labels.isnan()
+    each = binary_cross_entropy_with_logits(outputs, torch.where(present, labels, 0), reduction="none")
+    return _mean_where(present, each)
+
+
+def masked_squared_error(outputs: Tensor, labels: Tensor) -> Tensor:
+    """The mean over the labels that are present."""
+    present = ~labels.isnan()
+    return _mean_where(present, mse_loss(outputs, torch.where(present, labels, 0), reduction="none"))
+
+
+def _mean_where(present: Tensor, values: Tensor) -> Tensor:
+    """0 where nothing is present: such a batch has nothing to teach."""
+    return torch.where(present, values, 0).sum() / present.sum().clamp(min=1)
+
+
+def _accuracy(outputs: Tensor, y: Tensor) -> Tensor:
+    return (outputs.argmax(1) == y).double().mean()
+
+
+def _over_tasks(metric: Callable[[Tensor, Tensor], Tensor], sign: float = 1.0) -> Callable[[Tensor, Tensor], Tensor]:
+    """The mean of ``metric`` over the tasks that have a score; outputs that are not finite have the least merit."""
+
+    def merit(outputs: Tensor, labels: Tensor) -> Tensor:
+        return torch.where(outputs.isfinite().all(), sign * metric(outputs, labels).nanmean(), -torch.inf)
+
+    return merit
+
+
+def _require_classes(y: np.ndarray, split: Parts) -> None:
+    if len(np.unique(y[split.train])) < 2:
+        raise DataError("all of the training part is of one class: choose another split or seed")
+
+
+def _require_binary(y: np.ndarray, split: Parts) -> None:
+    y = _columns(y)
+    if strange := np.unique(y[~np.isnan(y) & (y != 0) & (y != 1)]).tolist():
+        raise DataError(f"label {strange[0]:g}: labels of yes-or-no tasks are 0, 1, or NaN where one is missing")
+    for name, part in _named(split):
+        rows = y[part]
+        if not ((rows == 0).any(0) & (rows == 1).any(0)).any():
+            raise DataError(f"no task has both classes in the {name} part: choose another split or seed")
+
+
+def _require_numbers(y: np.ndarray, split: Parts) -> None:
+    y = _columns(y)
+    if np.isinf(y).any():
+        raise DataError("some labels are infinite; leave them out, or write NaN where one is missing")
+    for name, part in _named(split):
+        if np.isnan(y[part]).all():
+            raise DataError(f"all labels of the {name} part are missing: choose another split or seed")
+
+
+def _columns(y: np.ndarray) -> np.ndarray:
+    if y.ndim != 2:
+        raise DataError(f"labels of shape {list(y.shape)}: pass one row per graph and one column per task")
+    return np.asarray(y, float)
+
+
+def _named(split: Parts) -> tuple[tuple[str, np.ndarray], ...]:
+    return ("training", split.train), ("validation", split.valid), ("test", split.test)
+
+
+CLASSES = Goal(cross_entropy, {"accuracy": _accuracy}, 100.0, torch.int64, _require_classes)
+BINARY = Goal(
+    masked_cross_entropy,
+    {"roc_auc": _over_tasks(roc_auc), "pr_auc": _over_tasks(average_precision)},
+    100.0,
+    torch.float32,
+    _require_binary,
+)
+NUMBERS = Goal(
+    masked_squared_error,
+    {"rmse": _over_tasks(rmse, -1.0), "mae": _over_tasks(mae, -1.0)},
+    -1.0,
+    torch.float32,
+    _require_numbers,
+    standardise=True,
+)
+GOALS = {"classes": CLASSES, "binary": BINARY, "numbers": NUMBERS}
