@@ -31,6 +31,7 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "tune/space.py": "spaces of the package",
     "data/files/archive.py": "streams, of files that are open",
     "data/formats/arrays.py": "streams, of files that are open",
+    "data/formats/text.py": "streams, of files that are open",
     "data/files/request.py": "addresses",
 }
 
