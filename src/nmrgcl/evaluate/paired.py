@@ -75,7 +75,7 @@ class Pair:
 def pair_rows(
     folds: Folds, row: str, reference: str, dataset: str, *, test_to_train: float | None = None
 ) -> Pair | None:
-    """Of the seeds that both rows have; None where they are not enough for a test."""
+    """The difference on the seeds that both rows have; None where there are too few for a test."""
     seeds = sorted(seed for name, where, seed in folds if (name, where) == (row, dataset))
     seeds = [seed for seed in seeds if (reference, dataset, seed) in folds]
     first, second = ([folds[name, dataset, seed] for seed in seeds] for name in (row, reference))

@@ -22,7 +22,7 @@ class Options:
     """The loss and its head, and how many negatives a graph has."""
 
     tau: float = setting(0.2, "temperature of the loss (τ)", above=0)
-    negatives: int = setting(16, "that each graph is told from", min=1)
+    negatives: int = setting(16, "negatives of each graph", min=1)
     head_units: int = setting(0, "width of the projection head; 0: as wide as the representation", min=0)
 
 

@@ -26,7 +26,7 @@ class Options:
     own_weight: float = setting(0.8, "of a node's own features (α)", min=0)
     around_weight: float = setting(1.0, "of its neighbours' features (β)", min=0)
     edges_weight: float = setting(1.0, "of the edges (γ)", min=0)
-    negatives: int = setting(5, "other nodes that each node is told from", min=1)
+    negatives: int = setting(5, "random other nodes that serve as negatives of each node", min=1)
 
 
 class GMI(Pretraining):

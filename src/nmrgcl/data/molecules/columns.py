@@ -10,7 +10,7 @@ from nmrgcl.data.molecules.tables import arrow
 from nmrgcl.errors import DataError, nearest, printable
 
 NAMES = ("smiles", "canonical_smiles")
-"""Of the column of SMILES, whatever its capitals."""
+"""Names of the SMILES column, in lower case; capitals do not matter."""
 LOOKED_AT = 50
 """Cells of a column that are tried as SMILES where no column has their name."""
 
