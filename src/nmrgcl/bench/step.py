@@ -71,9 +71,13 @@ def _floor(graphs: Graphs, settings: Settings) -> Measure:
     optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
     collated = [graphs.take(part) for part in batches(graphs.num_graphs, settings.train.batch_size)]
 
+    second = Progress(2, len(collated), 2, 2 * len(collated))  # an epoch like any other: some methods spare the first
+
     def epoch() -> None:
+        with torch.no_grad():
+            method.survey(iter(collated), second)
         for batch in collated:
-            for loss in method.losses(batch, Progress()):
+            for loss in method.losses(batch, second):
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
