@@ -22,7 +22,7 @@ def method() -> BYOL:
 
 
 def statistics(method: BYOL) -> dict[str, Tensor]:
-    """Of the student's batch norms."""
+    """Running statistics of the student's batch norms."""
     parts = {"encoder": method.encoder, "head": method.head}
     return {f"{name}.{key}": b.clone() for name, part in parts.items() for key, b in part.named_buffers()}
 

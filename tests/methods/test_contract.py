@@ -211,3 +211,9 @@ def test_merits_teacher_follows_after_each_step() -> None:
             bias.add_(1.0)
     taught = method.state_dict()["teachers.0.layers__0__bias"]
     torch.testing.assert_close(taught, start + 0.2)
+
+
+@pytest.mark.parametrize("name", [name for name, level in MEMBERS if level == "graph"])
+def test_a_view_that_does_not_exist_is_refused_even_where_none_is_used(name: str) -> None:
+    with pytest.raises(SettingError, match="unknown view 'Foo'"):
+        build_pretraining(settings_of(name, "views.second=Foo"), 4)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from nmrgcl.augment import View, on_halves
+from nmrgcl.augment import View, build_view, on_halves
 from nmrgcl.encode import EdgeShape, Foreign, build_encoder, embed_graphs
 from nmrgcl.encode.teacher import Teacher
 from nmrgcl.errors import SettingError
@@ -207,6 +207,8 @@ def build_method(settings: Settings, num_features: int, edges: EdgeShape | None 
     kind = find_method(settings.method)
     if edges is not None and "edges" not in signature(kind).parameters:
         raise SettingError(f"method {settings.method} reads no edge features; set data.edges=none")
+    for choices in (settings.views.first, settings.views.second):
+        build_view(choices)  # also of a method that has no views: a name that nothing answers to is a mistake
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         return kind(settings, num_features, **({} if edges is None else {"edges": edges}))

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 FREQUENT = 1 / 16
-"""Occurrences per graph from which on a word's column is multiplied as a dense one (benchmarks/wl.py)."""
+"""Occurrences per graph from which on a word's column is multiplied as a dense one; found by trying a few values."""
 
 
 def add_products(total: Tensor, word: np.ndarray, batch: np.ndarray) -> None:

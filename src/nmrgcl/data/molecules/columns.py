@@ -27,7 +27,7 @@ def smiles_column(columns: Any, source: str, wanted: str | None = None) -> str:
     likeliest = max(shares, key=lambda name: shares[name])
     if shares[likeliest] > 0.5:
         raise DataError(
-            printable(f"{source}: no column is named smiles; {likeliest!r} looks like one: use --smiles {likeliest}")
+            printable(f"{source}: no column is named smiles; {likeliest!r} looks like one: use smiles={likeliest!r}")
         )
     listed = ", ".join(columns.column_names[:8]) + (", …" if columns.num_columns > 8 else "")
     raise DataError(printable(f"{source}: no column is named smiles, and none looks like one; there are {listed}"))
