@@ -1,4 +1,4 @@
-"""``nmrgcl datasets fetch | verify | import | export``."""
+"""``nmrgcl datasets fetch | verify | import | export | pack``."""
 
 import json
 from pathlib import Path
@@ -190,6 +190,35 @@ def export_dataset(
     write_jsonl(dataset, out)
     graphs = dataset.counts[0]
     print(json.dumps({"out": str(out), "graphs": graphs}) if as_json else f"{out}: {graphs} graphs")
+
+
+def pack_dataset(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The file to write, ending in .molecules.", show_default=False)],
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write molecules, already made graphs, as one small file that any machine reads without RDKit.
+
+    The file is DATA like any other: it is expanded once, in seconds, to a store.
+
+    Examples:
+
+      nmrgcl datasets pack molecules.csv --out small.molecules
+    """
+    from nmrgcl.cli.molecules import molecules_made
+    from nmrgcl.data import load
+    from nmrgcl.data.molecules.archive import pack_molecules
+
+    with molecules_made(quiet=quiet) as watch:
+        dataset = load(data, watch=watch)
+    with molecules_made(quiet=quiet) as watch:
+        pack_molecules(dataset, out, watch=watch)
+    count, size = dataset.counts[0], out.stat().st_size
+    if as_json:
+        print(json.dumps({"out": str(out), "molecules": count, "bytes": size}))
+    else:
+        print(f"{out}: {count} molecules in {size:,} bytes, {size / max(count, 1):.1f} each")
 
 
 def _print_comparison(row: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from nmrgcl.cli.dataset_files import export_dataset, fetch, import_dataset, verify
+from nmrgcl.cli.dataset_files import export_dataset, fetch, import_dataset, pack_dataset, verify
 from nmrgcl.cli.options import AsJson, Data
 
 SHOWN = 30
@@ -16,6 +16,7 @@ app.command("fetch")(fetch)
 app.command("verify")(verify)
 app.command("import")(import_dataset)
 app.command("export")(export_dataset)
+app.command("pack")(pack_dataset)
 
 
 @app.command("list")

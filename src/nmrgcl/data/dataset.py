@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from nmrgcl.data.molecule_rows import MoleculeRows
+from nmrgcl.data.molecule_rows import MoleculeRows, class_codes
 from nmrgcl.errors import DataError, printable
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import is_sparse
@@ -81,6 +81,8 @@ class Dataset:
     @property
     def y(self) -> np.ndarray | None:
         """Class codes, one a graph or a node; -1 where there is no label."""
+        if self.molecules is not None:  # without reading the graphs
+            return class_codes(self.molecules.targets) if self.classes else None
         return None if self.graphs.y is None else self.graphs.y.numpy()
 
     @property

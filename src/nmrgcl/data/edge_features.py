@@ -93,8 +93,10 @@ def apply_edges(dataset: Dataset, spec: EdgeSpec, unknown: Unknown = "error") ->
     A label that ``spec`` does not know is an ``error``, or the ``zero`` that edges without a label have.
     """
     if dataset.molecules is not None and spec == OF_MOLECULES:
-        assert dataset.graphs.edge_attr is not None
-        return dataset.graphs.edge_attr
+        bonds = dataset.graphs.edge_attr
+        if bonds is None or (bonds.numel() and not bool(((bonds >= 0) & (bonds <= torch.tensor(BONDS))).all())):
+            raise DataError(f"{dataset.name}: a bond is none that is known; write the store again")
+        return bonds
     values = dataset.edge_labels if spec.kind == "labels" else dataset.edge_attributes
     if values is None:
         raise DataError(

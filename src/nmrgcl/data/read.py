@@ -1,9 +1,10 @@
 """Files and folders of one's own → datasets: which reader a path is for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from nmrgcl.data.cache import cached
@@ -15,6 +16,7 @@ from nmrgcl.data.formats.jsonl import read_jsonl
 from nmrgcl.data.formats.npz import read_npz
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.formats.tu import read_tu, tu_folder
+from nmrgcl.data.molecules.archive import ENDING, expand_molecules
 from nmrgcl.data.molecules.dataset import Watch, read_as_dataset, write_molecules
 from nmrgcl.data.molecules.recognise import is_table, require_edges
 from nmrgcl.data.stored import open_dataset, write_dataset
@@ -47,6 +49,19 @@ def read_molecule_file(path: Path, *, watch: Watch | None = None, **options: Any
     return cached(printable(stem(path)), path, read, write=write, options=options)
 
 
+def read_archive(path: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
+    """The molecules of an archive, which is expanded once to a store in the cache."""
+
+    def read() -> Dataset:
+        with TemporaryDirectory() as folder:
+            expand_molecules(Path(folder) / "store", path, watch=watch, **options)
+            dataset = open_dataset(Path(folder) / "store")
+            return replace(dataset, held=dataset.graphs, source=str(path), store=None)
+
+    write = partial(expand_molecules, path=path, watch=watch, **options)
+    return cached(printable(stem(path)), path, read, write=write, options=options)
+
+
 def _edge_list(path: Path, **options: Any) -> Dataset:
     if path.is_file():
         require_edges(path)
@@ -54,11 +69,15 @@ def _edge_list(path: Path, **options: Any) -> Dataset:
 
 
 MOLECULES = Format("molecules", is_table, read_molecule_file, frozenset({"name", "smiles", "labels", "invalid"}))
+ARCHIVE = Format("an archive of molecules", _ends(ENDING), read_archive, frozenset({"name"}))
+_WRITERS = {MOLECULES: write_molecules, ARCHIVE: expand_molecules}
+"""Formats of which no more than a part need be in memory."""
 FORMATS = (
     Format("store", lambda path: (path / MANIFEST).is_file(), open_dataset, frozenset()),
     Format("TU", lambda path: path.is_dir() and tu_folder(path) is not None, read_tu, frozenset({"name"})),
     Format("TU", _ends(".zip", ".tar.xz", ".tar.gz", ".tgz"), read_tu, frozenset({"name"})),
     MOLECULES,
+    ARCHIVE,
     Format("JSON lines", _ends(".jsonl", ".jsonl.gz", ".ndjson"), read_jsonl),
     Format(
         "edge list",
@@ -70,7 +89,9 @@ FORMATS = (
     Format("GML", _holds(".gml"), read_gml),
     Format("npz", _ends(".npz"), read_npz, frozenset({"keep_directions", "name", "features", "labels"})),
 )
-_ACCEPTED = "a store, a TU folder or archive, .jsonl, .csv, .graphml, .gml, .npz, or .smi, .sdf, .tsv or .parquet"
+_ACCEPTED = (
+    "a store, a TU folder or archive, .jsonl, .csv, .graphml, .gml, .npz, or .smi, .sdf, .tsv, .parquet or .molecules"
+)
 
 
 def readable(path: Path) -> bool:
@@ -84,14 +105,14 @@ def read_path(path: Path, *, watch: Watch | None = None, **options: Any) -> Data
     ``watch`` is told how many molecules have been made graphs.
     """
     format_, given = _format_of(path, options)
-    return format_.read(path, **given, **({"watch": watch} if format_ is MOLECULES else {}))
+    return format_.read(path, **given, **({"watch": watch} if format_ in _WRITERS else {}))
 
 
 def import_path(path: Path, folder: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
     """The same dataset, written to a store and read from there; of molecules only a few are in memory at a time."""
     format_, given = _format_of(path, options)
-    if format_ is MOLECULES:
-        write_molecules(folder, path, **given, watch=watch)
+    if format_ in _WRITERS:
+        _WRITERS[format_](folder, path, **given, watch=watch)
         return open_dataset(folder)
     dataset = format_.read(path, **given)
     write_dataset(folder, dataset)

@@ -46,8 +46,6 @@ def read_molecule_rows(store: Store) -> MoleculeRows | None:
         raise ValueError("its atoms are not those of molecules")
     if bonds.ndim != 2 or bonds.shape[1] != len(BONDS) or bonds.dtype.kind not in "iu":
         raise ValueError("its bonds are not those of molecules")
-    if bonds.size and (bonds.min() < 0 or (bonds.max(0) > BONDS).any()):
-        raise ValueError("a bond is none that is known")
     steps, targets = store.extra[_LINES], store.extra[_TARGETS]
     smiles, names = (
         Texts(store.extra[key], store.extra[f"{key}_lengths"]) if key in store.extra else None

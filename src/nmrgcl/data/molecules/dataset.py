@@ -12,9 +12,9 @@ import torch
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.molecule_rows import LISTED, Invalid, MoleculeRows, class_codes, is_binary
-from nmrgcl.data.molecules.columns import texts
 from nmrgcl.data.molecules.read import Listing, list_molecules, names_column, read_molecules, refusal
 from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY, featurise_in_parts
+from nmrgcl.data.molecules.tables import arrow
 from nmrgcl.data.stored_molecules import MOLECULES, molecule_arrays, molecule_notes
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import printable
@@ -36,7 +36,7 @@ def read_as_dataset(
         lines=found.lines,
         targets=found.labels,
         tasks=found.tasks,
-        names=None if named is None else Texts.of(text or "" for text in texts(found.columns[named])),
+        names=None if named is None else _texts(found.columns[named]),
         rows=len(found) + len(found.invalid),
         invalid=found.invalid[:LISTED],
     )
@@ -112,7 +112,14 @@ class _Maker:
 
 
 def _texts(column: Any) -> Texts:
-    return Texts.of(text or "" for text in texts(column))
+    """The cells of a column of any type, without making them Python's."""
+    pyarrow = arrow()
+    if not (pyarrow.types.is_binary(column.type) or pyarrow.types.is_large_binary(column.type)):
+        column = column.cast(pyarrow.large_string())
+    cells = column.cast(pyarrow.large_binary()).fill_null(b"").combine_chunks()
+    _, offsets, data = cells.buffers()
+    ends = np.frombuffer(offsets, np.int64)[cells.offset : cells.offset + len(cells) + 1]
+    return Texts(np.frombuffer(data or b"", np.uint8)[ends[0] : ends[-1]], np.diff(ends))
 
 
 def _columns(labels: Sequence[str] | Path | None) -> Sequence[str] | None:
