@@ -79,8 +79,10 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
     def fit(self, graphs: Any, y: Any = None) -> "GraphEmbedder":
         """Pre-train on ``graphs``; ``y`` is not looked at."""
-        settings, device = self._resolved(graphs), choose_device(self.device)
+        self._resolved(graphs, self.level)  # what is impossible is said before the data is loaded
+        device = choose_device(self.device)
         dataset = as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
+        settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level)
         require_level(dataset, settings)
         options = settings.data
         features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
@@ -144,10 +146,10 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         loaded.model_, loaded.history_ = model, []
         return loaded
 
-    def _resolved(self, graphs: Any) -> Settings:
+    def _resolved(self, graphs: Any, kind: str) -> Settings:
         """As the commands resolve them; a dataset by name may have values of its own in the preset."""
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset, assignments=wanted, level=self.level, dataset=name)
+        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name)

@@ -17,6 +17,9 @@ SMILES = "smiles"
 """The column that tables made from SMI and SDF files have."""
 
 
+_SMI_LINE = rf"^\s*(?P<{SMILES}>\S+)(?:\s+(?P<name>.*?))?\s*$"
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """What a file holds.
@@ -97,13 +100,27 @@ def _parquet(content: bytes, path: Path) -> Table:
 
 def _smi(content: bytes, path: Path) -> Table:
     """Each line is a SMILES and, after a blank, a name; a first line that says so is a header."""
-    split = [line.split(None, 1) for line in content.decode(errors="replace").splitlines()]
-    if split[0] and split[0][0].lower() == SMILES:
-        split[0] = []
-    rows = [parts for parts in split if parts]
-    names = [parts[1].strip() if len(parts) > 1 else None for parts in rows]
-    columns = {SMILES: [parts[0] for parts in rows]} | ({"name": names} if any(names) else {})
-    return Table(arrow().table(columns), np.flatnonzero([bool(parts) for parts in split]) + 1)
+    pyarrow = arrow()
+    csv = pyarrow.csv
+    try:  # as one column: no text has this delimiter
+        lines = csv.read_csv(
+            BytesIO(content.decode(errors="replace").encode()),
+            read_options=csv.ReadOptions(column_names=["line"]),
+            parse_options=csv.ParseOptions(delimiter="\1", quote_char=False, ignore_empty_lines=False),
+            convert_options=csv.ConvertOptions(column_types={"line": pyarrow.string()}),
+        )["line"]
+    except ValueError as error:
+        raise _unreadable(path, error) from None
+    cells = pyarrow.compute.extract_regex(lines, _SMI_LINE).combine_chunks()
+    smiles, names = (pyarrow.compute.struct_field(cells, part) for part in (SMILES, "name"))
+    used = smiles.is_valid().to_numpy(zero_copy_only=False)
+    if used[0] and smiles[0].as_py().lower() == SMILES:
+        used[0] = False
+    kept = np.flatnonzero(used)
+    nameless = pyarrow.compute.equal(names, "")
+    names = pyarrow.compute.if_else(nameless, pyarrow.scalar(None, pyarrow.string()), names).take(kept)
+    columns = {SMILES: smiles.take(kept)} | ({"name": names} if names.null_count < len(names) else {})
+    return Table(pyarrow.table(columns), kept + 1)
 
 
 def _sdf(content: bytes, path: Path) -> Table:
