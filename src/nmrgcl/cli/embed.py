@@ -30,15 +30,12 @@ def embed(
     """
     from nmrgcl.data import load
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import choose_device, embed_dataset, find_models, write_embeddings
+    from nmrgcl.run import choose_device, embed_dataset, find_model, write_embeddings
 
     if unknown not in ("error", "zero"):
         raise SettingError(f"--unknown {unknown}: known: error, zero")
     where = choose_device(device)
-    folders = find_models(model)
-    if len(folders) > 1:
-        raise SettingError(f"{model}: holds {len(folders)} models; name one, for example {folders[0]}")
-    loaded = load_model(folders[0])
+    loaded = load_model(find_model(model))
     found = embed_dataset(loaded, load(data), where, unknown=cast(Literal["error", "zero"], unknown))
     write_embeddings(found, out)
     (rows, width), what = found.z.shape, f"{loaded.settings.level}s"

@@ -2,7 +2,7 @@
 
 from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.embeddings import Embeddings, embed_all, embed_dataset, read_embeddings, write_embeddings
-from nmrgcl.run.evaluate import evaluate_embeddings, evaluate_run, find_models
+from nmrgcl.run.evaluate import evaluate_embeddings, evaluate_run, find_model, find_models
 from nmrgcl.run.evaluation import (
     EVALUATION,
     Evaluation,
@@ -30,6 +30,7 @@ __all__ = [
     "estimate_cost",
     "evaluate_embeddings",
     "evaluate_run",
+    "find_model",
     "find_models",
     "hardware",
     "keep_evaluation",
