@@ -16,15 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 pytest.importorskip("rdkit", reason="RDKit is not installed (extra chem)")
 
-from nmrgcl import GraphEmbedder, MoleculeEmbedder, UserError
+from nmrgcl import MoleculeEmbedder, UserError
 from nmrgcl.data.molecules import featurise
 from nmrgcl.methods import Pretraining
 from nmrgcl.run.embeddings import embed_all
+from tests.tiny_molecules import CHAINS, SMALL, SMILES, save_other_model
 
-SMALL = {"train.epochs": 2, "encoder.layers": 2, "encoder.units": 8, "train.batch_size": 8}
-CHAINS = ["C" * n for n in range(2, 14)]
-RINGS = ["c1ccccc1" + "N" * n for n in range(12)]
-SMILES, Y = CHAINS + RINGS, np.repeat([0, 1], 12)
+Y = np.repeat([0, 1], 12)
 
 
 def embedder(**options: Any) -> MoleculeEmbedder:
@@ -143,8 +141,7 @@ def test_a_model_folder_needs_no_fit(fitted: MoleculeEmbedder, folder: Path) -> 
 
 
 def test_a_model_of_other_graphs_is_refused(tmp_path: Path) -> None:
-    small = SMALL | {"train.epochs": 1}
-    GraphEmbedder(preset="graphcl", settings=small, device="cpu").fit("motifs").save(tmp_path / "model")
+    save_other_model(tmp_path / "model")
     with pytest.raises(UserError, match="was trained on motifs, not on molecules"):
         MoleculeEmbedder(model=tmp_path / "model").transform(SMILES)
 

@@ -1,7 +1,6 @@
 """SMILES through a model: embeddings of molecules, part by part."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -41,11 +40,14 @@ def load_molecule_model(folder: Path | str) -> Model:
     return model
 
 
+def is_of_molecules(model: Model) -> bool:
+    """Whether the model's features are those of molecules."""
+    return model.features.labels == MOLECULES.labels and model.features.edge_shape in (None, BONDS)
+
+
 def require_molecules(model: Model, source: str) -> None:
-    """Refuse a model whose features are not those of molecules."""
-    features = model.features
-    columns = tuple(map(len, features.labels or ()))
-    if columns != (ATOMS, CHIRALITIES) or features.edge_shape not in (None, BONDS):
+    """Refuse a model of other graphs."""
+    if not is_of_molecules(model):
         raise ModelError(f"{source}: was trained on {model.dataset}, not on molecules; name a model of molecules")
 
 
@@ -55,7 +57,7 @@ def embed_smiles(model: Model, smiles: Iterable[str | None], device: torch.devic
     while block := list(islice(texts, AT_ONCE)):
         start = first
         for graphs, refused in featurise_in_parts(block, jobs=jobs):
-            invalid = [replace(one, row=one.row + start) for one in refused]
+            invalid = [Invalid(one.row + start, one.text, one.reason) for one in refused]
             until = first + graphs.num_graphs + len(invalid)
             rows = np.setdiff1d(np.arange(first, until), [one.row for one in invalid])
             z = np.zeros((0, method.width), np.float32)
