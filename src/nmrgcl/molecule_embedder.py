@@ -82,7 +82,8 @@ class MoleculeEmbedder(GraphEmbedder):
         jobs = 1 if len(texts) < MANY else -1
         for part in embed_smiles(model, texts, choose_device(self.device), jobs=jobs):
             self._refuse(part.invalid)
-            z[part.rows] = part.values
+            if len(part.rows):
+                z[part.rows] = part.values
         return z
 
     @classmethod

@@ -1,22 +1,26 @@
-"""SMILES through a model: embeddings of molecules, part by part."""
+"""SMILES → embeddings by a model, or fingerprints, part by part."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
 from nmrgcl.data.features import FeatureSpec
 from nmrgcl.data.molecules import Invalid, featurise_in_parts
+from nmrgcl.data.molecules.fingerprints import ecfp_in_parts
 from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
 from nmrgcl.encode.molecule import BONDS
 from nmrgcl.errors import ModelError
+from nmrgcl.graphs import Graphs
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.embeddings import embed_all
 from nmrgcl.run.evaluate import find_model
 
+Read = TypeVar("Read", bound=Sized)
 AT_ONCE = 65_536
 """SMILES that are handed out to processes before all of them are embedded, so that results never pile up."""
 MOLECULES = FeatureSpec(
@@ -52,16 +56,31 @@ def require_molecules(model: Model, source: str) -> None:
 
 
 def embed_smiles(model: Model, smiles: Iterable[str | None], device: torch.device, *, jobs: int) -> Iterator[Part]:
-    """Parts in the order given, of which one is in memory at a time; ``jobs`` processes featurise."""
-    method, texts, first = model.method.to(device), iter(smiles), 0
+    """Embeddings, in parts in the order given, of which one is in memory at a time; ``jobs`` processes featurise."""
+    method = model.method.to(device)
+
+    def embedded(graphs: Graphs) -> np.ndarray:
+        return embed_all(method, graphs.to(device)).cpu().numpy()
+
+    return _parts(smiles, partial(featurise_in_parts, jobs=jobs), embedded)
+
+
+def fingerprint_smiles(smiles: Iterable[str | None], *, jobs: int) -> Iterator[Part]:
+    """Fingerprints (``ecfp``), likewise."""
+    return _parts(smiles, partial(ecfp_in_parts, jobs=jobs), lambda bits: bits)
+
+
+def _parts(
+    smiles: Iterable[str | None],
+    read: Callable[[list[str | None]], Iterator[tuple[Read, list[Invalid]]]],
+    values: Callable[[Read], np.ndarray],
+) -> Iterator[Part]:
+    texts, first = iter(smiles), 0
     while block := list(islice(texts, AT_ONCE)):
         start = first
-        for graphs, refused in featurise_in_parts(block, jobs=jobs):
+        for valid, refused in read(block):
             invalid = [Invalid(one.row + start, one.text, one.reason) for one in refused]
-            until = first + graphs.num_graphs + len(invalid)
+            until = first + len(valid) + len(invalid)
             rows = np.setdiff1d(np.arange(first, until), [one.row for one in invalid])
-            z = np.zeros((0, method.width), np.float32)
-            if len(rows):
-                z = embed_all(method, graphs.to(device)).cpu().numpy()
-            yield Part(rows, z, invalid)
+            yield Part(rows, values(valid) if len(rows) else np.zeros((0, 0), np.float32), invalid)
             first = until
