@@ -109,10 +109,10 @@ def test_embedded_files_stand_for_molecules(
 ) -> None:
     query, library = files
     anew = found_by(capsys, query, library, "--model", str(model))
-    stored = str(tmp_path / "library.parquet")
-    run(capsys, "embed", str(model), library, "--out", stored)
-    run(capsys, "embed", str(model), query, "--out", str(tmp_path / "query.z.csv"))
-    for given in ([query, stored, "--model", str(model)], [str(tmp_path / "query.z.csv"), stored]):
+    stored, asked, packed = (str(tmp_path / name) for name in ("library.parquet", "query.z.csv", "library.npz"))
+    for data, out in ((library, stored), (query, asked), (library, packed)):
+        run(capsys, "embed", str(model), data, "--out", out)
+    for given in ([query, stored, "--model", str(model)], [asked, stored], [asked, packed]):
         again = found_by(capsys, *given)
         assert [row["query"] for row in again] == [row["query"] for row in anew]
         np.testing.assert_allclose([row["cosine"] for row in again], [row["cosine"] for row in anew], atol=3e-6)
@@ -123,6 +123,16 @@ def test_embedded_files_stand_for_molecules(
     )
     _, err = run(capsys, "neighbours", query, stored, "--model", str(other), code=2)
     assert err == f"nmrgcl: {stored}: its embeddings are not by this model; embed it again\n"
+    smaller = tmp_path / "smaller.csv"
+    smaller.write_text("smiles,z0\nCCO,0.5\n")
+    _, err = run(capsys, "neighbours", asked, str(smaller), code=2)
+    assert err == f"nmrgcl: {smaller}: has 1 dimensions, the query has 8; embed both by one model\n"
+    smaller.write_text("smiles,z0\nCCO,\nCC,1.0\n")
+    _, err = run(capsys, "neighbours", asked, str(smaller), code=2)
+    assert err == f"nmrgcl: {smaller}: embeddings are missing in a row; embed it again\n"
+    np.savez(tmp_path / "plain.npz", z=np.eye(3))
+    _, err = run(capsys, "neighbours", asked, str(tmp_path / "plain.npz"), code=2)
+    assert "holds no molecules; write it with nmrgcl embed" in err
 
 
 def test_a_csv_and_a_table_on_the_terminal(

@@ -63,14 +63,17 @@ def write_embeddings(embeddings: Embeddings | Iterable[Embeddings], out: Path) -
 
 
 def read_embeddings(path: Path) -> Embeddings:
-    """``z`` and, where present, ``y`` and ``id`` from an ``.npz`` of any system; nothing in it is executed."""
+    """``z`` and, where given, ``y``, ``id``, ``smiles`` from an ``.npz`` of any system; nothing in it is executed."""
     arrays = read_arrays(path, str(path), lambda name: name in ("z", "y", "id", "smiles"))
     z, y = arrays.get("z"), arrays.get("y")
     if z is None or z.ndim != 2 or z.dtype.kind not in "fiu":
         raise DataError(f"{path}: needs an array z with one row of numbers a graph; save it with numpy.savez(z=…, y=…)")
     if y is not None and (y.shape != (len(z),) or not _is_classes(y)):
         raise DataError(f"{path}: y must hold one class a row of z ({len(z)}); it has shape {list(y.shape)}")
-    return Embeddings(z, y, arrays.get("id", np.arange(len(z))), arrays.get("smiles"))
+    smiles, names = arrays.get("smiles"), arrays.get("id", np.arange(len(z)))
+    if smiles is not None and (smiles.shape != (len(z),) or smiles.dtype.kind != "U" or names.shape != smiles.shape):
+        raise DataError(f"{path}: smiles and id must hold one text a row of z ({len(z)}); embed the molecules again")
+    return Embeddings(z, y, names, smiles)
 
 
 def _is_classes(y: np.ndarray) -> bool:
@@ -89,7 +92,8 @@ def _write_npz(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     np.savez(file, **whole)
 
 
-def _columns(embeddings: Embeddings) -> dict[str, np.ndarray]:
+def columns_of(embeddings: Embeddings) -> dict[str, np.ndarray]:
+    """As a table has them: ``id``, what else is known about the rows, and ``z0``, ``z1``, …."""
     beside = {name: getattr(embeddings, name) for name in _BESIDE if getattr(embeddings, name) is not None}
     return {**beside, **{f"z{i}": column for i, column in enumerate(embeddings.z.T)}}
 
@@ -111,7 +115,7 @@ class _Lines:
 def _write_csv(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     writer = csv.writer(_Lines(file))
     for number, part in enumerate(parts):
-        columns = _columns(part)
+        columns = columns_of(part)
         if number == 0:
             writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -123,11 +127,11 @@ def _write_parquet(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
         import pyarrow.parquet
     except ImportError:
         raise SettingError("Parquet files need pyarrow: pip install 'nmrgcl[parquet]', or write .npz or .csv") from None
-    table = pyarrow.table(_columns(next(parts)))
+    table = pyarrow.table(columns_of(next(parts)))
     with pyarrow.parquet.ParquetWriter(file, table.schema) as writer:
         writer.write_table(table)
         for part in parts:
-            writer.write_table(pyarrow.table(_columns(part)))
+            writer.write_table(pyarrow.table(columns_of(part)))
 
 
 WRITERS: dict[str, Callable[[Iterator[Embeddings], IO[bytes]], None]] = {

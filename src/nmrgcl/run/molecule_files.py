@@ -14,10 +14,10 @@ from nmrgcl.data.molecules import Invalid
 from nmrgcl.data.molecules.columns import NAMES, smiles_column, texts
 from nmrgcl.data.molecules.read import IDENTIFIERS
 from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY
-from nmrgcl.data.molecules.tables import Table, read_table
+from nmrgcl.data.molecules.tables import Table, arrow, read_table
 from nmrgcl.errors import DataError, SettingError, printable
 from nmrgcl.model_folder import Model
-from nmrgcl.run.embeddings import Embeddings
+from nmrgcl.run.embeddings import Embeddings, columns_of, read_embeddings
 from nmrgcl.run.molecules import Part, embed_smiles
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".smi", ".sdf")
@@ -70,7 +70,7 @@ class MoleculeFile:
         path = Path(path).expanduser()
         if not path.is_file():
             raise DataError(printable(f"{path}: no such file"))
-        table = read_table(path)
+        table = _read_npz(path) if path.suffix == ".npz" else read_table(path)
         return cls(path, table, smiles_column(table.columns, str(path), smiles), invalid == "error")
 
     def __len__(self) -> int:
@@ -128,6 +128,14 @@ class MoleculeFile:
         """The same, by its line in the file."""
         empty = not self.table.columns[self.column][one.row].is_valid
         return Invalid(int(self.table.lines[one.row]), one.text, self.table.missing if empty else one.reason)
+
+
+def _read_npz(path: Path) -> Table:
+    """Embeddings that ``nmrgcl embed`` has written."""
+    found = read_embeddings(path)
+    if found.smiles is None or not len(found.z):
+        raise DataError(printable(f"{path}: holds no molecules; write it with nmrgcl embed from a file of SMILES"))
+    return Table(arrow().table(columns_of(found)), np.arange(len(found.z)) + 1)
 
 
 def told(one: Invalid) -> str:
