@@ -42,7 +42,7 @@ def folder(fitted: MoleculeEmbedder, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def test_the_recipe_is_that_for_molecules() -> None:
-    settings = MoleculeEmbedder()._resolved(SMILES)
+    settings = MoleculeEmbedder()._resolved(SMILES, "molecule")
     encoder = settings.encoder
     assert (encoder.name, encoder.layers, encoder.units, encoder.pool) == ("molecule", 5, 300, "mean")
     assert (settings.method, settings.options.tau) == ("nmrgcl", 0.1)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from nmrgcl import atomic
 from nmrgcl.data.accept import as_dataset
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.features import FeatureSpec, choose_features
+from nmrgcl.data.features import choose_features
 from nmrgcl.encode.named import Named, encoder_reference
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import Method, build_method
@@ -80,10 +80,13 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
     def fit(self, graphs: Any, y: Any = None) -> Self:
         """Pre-train on ``graphs``; ``y`` is not looked at."""
-        settings, device = self._resolved(graphs), choose_device(self.device)
+        self._resolved(graphs, self.level)  # what is impossible is said before the data is loaded
+        device = choose_device(self.device)
         dataset = self._dataset(graphs)
+        settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level)
         require_level(dataset, settings)
-        features = self._features(dataset, settings)
+        options = settings.data
+        features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
         source = training_source(dataset, features, settings, device)
         method = build_method(settings, features.width, features.edge_shape).to(device)
         self.history_ = []
@@ -149,14 +152,10 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
     def _dataset(self, graphs: Any) -> Dataset:
         return as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
 
-    def _features(self, dataset: Dataset, settings: Settings) -> FeatureSpec:
-        options = settings.data
-        return choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
-
-    def _resolved(self, graphs: Any) -> Settings:
+    def _resolved(self, graphs: Any, kind: str) -> Settings:
         """As the commands resolve them; a dataset by name may have values of its own in the preset."""
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset, assignments=wanted, level=self.level, dataset=name)
+        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name)

@@ -5,18 +5,18 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from nmrgcl.data.dataset import Dataset, dataset_of
-from nmrgcl.data.features import FeatureSpec
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.molecules import Invalid, featurise
 from nmrgcl.data.molecules.smiles import MANY
+from nmrgcl.data.texts import Texts
 from nmrgcl.encode.named import Named
 from nmrgcl.errors import DataError, SettingError, printable
 from nmrgcl.estimator import GraphEmbedder
 from nmrgcl.methods import Method
 from nmrgcl.model_folder import Model
 from nmrgcl.run import choose_device
-from nmrgcl.run.molecules import MOLECULES, embed_smiles, load_molecule_model
-from nmrgcl.settings import Settings
+from nmrgcl.run.molecules import embed_smiles, load_molecule_model
 
 
 class MoleculeEmbedder(GraphEmbedder):
@@ -82,8 +82,7 @@ class MoleculeEmbedder(GraphEmbedder):
         jobs = 1 if len(texts) < MANY else -1
         for part in embed_smiles(model, texts, choose_device(self.device), jobs=jobs):
             self._refuse(part.invalid)
-            if len(part.rows):
-                z[part.rows] = part.values
+            z[part.rows] = part.z
         return z
 
     @classmethod
@@ -106,14 +105,14 @@ class MoleculeEmbedder(GraphEmbedder):
 
     def _dataset(self, graphs: Any) -> Dataset:
         """The valid molecules."""
-        molecules, invalid = featurise(_texts(graphs))
+        texts = _texts(graphs)
+        molecules, invalid = featurise(texts)
         self._refuse(invalid)
-        if not molecules.num_graphs:
+        if not len(molecules):
             raise DataError(f"none of the {len(invalid)} rows is a valid molecule; {_first(invalid)}")
-        return dataset_of(molecules, "molecules")
-
-    def _features(self, dataset: Dataset, settings: Settings) -> FeatureSpec:
-        return MOLECULES
+        rows = np.setdiff1d(np.arange(len(texts)), [one.row for one in invalid])
+        listed = MoleculeRows(Texts.of(texts[row] for row in rows), rows + 1, np.zeros((len(rows), 0), np.float32))
+        return Dataset("molecules", molecules, molecules=listed)
 
     def _refuse(self, invalid: list[Invalid]) -> None:
         if self.invalid not in ("error", "nan"):

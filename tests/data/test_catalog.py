@@ -9,6 +9,9 @@ from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError
 from tests.data.formats.tu_text import write_tu
 
+LARGE = ("COLLAB", "ZINC250k", "MOSES")
+"""Datasets that take minutes to read."""
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -62,7 +65,8 @@ def test_other_names_of_the_collection_are_known_as_it_spells_them() -> None:
 def test_every_row_is_complete(entry: CatalogEntry) -> None:
     assert entry.licence
     assert entry.citation
-    assert entry.classes > 1
+    assert entry.classes > 1 or entry.tasks != 1
+    assert (entry.tasks is not None) == (entry.format in ("moleculenet", "zinc"))
     assert all(len(digest) == 64 for digest in entry.sha256.values())
     assert (entry.level == "node") == (entry.graphs == 1) == (entry.features is not None)
 
@@ -74,7 +78,7 @@ def test_mutag_comes_with_an_installed_package() -> None:
     assert "grakel" in data.source
 
 
-@pytest.mark.parametrize("name", [e.name for e in CATALOG if e.sha256 and e.name != "COLLAB"])
+@pytest.mark.parametrize("name", [e.name for e in CATALOG if e.sha256 and e.name not in LARGE])
 def test_sets_of_the_mirror_show_the_published_numbers(
     mirror: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -125,6 +129,18 @@ def test_a_failed_download_says_what_to_place_where(home: Path) -> None:
     assert f"{locate.ADDRESSES['tu']}/REDDIT-MULTI-5K.zip" in told
     assert f"place it as {home}/tu/REDDIT-MULTI-5K.zip" in told
     assert not (home / "tu" / "REDDIT-MULTI-5K.zip").exists()
+
+
+def test_a_list_of_molecules_that_is_nowhere_published_says_what_to_place_where(home: Path) -> None:
+    with pytest.raises(DataError, match=f"place one, a SMILES per line, as {home}/zinc/zinc250k.smi"):
+        load("ZINC250k")
+
+
+def test_a_list_of_molecules_must_be_the_published_one(home: Path) -> None:
+    (home / "zinc").mkdir(parents=True)
+    (home / "zinc" / "zinc250k.smi").write_text("CCO\nCCC\n")
+    with pytest.raises(DataError, match="not ZINC250k as published: 2 graphs instead of 249455"):
+        load("zinc-250k")
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(home: Path) -> None:

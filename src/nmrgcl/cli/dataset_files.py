@@ -9,6 +9,8 @@ import typer
 from nmrgcl.cli.options import AsJson, Data
 from nmrgcl.errors import DataError, SettingError
 
+INVALID_SHOWN = 5
+"""Invalid rows that are listed."""
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)]
 
 
@@ -26,6 +28,7 @@ def fetch(
       nmrgcl datasets fetch MUTAG PubMed
     """
     from nmrgcl.cli.downloads import downloads
+    from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.data.catalog import CATALOG
     from nmrgcl.data.loading import known, load
 
@@ -36,8 +39,8 @@ def fetch(
     rows: list[dict[str, Any]] = []
     for name in wanted:
         try:
-            with downloads(quiet=quiet) as progress:
-                dataset = load(name, progress=progress)
+            with downloads(quiet=quiet) as progress, molecules_made(quiet=quiet) as watch:
+                dataset = load(name, progress=progress, watch=watch)
             graphs, nodes, edges = dataset.counts
             rows.append({"name": dataset.name, "graphs": graphs, "nodes": nodes, "edges": edges // 2})
             rows[-1] |= {"source": dataset.source, "error": None}
@@ -66,6 +69,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
 
       nmrgcl datasets verify COLLAB --json
     """
+    from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.data.catalog import CATALOG, find, known_names
     from nmrgcl.data.loading import load_entry
     from nmrgcl.data.locate import locate
@@ -84,7 +88,8 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
         if (source := locate(entry)) is None:
             absent.append(entry.name)
             continue
-        found = compare(load_entry(entry, source, check=False), entry)
+        with molecules_made() as watch:
+            found = compare(load_entry(entry, source, check=False, watch=watch), entry)
         rows.append({"name": found.name, "ok": found.ok, "measured": found.measured, "published": found.published})
         rows[-1] |= {"edges_counted": found.counted, "note": found.note}
         if not as_json:
@@ -101,30 +106,43 @@ def import_dataset(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File or folder with graphs.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],
     nodes: Annotated[Path | None, typer.Option(help="CSV of nodes, for an edge list.")] = None,
-    labels: Annotated[Path | None, typer.Option(help="CSV of graphs (edge list) or .npy (npz) with labels.")] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="CSV of graphs (edge list), .npy (npz), or columns of molecules, for example a,b."),
+    ] = None,
     features: Annotated[Path | None, typer.Option(help="Node features (.npy, .npz), for an .npz.")] = None,
     name: Annotated[str | None, typer.Option(help="What the dataset is called.")] = None,
     directed: Annotated[bool, typer.Option("--directed", help="Keep directions.")] = False,
+    smiles: Annotated[str | None, typer.Option(help="The column of SMILES. (default: the one of that name)")] = None,
+    invalid: Annotated[
+        str | None, typer.Option(metavar="skip|error", help="Rows that are no molecules. (default: skip)")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read your own graphs once and keep them as a checksummed store that opens at once and loads like any dataset.
 
     SOURCE: a TU folder or archive, .jsonl, an edge list (.csv or a folder with edges.csv, nodes.csv, graphs.csv),
-    .graphml or .gml (a file or a folder of them), or an adjacency matrix (.npz).
+    .graphml or .gml (a file or a folder of them), an adjacency matrix (.npz), or molecules: a .csv, .tsv or .parquet
+    with a column of SMILES, .smi or .sdf, also as .gz or .xz.
 
     Examples:
 
       nmrgcl datasets import graphs.jsonl --out my-graphs
 
       nmrgcl datasets import edges.csv --nodes nodes.csv --labels graphs.csv --out my-graphs
+
+      nmrgcl datasets import molecules.csv --smiles structure --out my-molecules
     """
-    from nmrgcl.data.read import read_path
-    from nmrgcl.data.stored import write_dataset
+    from nmrgcl.cli.molecules import molecules_made
+    from nmrgcl.data.read import import_path
 
     if not source.exists():
         raise DataError(f"{source}: no such file or folder")
-    dataset = read_path(source, nodes=nodes, labels=labels, features=features, name=name, keep_directions=directed)
-    write_dataset(out, dataset)
+    files = {"nodes": nodes, "labels": labels, "features": features}
+    options = {"name": name, "keep_directions": directed, "smiles": smiles, "invalid": invalid}
+    with molecules_made(quiet=quiet) as watch:
+        dataset = import_path(source, out, watch=watch, **files, **options)
     graphs, node_count, edges = dataset.counts
     facts = {
         "store": str(out),
@@ -136,6 +154,9 @@ def import_dataset(
         "reverses_added": dataset.one_way_edges,
         "labels_missing": 0 if dataset.y is None else int((dataset.y < 0).sum()),
     }
+    molecules = dataset.molecules
+    if molecules is not None:
+        facts |= {"tasks": len(molecules.tasks), "invalid_rows": molecules.skipped}
     if as_json:
         print(json.dumps(facts))
         return
@@ -143,6 +164,10 @@ def import_dataset(
     for what in ("self_loops_left_out", "repeated_edges_merged", "reverses_added", "labels_missing"):
         if facts[what]:
             print(f"  {what.replace('_', ' ')}: {facts[what]}")
+    if molecules is not None and molecules.skipped:
+        print(f"  rows that are no molecules: {molecules.skipped} of {molecules.rows}")
+        for one in molecules.invalid[:INVALID_SHOWN]:
+            print(f"    line {one.row}, {one.text!r}: {one.reason}")
 
 
 def export_dataset(

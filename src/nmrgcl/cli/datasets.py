@@ -8,6 +8,9 @@ import typer
 from nmrgcl.cli.dataset_files import export_dataset, fetch, import_dataset, verify
 from nmrgcl.cli.options import AsJson, Data
 
+SHOWN = 30
+"""Entries of a list that are printed; ``--json`` has all."""
+
 app = typer.Typer(help="Datasets by name, and graphs of your own.", no_args_is_help=True)
 app.command("fetch")(fetch)
 app.command("verify")(verify)
@@ -37,6 +40,7 @@ def list_datasets(as_json: AsJson = False) -> None:
             "edges": entry.edges,
             "classes": entry.classes,
             "features": entry.features,
+            "tasks": entry.tasks,
             "at_hand": locate(entry) is not None,
         }
         for entry in CATALOG
@@ -44,9 +48,11 @@ def list_datasets(as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps({"datasets": rows, "also": [*TU_NAMES, "motifs"]}))
         return
-    print(f"{'name':<16} {'task':<5} {'graphs':>6} {'nodes':>9} {'edges':>10} {'classes':>7}  at hand  also known as")
+    numbers = f"{'graphs':>7} {'nodes':>9} {'edges':>10} {'classes':>7} {'tasks':>5}"
+    print(f"{'name':<16} {'task':<5} {numbers}  at hand  also known as")
     for row in rows:
-        numbers = f"{row['graphs']:>6} {row['nodes']:>9.2f} {row['edges']:>10.2f} {row['classes']:>7}"
+        tasks = "" if row["tasks"] is None else row["tasks"]
+        numbers = f"{row['graphs']:>7} {row['nodes']:>9.2f} {row['edges']:>10.2f} {row['classes']:>7} {tasks:>5}"
         here = "yes" if row["at_hand"] else "no"
         print(f"{row['name']:<16} {row['task']:<5} {numbers}  {here:<7}  {', '.join(row['aliases'])}".rstrip())
     print("motifs           synthetic: cycles, cliques and stars planted in random graphs; always there")
@@ -63,12 +69,14 @@ def info(data: Data, as_json: AsJson = False) -> None:
 
       nmrgcl datasets info path/to/MY_GRAPHS.zip --json
     """
+    from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.data import load
     from nmrgcl.data.catalog import find
     from nmrgcl.data.measure import measure
     from nmrgcl.data.verify import compare
 
-    dataset = load(data)
+    with molecules_made() as watch:
+        dataset = load(data, watch=watch)
     facts = measure(dataset)
     entry = find(dataset.name)
     if entry is not None:
@@ -81,5 +89,10 @@ def info(data: Data, as_json: AsJson = False) -> None:
         return
     for name, value in facts.items():
         if value not in ("", None):
-            text = ", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, dict) else value
+            text = _listed(value) if isinstance(value, dict) else value
             print(f"{name.replace('_', ' '):<18} {text}")
+
+
+def _listed(values: dict[Any, Any]) -> str:
+    more = f", … ({len(values)} in all)" if len(values) > SHOWN else ""
+    return ", ".join(f"{key}: {value}" for key, value in list(values.items())[:SHOWN]) + more

@@ -2,20 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from nmrgcl.cli.molecules import OnInvalid, Smiles, progress, tell_skipped
+from nmrgcl.cli.molecules import OnInvalid, Smiles, load_with, molecules_made, tell_skipped
 from nmrgcl.cli.options import AsJson, Data, Device
 from nmrgcl.errors import SettingError
-
-if TYPE_CHECKING:
-    import torch
-
-    from nmrgcl.data.molecules import Invalid
-    from nmrgcl.model_folder import Model
-    from nmrgcl.run.molecule_files import MoleculeFile
 
 
 def embed(
@@ -26,11 +19,13 @@ def embed(
         str, typer.Option(metavar="error|zero", help="Labels of nodes or edges that the model has never seen.")
     ] = "error",
     smiles: Smiles = None,
-    invalid: OnInvalid = "skip",
+    invalid: OnInvalid = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Embed graphs or nodes, also ones never seen in training: one row each, in the dataset's order.
+
+    Rows of molecules also hold their identifiers and SMILES.
 
     Examples:
 
@@ -40,41 +35,29 @@ def embed(
 
       nmrgcl embed runs/zinc/seed-0 molecules.csv --out z.parquet
     """
-    from nmrgcl.data import load
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import choose_device, embed_dataset, find_model, write_embeddings
-    from nmrgcl.run.molecule_files import MoleculeFile, may_list_molecules, says_molecules
-    from nmrgcl.run.molecules import is_of_molecules, require_molecules
+    from nmrgcl.run import choose_device, embed_dataset, embed_in_parts, find_model, write_embeddings
+    from nmrgcl.run.molecules import require_molecules
 
     if unknown not in ("error", "zero"):
         raise SettingError(f"--unknown {unknown}: known: error, zero")
     where = choose_device(device)
     loaded = load_model(find_model(model))
-    if is_of_molecules(loaded) and may_list_molecules(data):
-        _embed_molecules(loaded, MoleculeFile.read(data, smiles=smiles, invalid=invalid), where, out, as_json)
-        return
-    if smiles is not None or says_molecules(data):
+    dataset = load_with(data, smiles, invalid)
+    facts: dict[str, Any]
+    if dataset.molecules is None:
+        found = embed_dataset(loaded, dataset, where, unknown=cast(Literal["error", "zero"], unknown))
+        write_embeddings(found, out)
+        (rows, width), what = found.z.shape, f"{loaded.settings.level}s"
+        facts = {"labelled": found.y is not None}
+    else:
         require_molecules(loaded, str(model))
-        raise SettingError(f"--smiles {smiles}: {data} is not a file of molecules")
-    found = embed_dataset(loaded, load(data), where, unknown=cast(Literal["error", "zero"], unknown))
-    write_embeddings(found, out)
-    (rows, width), what = found.z.shape, f"{loaded.settings.level}s"
+        with molecules_made() as watch:
+            write_embeddings(embed_in_parts(loaded, dataset, where, watch), out)
+        tell_skipped(dataset.molecules, data)
+        rows, width, what = len(dataset.molecules), loaded.method.width, "molecules"
+        facts = {"labelled": dataset.molecules.binary, "skipped": dataset.molecules.skipped}
     if as_json:
-        print(json.dumps({"out": str(out), what: rows, "dimensions": width, "labelled": found.y is not None}))
+        print(json.dumps({"out": str(out), what: rows, "dimensions": width, **facts}))
     else:
         print(f"{rows} {what}, {width} dimensions, in {out}")
-
-
-def _embed_molecules(model: "Model", file: "MoleculeFile", device: "torch.device", out: Path, as_json: bool) -> None:
-    """Part by part, so that memory does not grow with the file."""
-    from nmrgcl.run import write_embeddings
-
-    skipped: list[Invalid] = []
-    with progress("embedding") as watch:
-        write_embeddings(file.embed(model, device, skipped, watch), out)
-    tell_skipped(skipped, str(file.path))
-    rows, width = len(file) - len(skipped), model.method.width
-    if as_json:
-        print(json.dumps({"out": str(out), "molecules": rows, "dimensions": width, "skipped": len(skipped)}))
-    else:
-        print(f"{rows} molecules, {width} dimensions, in {out}")

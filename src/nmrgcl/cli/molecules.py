@@ -1,9 +1,13 @@
-"""What commands on files of molecules share: options, progress, and what is said about skipped rows."""
+"""What commands on molecules share: options, progress, and what is said about rows that are not molecules.
+
+Progress is a bar on a terminal, now and then a line otherwise.
+"""
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,65 +15,90 @@ import typer
 from nmrgcl.cli.terminal import bar_console
 
 if TYPE_CHECKING:
-    from nmrgcl.data.molecules import Invalid
+    from nmrgcl.data.dataset import Dataset
+    from nmrgcl.data.molecule_rows import MoleculeRows
 
 EVERY = 10.0
-"""Seconds between two lines about progress."""
+"""Seconds between lines; what takes less is done in silence."""
 LISTED = 5
-"""Invalid rows that are listed; of more, only the number is told."""
-Watch = Callable[[int, int], None]
-"""Called with the number of rows that are done, and of all."""
+"""Rows that are not molecules which are listed; of more, only the number is told."""
 
 Smiles = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Column of SMILES in a file of molecules. (default: smiles)")
 ]
 OnInvalid = Annotated[
-    str, typer.Option("--invalid", metavar="skip|error", help="Rows of a file of molecules that are not molecules.")
+    str | None,
+    typer.Option(
+        "--invalid", metavar="skip|error", help="Rows of a file of molecules that are not molecules. (default: skip)"
+    ),
 ]
 
 
+def load_with(data: str, smiles: str | None, invalid: str | None) -> "Dataset":
+    """The dataset, and progress while molecules are made graphs; only files of molecules have these options."""
+    from nmrgcl.data import load
+    from nmrgcl.data.read import read_path
+
+    with molecules_made() as watch:
+        if smiles is None and invalid is None:
+            return load(data, watch=watch)
+        return read_path(Path(data).expanduser(), watch=watch, smiles=smiles, invalid=invalid)
+
+
+def tell_skipped(rows: "MoleculeRows", source: str) -> None:
+    """How many rows of a file were skipped, and the first of them, on standard error."""
+    if rows.skipped:
+        print(f"{source}: skipped {rows.skipped} of {rows.rows} rows, which are not molecules:", file=sys.stderr)
+        for line, text, reason in rows.invalid[:LISTED]:
+            print(f"  line {line}, {text!r}: {reason}", file=sys.stderr)
+
+
 @contextmanager
-def progress(title: str) -> Iterator[Watch]:
-    """What to call as rows are done: a bar on a terminal, otherwise a line every few seconds."""
-    if not sys.stderr.isatty():
-        yield _lines(title)
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    speed = TextColumn("{task.fields[speed]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), speed, TimeRemainingColumn())
-    with Progress(*columns, console=bar_console()) as bar:
-        task, begun = bar.add_task(title, total=None, speed=""), time.monotonic()
-
-        def watch(done: int, total: int) -> None:
-            speed = done / max(time.monotonic() - begun, 1e-9)
-            bar.update(task, completed=done, total=total, speed=f"{speed:,.0f} molecules/s")
-
-        yield watch
+def molecules_made(*, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """What to call with the molecules that are done, and how many there are."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _bar() as watch:
+            yield watch
+    else:
+        yield _lines()
 
 
-def _lines(title: str) -> Watch:
-    begun = told = time.monotonic()
+def _lines() -> Callable[[int, int], None]:
+    began = told = time.monotonic()
 
     def watch(done: int, total: int) -> None:
         nonlocal told
-        now = time.monotonic()
-        if now - told >= EVERY:
-            told, speed = now, done / (now - begun)
-            rest = f"{speed:,.0f} molecules/s, {(total - done) / speed:,.0f} s left"
-            print(f"{title}: {done:,} of {total:,}, {rest}", file=sys.stderr, flush=True)
+        if time.monotonic() - told >= EVERY:
+            told = time.monotonic()
+            print(describe(done, total, told - began), file=sys.stderr, flush=True)
 
     return watch
 
 
-def tell_skipped(skipped: "Sequence[Invalid]", source: str) -> None:
-    """How many rows of a file were skipped, and the first of them, on standard error."""
-    if not skipped:
-        return
-    from nmrgcl.run.molecule_files import told
+def describe(done: int, total: int, seconds: float) -> str:
+    """One line: how far, how fast, and how much longer."""
+    rate = done / seconds
+    left = (total - done) / rate
+    return f"{done:,} of {total:,} molecules, {rate:,.0f} per second, {left:.0f} s left"
 
-    print(f"{source}: skipped {len(skipped)} rows that are not molecules:", file=sys.stderr)
-    for one in skipped[:LISTED]:
-        print(f"  {told(one)}", file=sys.stderr)
-    if len(skipped) > LISTED:
-        print(f"  and {len(skipped) - LISTED} more", file=sys.stderr)
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int], None]]:
+    from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("molecules"), BarColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
+    with Bar(*columns, console=bar_console()) as bar:
+        task: TaskID | None = None
+        began = time.monotonic()
+
+        def watch(done: int, total: int) -> None:
+            nonlocal task
+            if task is None:
+                task = bar.add_task("", total=total, state="")
+            rate = done / max(time.monotonic() - began, 1e-9)
+            bar.update(task, completed=done, state=f"{done:,} of {total:,}, {rate:,.0f} per second")
+
+        yield watch

@@ -55,7 +55,10 @@ def pretrain(
       nmrgcl pretrain MUTAG --encoder pyg_gcn.py:GCN3 --out runs/gcn3
 
       nmrgcl pretrain NCI1 --out runs/nci1 --resume auto
+
+      nmrgcl pretrain molecules.csv --out runs/molecules
     """
+    from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.data import load
     from nmrgcl.model_folder import load_model
@@ -72,8 +75,9 @@ def pretrain(
     }
     recipe(method, **given)  # what is impossible is said before the data is loaded
     where = choose_device(device)
-    dataset = load(data)
-    settings = recipe(method, **given, level=dataset.level, dataset=canonical(data))
+    with molecules_made(quiet=quiet) as watch:
+        dataset = load(data, watch=watch)
+    settings = recipe(method, **given, level=dataset.kind, dataset=canonical(data))
     settings.updated({"seed": settings.seed + seeds - 1}, source=f"--seeds {seeds}")
     require_level(dataset, settings)
     if dry_run:

@@ -17,6 +17,8 @@ _YANARDAG = f"Yanardag & Vishwanathan, Deep graph kernels, KDD 2015; {_MORRIS}"
 _DOBSON = "Dobson & Doig, Distinguishing enzyme structures from non-enzymes without alignments, JMB 2003"
 _YANG = "Yang et al., Revisiting semi-supervised learning with graph embeddings, ICML 2016"
 _SHCHUR = "Shchur et al., Pitfalls of graph neural network evaluation, R2L workshop 2018"
+_WU = "Wu et al., MoleculeNet: a benchmark for molecular machine learning, Chem. Sci. 9, 2018"
+_ZINC_LICENCE = "ZINC: free to use, no redistribution of major portions"
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
@@ -28,6 +30,7 @@ class CatalogEntry:
         graphs: how many; nodes and edges are averages over them, of which a node dataset has one.
         counted: what the published number of edges counts.
         features: published columns of node features; None where the publication prints none.
+        tasks: labels that each molecule may have; None where graphs are not molecules. One of 0 and 1 makes classes.
         stem: what its files are called, where that is not the name.
         sha256: digests of files known to hold it, by file name; other packings may hold it as well.
         note: what a reader of the numbers should know.
@@ -41,7 +44,8 @@ class CatalogEntry:
     aliases: tuple[str, ...] = ()
     counted: Counting = "undirected"
     features: int | None = None
-    format: Literal["tu", "planetoid", "npz"] = "tu"
+    tasks: int | None = None
+    format: Literal["tu", "planetoid", "npz", "moleculenet", "zinc"] = "tu"
     stem: str = ""
     licence: str = _TU_LICENCE
     citation: str = _MORRIS
@@ -51,13 +55,15 @@ class CatalogEntry:
     @property
     def level(self) -> Level:
         """What is told apart."""
-        return "graph" if self.format == "tu" else "node"
+        return "node" if self.format in ("planetoid", "npz") else "graph"
 
     @property
     def files(self) -> tuple[str, ...]:
         """What is downloaded, relative to the folder of the format."""
         if self.format == "planetoid":
             return tuple(f"{self.name}/raw/ind.{self.name.lower()}.{part}" for part in _PLANETOID_PARTS)
+        if self.tasks is not None:
+            return tuple(self.sha256)
         return (f"{self.stem or self.name}.{'zip' if self.format == 'tu' else 'npz'}",)
 
 
@@ -161,6 +167,46 @@ CATALOG = (
         counted="stored entries, twice", features=767, format="npz", stem="amazon_electronics_computers",
         licence="MIT (gnn-benchmark)", citation=f"McAuley et al., SIGIR 2015; {_SHCHUR}",
         sha256={"amazon_electronics_computers.npz": "31f68de2eef9eb3ba00190e48b05e98bfd88870183a69cd746b1211b68637d3e"},
+    ),
+    CatalogEntry(
+        "BBBP", 2039, 24.06, 25.95, 2,
+        tasks=1, format="moleculenet", licence="MIT (DeepChem)",
+        citation=f"Martins et al., A Bayesian approach to in silico blood-brain barrier penetration, 2012; {_WU}",
+        sha256={"BBBP.csv": "6aecd84110e8c0549bc4e2e486c52267d4e775178fca8999f5465029e31e75bb"},
+        note="11 of 2050 rows are not valid SMILES",
+    ),
+    CatalogEntry(
+        "ToxCast", 8597, 18.77, 19.25, 0,
+        tasks=617, format="moleculenet", stem="toxcast_data", licence="MIT (DeepChem)",
+        citation=f"Richard et al., ToxCast chemical landscape, Chem. Res. Toxicol. 29, 2016; {_WU}",
+        sha256={"toxcast_data.csv.gz": "a2d2eacf26f769a1a3df052fb4bb921ebb543da97ec23dba77a7828ef28d8249"},
+        note="18 of 8615 rows are not valid SMILES",
+    ),
+    CatalogEntry(
+        "SIDER", 1427, 33.64, 35.36, 0,
+        tasks=27, format="moleculenet", stem="sider", licence="MIT (DeepChem)",
+        citation=f"Kuhn et al., The SIDER database of drugs and side effects, Nucleic Acids Res. 44, 2016; {_WU}",
+        sha256={"sider.csv.gz": "ebf65c641eaaaf1702e39faaadde886bfc8c5245fa34c4a55087327dabddead7"},
+    ),
+    CatalogEntry(
+        "ClinTox", 1479, 26.25, 27.99, 0,
+        tasks=2, format="moleculenet", stem="clintox", licence="MIT (DeepChem)",
+        citation=f"Gayvert et al., A data-driven approach to predicting clinical trial outcomes, 2016; {_WU}",
+        sha256={"clintox.csv.gz": "f354756b21ce34d40a2234a162768b62159eff6db16b70ebe08c3c8a665cff0e"},
+        note="of 1484 rows 4 are not valid SMILES, and one has an atom that is no element, which others keep (1480)",
+    ),
+    CatalogEntry(
+        "ZINC250k", 249455, 23.15, 24.90, 0,
+        tasks=0, format="zinc", stem="zinc250k", licence=_ZINC_LICENCE,
+        citation="Irwin et al., ZINC: a free tool to discover chemistry for biology, JCIM 52, 2012",
+        sha256={"zinc250k.smi.xz": "dfadc61b74b71806036ce6970cde583a8b624e3b8025bae77c9cccae3e2bc42c"},
+    ),
+    CatalogEntry(
+        "MOSES", 1936962, 21.67, 23.25, 0, ("ZINC-clean-leads",),
+        tasks=0, format="zinc", stem="moses_zinc_clean_leads", licence=f"MIT (molsets); {_ZINC_LICENCE}",
+        citation="Polykovskiy et al., Molecular Sets (MOSES), Front. Pharmacol. 11, 2020",
+        sha256={"moses_zinc_clean_leads.smi.xz": "115e144a57bec79523b48045ece892854bec6156b9256328571bbbded4aebd31"},
+        note="training, test and scaffold test sets in this order; not the two million of Hu et al. (26.6 atoms)",
     ),
 )  # fmt: skip
 

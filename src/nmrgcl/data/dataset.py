@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
+from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.errors import DataError, printable
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import is_sparse
@@ -49,6 +50,7 @@ class Dataset:
         level: what is told apart: the graphs, or the nodes of one graph.
         sizes: graphs, nodes and directed edges, for those who do not want to read the graphs for it.
         store: where the graphs lie, for those who do not want all of them in memory.
+        molecules: what is known about each graph where they are molecules; their graphs have the features of Hu et al.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Dataset:
     level: Level = "graph"
     sizes: tuple[int, int, int] | None = None
     store: Store | None = None
+    molecules: MoleculeRows | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", printable(self.name))  # it is shown, and written into model folders
@@ -79,6 +82,11 @@ class Dataset:
     def y(self) -> np.ndarray | None:
         """Class codes, one a graph or a node; -1 where there is no label."""
         return None if self.graphs.y is None else self.graphs.y.numpy()
+
+    @property
+    def kind(self) -> Literal["graph", "node", "molecule"]:
+        """What there may be a recipe for."""
+        return self.level if self.molecules is None else "molecule"
 
     @property
     def counts(self) -> tuple[int, int, int]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.label_values import LabelValues, Unknown, are_values, distinct_values, is_int, places, read_values
+from nmrgcl.data.molecules.vocabulary import BONDS
 from nmrgcl.errors import DataError
 
 EdgeKind = Literal["labels", "attributes"]
@@ -63,9 +64,15 @@ class EdgeSpec:
         return cls(kind, width, read_values(values["labels"]))  # type: ignore[arg-type]
 
 
+OF_MOLECULES = EdgeSpec("labels", sum(BONDS), tuple(tuple(range(1, count + 1)) for count in BONDS))
+"""Those that the graphs of molecules carry already."""
+
+
 def choose_edges(dataset: Dataset, kind: str = "none") -> EdgeSpec | None:
     """The edge features of a kind for this dataset; ``auto`` takes labels, else attributes, else none."""
     found = _available(dataset)
+    if dataset.molecules is not None and kind in ("auto", "labels"):
+        return OF_MOLECULES
     if kind == "auto":
         kind = next(iter(found), "none")
     if kind not in ("none", *KINDS):
@@ -85,6 +92,9 @@ def apply_edges(dataset: Dataset, spec: EdgeSpec, unknown: Unknown = "error") ->
 
     A label that ``spec`` does not know is an ``error``, or the ``zero`` that edges without a label have.
     """
+    if dataset.molecules is not None and spec == OF_MOLECULES:
+        assert dataset.graphs.edge_attr is not None
+        return dataset.graphs.edge_attr
     values = dataset.edge_labels if spec.kind == "labels" else dataset.edge_attributes
     if values is None:
         raise DataError(

@@ -11,11 +11,12 @@ from scipy.sparse import csr_array
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.edge_features import EdgeSpec, apply_edges, choose_edges
 from nmrgcl.data.label_values import LabelValues, Unknown, are_values, distinct_values, is_int, places, read_values
+from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import entry_rows, is_sparse, sparse_rows, with_values
 
-Kind = Literal["labels", "attributes", "constant", "degree"]
+Kind = Literal["labels", "attributes", "constant", "degree", "molecules"]
 Scale = Literal["none", "rows"]
 SCALES: tuple[str, ...] = get_args(Scale)
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -28,7 +29,8 @@ class FeatureSpec:
     """How features are made, completely: with it the same dataset gives the same features anywhere.
 
     Attributes:
-        kind: one-hot ``labels``, the ``attributes`` themselves, the ``constant`` 1, or one-hot ``degree``.
+        kind: the atoms of ``molecules``, one-hot ``labels``, the ``attributes`` themselves, the ``constant`` 1, or
+            one-hot ``degree``.
         width: number of feature columns.
         max_degree: higher degrees share the last column (``degree`` only).
         labels: the known values of each label column, sorted (``labels`` only).
@@ -45,6 +47,7 @@ class FeatureSpec:
 
     def __post_init__(self) -> None:
         expected: dict[str, Any] = {
+            "molecules": ATOMS + CHIRALITIES,
             "labels": sum(map(len, self.labels or ())),
             "attributes": self.width,
             "constant": 1,
@@ -103,11 +106,14 @@ def choose_features(
 ) -> FeatureSpec:
     """The features of a kind for this dataset; ``auto`` takes labels, else attributes, else degrees.
 
+    Molecules have atom types and chirality, numbered as Hu et al. do whatever a file holds, so that a model which was
+    trained on one file embeds any other.
+
     ``scale`` is that of attributes; other features have none. ``edges`` are the features of edges.
     """
     available = _available(dataset)
     if kind == "auto":
-        kind = next(k for k in ("labels", "attributes", "degree") if k in available)
+        kind = next(k for k in ("molecules", "labels", "attributes", "degree") if k in available)
     if kind not in KINDS:
         raise DataError(f"features: unknown kind {kind!r}; known: auto, {', '.join(KINDS)}")
     if kind not in available:
@@ -120,6 +126,8 @@ def choose_features(
     if kind == "attributes":
         assert dataset.node_attributes is not None
         return FeatureSpec("attributes", dataset.node_attributes.shape[1], scale=scale, edges=of_edges)
+    if kind == "molecules":
+        return FeatureSpec("molecules", ATOMS + CHIRALITIES, edges=of_edges)
     if kind == "constant":
         return FeatureSpec("constant", 1, edges=of_edges)
     if max_degree < 1:
@@ -139,6 +147,8 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
     edges, those that the graphs themselves carry stay.
     """
     graphs = dataset.graphs
+    if spec.kind == "molecules" and dataset.molecules is None:
+        raise DataError(f"{dataset.name}: is not a file of molecules, which these features are made of; pass SMILES")
     if spec.kind not in _available(dataset):
         raise DataError(
             f"{dataset.name}: has no node {spec.kind}, which these features are made of; "
@@ -146,6 +156,8 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
         )
     if spec.labels is not None:
         x = torch.from_numpy(_label_columns(dataset, spec.labels, unknown))
+    elif spec.kind == "molecules":
+        x = graphs.x
     elif spec.kind == "attributes":
         assert dataset.node_attributes is not None
         if dataset.node_attributes.shape[1] != spec.width:
@@ -165,7 +177,11 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
 
 
 def _available(dataset: Dataset) -> list[str]:
-    missing = {"labels": dataset.node_labels is None, "attributes": dataset.node_attributes is None}
+    missing = {
+        "molecules": dataset.molecules is None,
+        "labels": dataset.node_labels is None,
+        "attributes": dataset.node_attributes is None,
+    }
     return [kind for kind in KINDS if not missing.get(kind)]
 
 

@@ -12,14 +12,17 @@ from nmrgcl.data.formats.npz import read_npz
 from nmrgcl.data.formats.planetoid import read_planetoid
 from nmrgcl.data.formats.tu import read_tu
 from nmrgcl.data.locate import Progress, download, locate
+from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.data.motifs import motifs
-from nmrgcl.data.read import read_path, readable
+from nmrgcl.data.read import read_molecule_file, read_path, readable
 from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, nearest
 
 
-def load(name_or_path: str, *, progress: Progress | None = None) -> Dataset:
+def load(name_or_path: str, *, progress: Progress | None = None, watch: Watch | None = None) -> Dataset:
     """A dataset of the catalog or the TU collection, ``motifs``, a store, or graphs of one's own in a file or folder.
+
+    ``progress`` is told about downloads, ``watch`` about molecules that are made graphs.
 
     Files of a named dataset are looked for in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
     installed packages, then downloaded; its statistics must be the published ones. It is kept as a store in the
@@ -31,9 +34,9 @@ def load(name_or_path: str, *, progress: Progress | None = None) -> Dataset:
         # A folder that happens to be called like a dataset, such as the results of a run on it, does not hide it.
         named = entry is not None or name_or_path.lower() == "motifs"
         if not (named and path.is_dir() and not readable(path)):
-            return read_path(path)
+            return read_path(path, watch=watch)
     if entry is not None:
-        return load_entry(entry, locate(entry) or download(entry, progress))
+        return load_entry(entry, locate(entry) or download(entry, progress), watch=watch)
     if name_or_path.lower() == "motifs":
         return motifs()
     if "/" in name_or_path or os.sep in name_or_path or Path(name_or_path).suffix:
@@ -48,9 +51,12 @@ def known(name: str) -> CatalogEntry | None:
     return CatalogEntry(tu, 0, 0, 0, 0) if (tu := find_tu(name)) else None
 
 
-def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True) -> Dataset:
+def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True, watch: Watch | None = None) -> Dataset:
     """The dataset in files that are at hand; with ``check`` its numbers must be the published ones, if there are."""
-    dataset = cached(entry.name, source, partial(_read, entry, source))
+    if entry.tasks is not None:
+        dataset = read_molecule_file(source, watch=watch, name=entry.name)
+    else:
+        dataset = cached(entry.name, source, partial(_read, entry, source))
     if check and entry.graphs:
         require(dataset, entry)
     return dataset

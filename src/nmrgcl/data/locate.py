@@ -7,14 +7,22 @@ from pathlib import Path
 
 from nmrgcl.data.catalog import CatalogEntry
 from nmrgcl.data.files.fetch import fetch
+from nmrgcl.errors import DataError
 from nmrgcl.home import home
 
 ADDRESSES = {
     "tu": "https://www.chrsmrrs.com/graphkerneldatasets",
     "planetoid": "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data",
     "npz": "https://raw.githubusercontent.com/shchur/gnn-benchmark/master/data/npz",
+    "moleculenet": "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets",
 }
-_SUFFIXES = {"tu": (".zip", ".tar.xz", ".tar.gz"), "planetoid": (".tar.xz", ".tar.gz", ".zip"), "npz": (".npz",)}
+_SUFFIXES = {
+    "tu": (".zip", ".tar.xz", ".tar.gz"),
+    "planetoid": (".tar.xz", ".tar.gz", ".zip"),
+    "npz": (".npz",),
+    "moleculenet": (".csv", ".csv.gz"),
+    "zinc": (".smi.xz", ".smi.gz", ".smi"),
+}
 Progress = Callable[[str, int, int | None], None]
 """Called with a file's name, the bytes that are there, and how many there will be, if known."""
 
@@ -31,6 +39,11 @@ def locate(entry: CatalogEntry) -> Path | None:
 def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
     """Fetch what is missing into the cache; one that broke off is continued."""
     folder = home() / entry.format
+    if entry.format not in ADDRESSES:
+        raise DataError(
+            f"{entry.name}: is not published as one file of SMILES; place one, a SMILES per line, as "
+            f"{folder / (entry.stem or entry.name)}.smi"
+        )
     for file in entry.files:
         target = folder / file
         if not target.is_file():
@@ -39,7 +52,7 @@ def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
                 address,
                 target,
                 sha256=_official(entry, target.name),
-                zipped=entry.format != "planetoid",
+                zipped=entry.format in ("tu", "npz"),
                 progress=_named(progress, target.name),
             )
     return folder / (entry.name if entry.format == "planetoid" else entry.files[0])

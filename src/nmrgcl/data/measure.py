@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.molecule_rows import MoleculeRows
 
 _DEGREES = (0, 1, 2, 3, 4, 8, 16, 32, 64)
 
@@ -34,6 +35,8 @@ def measure(dataset: Dataset) -> dict[str, Any]:
         "node_attributes": None if attributes is None else attributes.shape[1],
         "edge_labels": None if dataset.edge_labels is None else dataset.edge_labels.shape[1],
         "edge_attributes": None if dataset.edge_attributes is None else dataset.edge_attributes.shape[1],
+        "tasks": None if dataset.molecules is None else _tasks(dataset.molecules),
+        "invalid_rows": None if dataset.molecules is None else _invalid(dataset.molecules),
         "weighted": graphs.edge_weight is not None,
         "directed": not graphs.symmetric,
         "class_sizes": _class_sizes(dataset),
@@ -47,6 +50,17 @@ def _degree_histogram(degrees: torch.Tensor) -> dict[int, int]:
     """How many nodes have at least that many neighbours, and fewer than the next entry says."""
     place = torch.bucketize(degrees, torch.tensor(_DEGREES[1:]), right=True)
     return dict(zip(_DEGREES, place.bincount(minlength=len(_DEGREES)).tolist(), strict=True))
+
+
+def _tasks(molecules: MoleculeRows) -> dict[str, int]:
+    """How many molecules have a label for each."""
+    return dict(zip(molecules.tasks, (~np.isnan(molecules.targets)).sum(0).tolist(), strict=True))
+
+
+def _invalid(molecules: MoleculeRows) -> dict[str, Any]:
+    """How many rows of the file are no molecules, and the first of them."""
+    first = {f"line {one.row}": f"{one.text!r}: {one.reason}" for one in molecules.invalid[:5]}
+    return {"rows": molecules.skipped, **first}
 
 
 def _class_sizes(dataset: Dataset) -> dict[Any, int]:

@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nmrgcl.data.cache import cached
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.edge_list import read_edge_list
 from nmrgcl.data.formats.gml import read_gml
 from nmrgcl.data.formats.graphml import read_graphml
 from nmrgcl.data.formats.jsonl import read_jsonl
 from nmrgcl.data.formats.npz import read_npz
+from nmrgcl.data.formats.text import stem
 from nmrgcl.data.formats.tu import read_tu, tu_folder
-from nmrgcl.data.stored import open_dataset
-from nmrgcl.errors import DataError
+from nmrgcl.data.molecules.dataset import Watch, read_as_dataset, write_molecules
+from nmrgcl.data.molecules.recognise import is_table, require_edges
+from nmrgcl.data.stored import open_dataset, write_dataset
+from nmrgcl.errors import DataError, printable
 from nmrgcl.store import MANIFEST
 
 
@@ -36,22 +41,36 @@ def _holds(ending: str) -> Callable[[Path], bool]:
     return lambda path: _ends(ending)(path) or (path.is_dir() and any(path.glob(f"*{ending}")))
 
 
+def read_molecule_file(path: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
+    """The molecules of a file, which are made graphs once and then kept as a store in the cache."""
+    read, write = partial(read_as_dataset, path, **options), partial(write_molecules, path=path, watch=watch, **options)
+    return cached(printable(stem(path)), path, read, write=write, options=options)
+
+
+def _edge_list(path: Path, **options: Any) -> Dataset:
+    if path.is_file():
+        require_edges(path)
+    return read_edge_list(path, **options)
+
+
+MOLECULES = Format("molecules", is_table, read_molecule_file, frozenset({"name", "smiles", "labels", "invalid"}))
 FORMATS = (
     Format("store", lambda path: (path / MANIFEST).is_file(), open_dataset, frozenset()),
     Format("TU", lambda path: path.is_dir() and tu_folder(path) is not None, read_tu, frozenset({"name"})),
     Format("TU", _ends(".zip", ".tar.xz", ".tar.gz", ".tgz"), read_tu, frozenset({"name"})),
+    MOLECULES,
     Format("JSON lines", _ends(".jsonl", ".jsonl.gz", ".ndjson"), read_jsonl),
     Format(
         "edge list",
         lambda path: _ends(".csv")(path) or (path / "edges.csv").is_file(),
-        read_edge_list,
+        _edge_list,
         frozenset({"keep_directions", "name", "nodes", "labels"}),
     ),
     Format("GraphML", _holds(".graphml"), read_graphml),
     Format("GML", _holds(".gml"), read_gml),
     Format("npz", _ends(".npz"), read_npz, frozenset({"keep_directions", "name", "features", "labels"})),
 )
-_ACCEPTED = "a store, a TU folder or archive, .jsonl, .csv, .graphml, .gml or .npz"
+_ACCEPTED = "a store, a TU folder or archive, .jsonl, .csv, .graphml, .gml, .npz, or .smi, .sdf, .tsv or .parquet"
 
 
 def readable(path: Path) -> bool:
@@ -59,17 +78,35 @@ def readable(path: Path) -> bool:
     return any(format_.matches(path) for format_ in FORMATS)
 
 
-def read_path(path: Path, **options: Any) -> Dataset:
-    """The dataset at ``path``, by the reader its name and content ask for; options that are None do not count."""
+def read_path(path: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
+    """The dataset at ``path``, by the reader its name and content ask for; options that are None do not count.
+
+    ``watch`` is told how many molecules have been made graphs.
+    """
+    format_, given = _format_of(path, options)
+    return format_.read(path, **given, **({"watch": watch} if format_ is MOLECULES else {}))
+
+
+def import_path(path: Path, folder: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
+    """The same dataset, written to a store and read from there; of molecules only a few are in memory at a time."""
+    format_, given = _format_of(path, options)
+    if format_ is MOLECULES:
+        write_molecules(folder, path, **given, watch=watch)
+        return open_dataset(folder)
+    dataset = format_.read(path, **given)
+    write_dataset(folder, dataset)
+    return dataset
+
+
+def _format_of(path: Path, options: dict[str, Any]) -> tuple[Format, dict[str, Any]]:
+    """What reads ``path``, and the options that are given, all of which it knows."""
     given = {name: value for name, value in options.items() if value not in (None, False)}
-    for format_ in FORMATS:
-        if format_.matches(path):
-            for name in given.keys() - format_.options:
-                raise DataError(
-                    f"{path}: is read as {format_.name}, which has no {name.replace('_', '-')}; leave it out"
-                )
-            return format_.read(path, **given)
-    if path.is_dir():
+    smiles = MOLECULES if "smiles" in given and path.is_file() else None
+    format_ = smiles or next((format_ for format_ in FORMATS if format_.matches(path)), None)
+    if format_ is None and path.is_dir():
         raise DataError(f"{path}: holds no graphs that are known here, such as {_ACCEPTED}")
-    # A file without a telling name may still be an archive.
-    return read_tu(path)
+    if format_ is None:  # a file without a telling name may still be an archive
+        format_ = Format("TU", Path.is_file, read_tu, frozenset({"name"}))
+    for name in given.keys() - format_.options:
+        raise DataError(f"{path}: is read as {format_.name}, which has no {name.replace('_', '-')}; leave it out")
+    return format_, given

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from nmrgcl.data.dataset import Dataset, Label, dataset_of
+from nmrgcl.data.stored_molecules import MOLECULES, molecule_arrays, molecule_notes, read_molecule_rows
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import Store, open_store, write_store
@@ -29,6 +30,9 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         meta["columns"] = sparse.shape[1]
         given |= {f"{_SPARSE}.{part}": getattr(sparse, part) for part in _PARTS}
         del given[_SPARSE]
+    if dataset.molecules is not None:
+        given |= molecule_arrays(dataset.molecules)
+        meta[MOLECULES] = molecule_notes(dataset.molecules)
     write_store(folder, dataset.graphs, extra=given, meta=meta)
 
 
@@ -52,6 +56,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         return replace(dataset_of(graphs(), folder.name, str(folder)))
     try:
         notes: dict[str, Any] = {name: store.meta[name] for name in _NOTES}
+        molecules = read_molecule_rows(store)
         arrays: dict[str, Any] = _arrays(store)
         if notes["level"] not in ("graph", "node") or not isinstance(notes["name"], str):
             raise ValueError("its level or name is impossible")
@@ -60,12 +65,21 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         classes = _classes(store)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{folder}: its notes are not those of a dataset ({error}); write it again") from None
-    return Dataset(held=graphs, classes=classes, **notes, **arrays, source=str(folder), sizes=store.counts, store=store)
+    return Dataset(
+        held=graphs,
+        classes=classes,
+        **notes,
+        **arrays,
+        source=str(folder),
+        sizes=store.counts,
+        store=store,
+        molecules=molecules,
+    )
 
 
 def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
     """What was kept beside the graphs, memory-mapped."""
-    found = dict(store.extra)
+    found = {name: values for name, values in store.extra.items() if not name.startswith(MOLECULES)}
     arrays: dict[str, np.ndarray | csr_array] = {name: found.pop(name) for name in _ARRAYS if name in found}
     if found:
         data, indices, indptr = (found.pop(f"{_SPARSE}.{part}") for part in _PARTS)

@@ -42,6 +42,9 @@ def compare(dataset: Dataset, entry: CatalogEntry) -> Comparison:
         attributes = dataset.node_attributes
         published["features"] = entry.features
         measured["features"] = 0 if attributes is None else attributes.shape[1]
+    if entry.tasks is not None:
+        published["tasks"] = entry.tasks
+        measured["tasks"] = 0 if dataset.molecules is None else len(dataset.molecules.tasks)
     return Comparison(entry.name, measured, published, entry.counted, entry.note)
 
 

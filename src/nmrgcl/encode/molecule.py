@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from nmrgcl.data.molecules.vocabulary import BONDS
 from nmrgcl.encode.activation import drop_out
 from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
 from nmrgcl.encode.aligned import aligned, linear_relu, product
@@ -15,9 +16,6 @@ from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
-
-BONDS = (4, 2)
-"""Values of the columns of ``edge_attr``: types (single, double, triple, aromatic) and directions (up, down)."""
 
 
 class AtomMap(FeatureMap):

@@ -60,6 +60,9 @@ class Method(nn.Module, ABC):
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong"}
     """What it can embed, graphs or the nodes of one, and the recipe for each where none is named."""
 
+    MOLECULES: ClassVar[str | None] = None
+    """The recipe for graphs that are molecules; None: that for graphs."""
+
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__()
         if settings.level not in self.PRESETS:

@@ -56,6 +56,7 @@ class NMRGCL(Pretraining):
         ),
     )
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
+    MOLECULES = "molecules"
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)

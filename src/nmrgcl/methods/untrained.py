@@ -27,6 +27,7 @@ class Untrained(Pretraining):
     )
     FIXED: ClassVar[dict[str, Any]] = {"train.epochs": 0}
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
+    MOLECULES = "molecules"
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Nothing to minimise."""

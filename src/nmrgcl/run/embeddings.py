@@ -12,8 +12,11 @@ from torch import Tensor
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.featured import featured_store
 from nmrgcl.data.features import Unknown, apply_features
 from nmrgcl.data.formats.arrays import read_arrays
+from nmrgcl.data.molecule_rows import MoleculeRows
+from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Method
@@ -21,6 +24,8 @@ from nmrgcl.model_folder import Model
 from nmrgcl.run.recipe import require_level
 from nmrgcl.train.feed import Source
 
+AT_A_TIME = 4096
+"""Molecules that are embedded before they are written."""
 RANK_GRAPHS = 1024
 """Effective rank is tracked on this many graphs or nodes at most: an SVD of more would cost as much as an epoch."""
 
@@ -180,6 +185,30 @@ def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unkno
     graphs = apply_features(dataset, model.features, unknown=unknown).to(device)
     z = embed_all(model.method.to(device), graphs).cpu().numpy()
     return Embeddings(z, _original_labels(dataset, model.method.level), np.arange(len(z)))
+
+
+def embed_in_parts(
+    model: Model, dataset: Dataset, device: torch.device, watch: Watch | None = None
+) -> Iterator[Embeddings]:
+    """Embeddings of molecules, which have identifiers and SMILES; graphs on disk are read a few thousand at a time.
+
+    ``watch`` is told how many are done.
+    """
+    rows, method = dataset.molecules, model.method.to(device)
+    assert rows is not None
+    graphs = featured_store(dataset, model.features) or apply_features(dataset, model.features)
+    y = rows.targets[:, 0] if rows.binary else None
+    for index in torch.arange(len(graphs)).split(AT_A_TIME):
+        some = slice(int(index[0]), int(index[-1]) + 1)
+        z = embed_all(method, graphs.take(index).to(device)).cpu().numpy()
+        yield Embeddings(z, None if y is None else y[some], _identifiers(rows, some), np.array(rows.smiles[some]))
+        if watch is not None:
+            watch(some.stop, len(graphs))
+
+
+def _identifiers(rows: MoleculeRows, some: slice) -> np.ndarray:
+    """``MoleculeRows.identifiers`` of some rows."""
+    return np.array(rows.lines[some].astype(str) if rows.names is None else rows.names[some])
 
 
 def _original_labels(dataset: Dataset, level: str) -> np.ndarray | None:

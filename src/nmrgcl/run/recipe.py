@@ -36,7 +36,7 @@ def recipe(
         preset: None: the method's own for ``level``, unless there is a config.
         config: a file of settings.
         assignments: single settings.
-        level: of what is embedded.
+        level: of what is embedded; "molecule" for graphs that are molecules.
         dataset: the catalog's name, for which a preset may have values of its own.
         method_wins: assignments to what the method fixes, or does not have, are left out instead of refused.
     """
@@ -75,7 +75,10 @@ def with_encoder(assignments: Assignments, encoder: Named | None) -> dict[str, A
 
 def default_preset(method: str, level: str) -> str:
     """The recipe of a method at that level, or its own where it knows no such level; a file's is beside the file."""
-    presets: dict[str, str] = dict(find_method(method).PRESETS)  # type: ignore[arg-type]
+    kind = find_method(method)
+    presets: dict[str, str] = dict(kind.PRESETS)  # type: ignore[arg-type]
+    if level == "molecule" and "graph" in presets:
+        presets[level] = kind.MOLECULES or presets["graph"]
     preset = presets.get(level) or next(iter(presets.values()))
     beside = own_code.is_reference(method) and preset.endswith(".toml")
     return str(own_code.origin(method).parent / preset) if beside else preset

@@ -25,7 +25,7 @@ class DataSettings:
     that settings from before there were any mean what they did, and cells keep their keys.
     """
 
-    features: Literal["auto", "labels", "attributes", "constant", "degree"] = "auto"
+    features: Literal["auto", "labels", "attributes", "constant", "degree", "molecules"] = "auto"
     max_degree: int = field(default=32, metadata={"min": 1})
     scale: Literal["none", "rows"] = "none"
     edges: Literal["auto", "labels", "attributes", "none"] = "none"

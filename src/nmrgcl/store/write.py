@@ -1,7 +1,7 @@
 """Graphs → files."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +23,23 @@ def write_store(
     *,
     extra: Mapping[str, np.ndarray] | None = None,
     meta: Mapping[str, Any] | None = None,
+    afterwards: Callable[[], tuple[Mapping[str, np.ndarray], Mapping[str, Any]]] | None = None,
 ) -> None:
     """Write the graphs (a view: what it leaves) to ``folder``, which appears when complete or not at all.
 
     They may come in parts, of which no more than one is held at a time. A store that is there already is replaced,
-    any other folder, or one that also holds something else, is refused. ``meta`` is kept as JSON.
+    any other folder, or one that also holds something else, is refused. ``meta`` is kept as JSON. ``afterwards`` is
+    called when all graphs are written, for what is known only then of ``extra`` and ``meta``.
     """
-    for name in extra or {}:
-        if not NAME.fullmatch(name):
-            raise DataError(f"{folder}: an array cannot be called {name!r}; use letters, digits, _ and -")
     notes = json.loads(json.dumps(dict(meta or {})))  # as it will be read; fails before anything is written
+    _check_names(extra or {}, folder)
     try:
         with new_folder(folder, STORE) as filling:
             files, facts = _write_parts(filling, [graphs] if isinstance(graphs, Graphs) else graphs, str(folder))
-            for name, values in (extra or {}).items():
+            later, more = afterwards() if afterwards else ({}, {})
+            _check_names(later, folder)
+            notes |= json.loads(json.dumps(dict(more)))
+            for name, values in {**(extra or {}), **later}.items():
                 files[EXTRA + name] = GrowingArray(array_file(filling, EXTRA + name), np.asarray(values))
                 files[EXTRA + name].add(np.asarray(values))
             arrays = {name: file.entry() for name, file in files.items()}
@@ -45,6 +48,12 @@ def write_store(
             (filling / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise DataError(f"{folder}: cannot be written ({error.strerror}); choose another place or make room") from None
+
+
+def _check_names(extra: Mapping[str, np.ndarray], folder: Path) -> None:
+    for name in extra:
+        if not NAME.fullmatch(name):
+            raise DataError(f"{folder}: an array cannot be called {name!r}; use letters, digits, _ and -")
 
 
 def _write_parts(filling: Path, parts: Iterable[Graphs], place: str) -> tuple[dict[str, GrowingArray], dict[str, Any]]:

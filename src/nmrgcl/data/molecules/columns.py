@@ -23,14 +23,20 @@ def smiles_column(columns: Any, source: str, wanted: str | None = None) -> str:
     found = next((names[name] for name in NAMES if name in names), None)
     if found is not None:
         return found
-    shares = {name: _share_valid(columns[name]) for name in columns.column_names}
-    likeliest = max(shares, key=lambda name: shares[name])
-    if shares[likeliest] > 0.5:
+    likeliest = likely_smiles(columns)
+    if likeliest is not None:
         raise DataError(
             printable(f"{source}: no column is named smiles; {likeliest!r} looks like one: use smiles={likeliest!r}")
         )
     listed = ", ".join(columns.column_names[:8]) + (", …" if columns.num_columns > 8 else "")
     raise DataError(printable(f"{source}: no column is named smiles, and none looks like one; there are {listed}"))
+
+
+def likely_smiles(columns: Any) -> str | None:
+    """The column of which most cells are valid SMILES, if there is one."""
+    shares = {name: _share_valid(columns[name]) for name in columns.column_names}
+    likeliest = max(shares, key=lambda name: shares[name])
+    return likeliest if shares[likeliest] > 0.5 else None
 
 
 def label_columns(columns: Any, source: str, smiles: str, wanted: Sequence[str] | None = None) -> list[str]:

@@ -1,7 +1,7 @@
 """A file of molecules → graphs, labels and identifiers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,8 +50,7 @@ class Molecules:
     @property
     def identifiers(self) -> list[str]:
         """The column of names or identifiers, as text; line numbers where there is none."""
-        names = {name.lower(): name for name in reversed(self.columns.column_names)}
-        found = next((names[name] for name in IDENTIFIERS if name in names), None)
+        found = names_column(self.columns)
         if found is None:
             return [str(line) for line in self.lines.tolist()]
         return ["" if value is None else str(value) for value in self.columns[found].to_pylist()]
@@ -72,42 +71,78 @@ def read_molecules(
         labels: the columns of labels. Unless given, every column of numbers, but not one that counts the rows upwards.
         invalid: skip rows that are not molecules, which are listed in the result, or refuse the file.
     """
+    listing = list_molecules(path, smiles=smiles, labels=labels, invalid=invalid)
+    graphs, refused = featurise(listing.cells())
+    bad = tuple(listing.located(one) for one in refused)
+    if bad and (invalid == "error" or len(bad) == len(listing)):
+        raise refusal(bad[0], len(bad), len(listing), listing.path)
+    kept = np.setdiff1d(np.arange(len(listing)), [one.row for one in refused])
+    return Molecules(
+        name=printable(stem(listing.path)),
+        graphs=graphs,
+        smiles=[text or "" for text in texts(listing.table.columns[listing.smiles].take(kept))],
+        lines=listing.table.lines[kept],
+        labels=listing.labels[kept],
+        tasks=listing.tasks,
+        invalid=bad,
+        columns=listing.table.columns.take(kept),
+        source=str(listing.path),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """A file of molecules before they are made graphs: its table, the column of SMILES, ``[R, T]`` labels, tasks."""
+
+    path: Path
+    table: Table
+    smiles: str
+    tasks: tuple[str, ...]
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.table.lines)
+
+    def cells(self) -> list[str | None]:
+        """The SMILES of all rows."""
+        return texts(self.table.columns[self.smiles])
+
+    def parts(self, size: int) -> Iterator[str | None]:
+        """The same, of which no more than ``size`` are made Python's at a time."""
+        for batch in self.table.columns.select([self.smiles]).to_batches(max_chunksize=size):
+            yield from texts(batch.column(0))
+
+    def located(self, one: Invalid) -> Invalid:
+        """The same, by its line in the file."""
+        empty = not self.table.columns[self.smiles][one.row].is_valid
+        return one._replace(row=int(self.table.lines[one.row]), reason=self.table.missing if empty else one.reason)
+
+
+def list_molecules(
+    path: str | Path, *, smiles: str | None = None, labels: Sequence[str] | None = None, invalid: str = "skip"
+) -> Listing:
+    """What ``read_molecules`` reads, up to where the molecules are made graphs."""
     if invalid not in ("skip", "error"):
         raise SettingError(f"invalid is {invalid!r}; it is skip or error")
     path = Path(path).expanduser()
     table = read_table(path)
     column = smiles_column(table.columns, str(path), smiles)
-    cells = texts(table.columns[column])
-    graphs, refused = featurise(cells)
-    bad = tuple(_located(one, cells, table) for one in refused)
-    if bad and (invalid == "error" or len(bad) == len(cells)):
-        raise _refusal(bad, len(cells), path)
-    kept = np.setdiff1d(np.arange(len(cells)), [one.row for one in refused])
-    columns = table.columns.take(kept)
-    tasks = label_columns(columns, str(path), column, labels)
-    values = [numbers(columns[name], name, str(path)) for name in tasks]
-    return Molecules(
-        name=printable(stem(path)),
-        graphs=graphs,
-        smiles=[cells[i] or "" for i in kept.tolist()],
-        lines=table.lines[kept],
-        labels=np.stack(values, 1) if values else np.zeros((len(kept), 0), np.float32),
-        tasks=tuple(tasks),
-        invalid=bad,
-        columns=columns,
-        source=str(path),
-    )
+    tasks = label_columns(table.columns, str(path), column, labels)
+    values = [numbers(table.columns[name], name, str(path)) for name in tasks]
+    found = np.stack(values, 1) if values else np.zeros((len(table.lines), 0), np.float32)
+    return Listing(path, table, column, tuple(tasks), found)
 
 
-def _located(one: Invalid, cells: Sequence[str | None], table: Table) -> Invalid:
-    """The same, by its line in the file."""
-    reason = table.missing if cells[one.row] is None else one.reason
-    return replace(one, row=int(table.lines[one.row]), reason=reason)
+def names_column(columns: Any) -> str | None:
+    """The column that identifies molecules."""
+    names = {name.lower(): name for name in reversed(columns.column_names)}
+    return next((names[name] for name in IDENTIFIERS if name in names), None)
 
 
-def _refusal(bad: Sequence[Invalid], rows: int, path: Path) -> DataError:
-    first = f"line {bad[0].row}, {bad[0].text!r}: {bad[0].reason}"
-    if len(bad) == rows:
-        return DataError(printable(f"{path}: none of its {rows} rows is a valid molecule; {first}"))
-    more = f" ({len(bad) - 1} more are invalid)" if len(bad) > 1 else ""
-    return DataError(printable(f"{path}: {first}{more}; correct it, or skip such rows with invalid=skip"))
+def refusal(first: Invalid, bad: int, rows: int, path: Path) -> DataError:
+    """What is said where the first of ``bad`` invalid rows, or all of them, are too many."""
+    told = f"line {first.row}, {first.text!r}: {first.reason}"
+    if bad == rows:
+        return DataError(printable(f"{path}: none of its {rows} rows is a valid molecule; {told}"))
+    more = f" ({bad - 1} more are invalid)" if bad > 1 else ""
+    return DataError(printable(f"{path}: {told}{more}; correct it, or skip such rows with invalid=skip"))

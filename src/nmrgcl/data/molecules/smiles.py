@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
+from nmrgcl.data.molecule_rows import Invalid
 from nmrgcl.data.molecules.chemistry import rdkit
 from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES, CHIRALITY, DIRECTION, TYPES
 from nmrgcl.errors import printable
@@ -23,21 +24,6 @@ AT_A_TIME = 4096
 """Molecules that one process is given."""
 MANY = 20_000
 """Molecules from which on all cores are used by default, as starting processes takes seconds."""
-
-
-@dataclass(frozen=True)
-class Invalid:
-    """A row that is not a usable molecule.
-
-    Attributes:
-        row: its index in a list, from 0, or its line in a file, from 1.
-        text: the beginning of what it holds.
-        reason: why it is not used.
-    """
-
-    row: int
-    text: str
-    reason: str
 
 
 def featurise(smiles: Sequence[str | None], *, jobs: int | None = None) -> tuple[Graphs, list[Invalid]]:
@@ -148,7 +134,7 @@ def _parts(smiles: Iterable[str | None], jobs: int) -> Iterator[tuple[_Flat, lis
     found = Parallel(n_jobs=jobs, return_as="generator")(delayed(_featurised)(part) for part in given())
     first = 0
     for number, (flat, invalid) in enumerate(found):
-        yield flat, [replace(bad, row=bad.row + first) for bad in invalid]
+        yield flat, [bad._replace(row=bad.row + first) for bad in invalid]
         first += lengths[number]
 
 

@@ -14,8 +14,7 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra chem)")
 from pyarrow import parquet
 
 from nmrgcl import MoleculeEmbedder
-from nmrgcl.data.molecules import smiles as featuriser
-from nmrgcl.run import molecule_files, molecules, read_embeddings
+from nmrgcl.run import embeddings, read_embeddings
 from tests.test_cli import run
 from tests.tiny_molecules import SMILES, save_model, save_other_model
 
@@ -45,7 +44,7 @@ def test_rows_are_those_of_the_estimator_with_identifiers_and_smiles(
     out = tmp_path / "z.parquet"
     text, err = run(capsys, "embed", str(model), str(file), "--out", str(out))
     assert text == f"4 molecules, 8 dimensions, in {out}\n"
-    assert "skipped 2 rows that are not molecules" in err
+    assert f"{file}: skipped 2 of 6 rows, which are not molecules:\n" in err
     assert "line 3, 'C1CC': " in err
     assert "line 5, '': it is empty" in err
     table = parquet.read_table(out)
@@ -60,7 +59,7 @@ def test_every_kind_of_file_holds_the_same(
 ) -> None:
     for name in ("z.parquet", "z.csv", "z.npz"):
         found = json.loads(run(capsys, "embed", str(model), str(file), "--out", str(tmp_path / name), "--json")[0])
-        assert found == {"out": str(tmp_path / name), "molecules": 4, "dimensions": 8, "skipped": 2}
+        assert found == {"out": str(tmp_path / name), "molecules": 4, "dimensions": 8, "labelled": False, "skipped": 2}
     table = parquet.read_table(tmp_path / "z.parquet").to_pylist()
     rows = list(csv.DictReader((tmp_path / "z.csv").read_text().splitlines()))
     assert [(row["id"], row["smiles"]) for row in rows] == VALID
@@ -74,17 +73,16 @@ def test_every_kind_of_file_holds_the_same(
 def test_parts_are_as_the_whole(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five rows at a time, of which the second part has no valid one; a file has a row group for each other part."""
-    monkeypatch.setattr(featuriser, "AT_A_TIME", 5)
-    monkeypatch.setattr(molecule_files, "AT_A_TIME", 5)
-    monkeypatch.setattr(molecules, "AT_ONCE", 10)
-    given = [*SMILES[:5], *["bad"] * 5, *SMILES[5:]]
+    """Five molecules at a time; a file has a row group for each part."""
+    monkeypatch.setattr(embeddings, "AT_A_TIME", 5)
+    given = [*SMILES[:5], *["bad"] * 7, *SMILES[5:]]
     path, out = tmp_path / "m.smi", tmp_path / "z.parquet"
     path.write_text("".join(f"{text}\n" for text in given))
     _, err = run(capsys, "embed", str(model), str(path), "--out", str(out))
-    assert "skipped 5 rows" in err
+    assert "skipped 7 of 31 rows" in err
+    assert err.count("\n") == 1 + 5
     table = parquet.read_table(out)
-    assert table["id"].to_pylist() == [str(line) for line in (*range(1, 6), *range(11, 30))]
+    assert table["id"].to_pylist() == [str(line) for line in (*range(1, 6), *range(13, 32))]
     assert table["smiles"].to_pylist() == SMILES
     assert parquet.ParquetFile(out).num_row_groups == 5
     z = np.stack([table[f"z{i}"].to_numpy() for i in range(8)], 1)
@@ -98,16 +96,25 @@ def test_progress_tells_speed_and_time_left(
 
     monkeypatch.setattr(told, "EVERY", 0.0)
     _, err = run(capsys, "embed", str(model), str(file), "--out", str(tmp_path / "z.npz"))
-    line = err.splitlines()[0]
-    assert line.startswith("embedding: 6 of 6, ")
-    assert line.endswith("molecules/s, 0 s left")
+    assert re.search(r"^4 of 4 molecules, [\d,]+ per second, 0 s left$", err, re.MULTILINE)
+
+
+def test_labels_of_two_classes_go_along(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text("smiles,active\nCCO,1\nCCN,0\nCCC,\n")
+    for name in ("z.npz", "z.csv"):
+        run(capsys, "embed", str(model), str(path), "--out", str(tmp_path / name))
+    found = read_embeddings(tmp_path / "z.npz")
+    np.testing.assert_array_equal(found.y, [1, 0, np.nan])
+    assert (tmp_path / "z.csv").read_text().startswith("id,smiles,y,z0,")
 
 
 def test_a_column_of_smiles_can_be_named(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "m.csv", tmp_path / "z.npz"
     path.write_text("structure,dose\nCCO,1\nCCN,2\n")
     _, err = run(capsys, "embed", str(model), str(path), "--out", str(out), code=2)
-    assert err.startswith(f"nmrgcl: {path}: no column is named smiles; 'structure' looks like one")
+    assert err.startswith(f"nmrgcl: {path}, line 1: no column is named source and target (edges) or smiles (molecules)")
+    assert "'structure' looks like SMILES" in err
     run(capsys, "embed", str(model), str(path), "--out", str(out), "--smiles", "structure")
     assert read_embeddings(out).id.tolist() == ["2", "3"]
 
@@ -115,12 +122,15 @@ def test_a_column_of_smiles_can_be_named(model: Path, tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("smiles\nCCO\nC1CC\n", ["--invalid", "error"], "line 3, 'C1CC': .*; correct it, or use --invalid skip"),
-        ("smiles\nCCO\n", ["--invalid", "drop"], "--invalid drop: known: skip, error"),
+        (
+            "smiles\nCCO\nC1CC\n",
+            ["--invalid", "error"],
+            "line 3, 'C1CC': .*; correct it, or skip such rows with invalid=skip",
+        ),
+        ("smiles\nCCO\n", ["--invalid", "drop"], "invalid is 'drop'; it is skip or error"),
         ("smiles\nbad\nworse\n", [], "none of its 2 rows is a valid molecule; line 2, 'bad': it is not a SMILES"),
         ("smiles\n", [], "has a header, but no molecules"),
-        ("", [], "is empty"),
-        ("dose,weight\n1,2\n", [], "no column is named smiles, and none looks like one; there are dose, weight"),
+        ("dose,weight\n1,2\n", [], "no column is named source and target .* or smiles .*, but dose, weight"),
         ("smiles\nCCO\n", ["--smiles", "smile"], "has no column 'smile'; did you mean smiles?"),
     ],
 )
@@ -142,9 +152,10 @@ def test_a_model_of_other_graphs_and_other_graphs_for_a_model_of_molecules(
     told = f"nmrgcl: {other}: was trained on motifs, not on molecules; name a model of molecules\n"
     lines = tmp_path / "m.smi"
     lines.write_text("CCO\n")
-    for given in ([str(file)], [str(lines)], ["motifs", "--smiles", "x"]):
-        assert run(capsys, "embed", str(other), *given, "--out", str(tmp_path / "z.npz"), code=2)[1] == told
+    for given in (file, lines):
+        assert run(capsys, "embed", str(other), str(given), "--out", str(tmp_path / "z.npz"), code=2)[1] == told
     out, _ = run(capsys, "embed", str(other), "motifs", "--out", str(tmp_path / "z.npz"))
     assert out.startswith("300 graphs, ")
-    _, err = run(capsys, "embed", str(model), "motifs", "--smiles", "x", "--out", str(tmp_path / "y.npz"), code=2)
-    assert err == "nmrgcl: --smiles x: motifs is not a file of molecules\n"
+    _, err = run(capsys, "embed", str(model), "motifs", "--out", str(tmp_path / "y.npz"), code=2)
+    assert err.startswith("nmrgcl: motifs: is not a file of molecules")
+    assert err.count("\n") == 1

@@ -1,0 +1,56 @@
+"""Which files are molecules: a CSV file may also be a list of edges, and its header tells."""
+
+import csv
+from pathlib import Path
+
+from nmrgcl.data.formats.csv_table import ALIASES
+from nmrgcl.data.formats.text import open_text
+from nmrgcl.data.molecules.columns import NAMES, likely_smiles
+from nmrgcl.data.molecules.tables import read_table
+from nmrgcl.errors import DataError, printable
+
+ENDINGS = (".tsv", ".parquet", ".smi", ".sdf")
+"""Those of files that are read as nothing else."""
+_EDGES = {"source", "target", *(alias for alias, meant in ALIASES.items() if meant in ("source", "target"))}
+_HEADER = 1 << 20
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is one of molecules, by its ending or, of CSV, by its header."""
+    if not path.is_file():
+        return False
+    name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
+    return name.endswith(ENDINGS) or (name.endswith(".csv") and _header_says_molecules(path))
+
+
+def require_edges(path: Path) -> None:
+    """Refuse a CSV file whose header names neither the ends of edges nor SMILES, and say what it might be."""
+    names = _header(path)
+    if not names or _EDGES & {name.lower() for name in names}:
+        return
+    listed = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+    told = f"{path}, line 1: no column is named source and target (edges) or smiles (molecules), but {listed}"
+    try:
+        likeliest = likely_smiles(read_table(path).columns)
+    except DataError:  # without RDKit, or not a table at all
+        likeliest = None
+    if likeliest is None:
+        raise DataError(printable(f"{told}; write a header line"))
+    raise DataError(
+        printable(
+            f"{told}; {likeliest!r} looks like SMILES: rename it, or run nmrgcl datasets import {path} "
+            f"--smiles {likeliest} --out STORE"
+        )
+    )
+
+
+def _header_says_molecules(path: Path) -> bool:
+    names = {name.lower() for name in _header(path)}
+    return not names & _EDGES and bool(names & set(NAMES))
+
+
+def _header(path: Path) -> list[str]:
+    """The cells of the first line."""
+    with open_text(path) as stream:
+        line = stream.read(_HEADER).decode("utf-8-sig", errors="replace").partition("\n")[0]
+    return [cell.strip() for cell in next(csv.reader([line.rstrip("\r")]), [])]

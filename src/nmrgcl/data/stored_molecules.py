@@ -1,0 +1,78 @@
+"""What is known about molecules, as further arrays and notes of a store."""
+
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.data.molecule_rows import Invalid, MoleculeRows
+from nmrgcl.data.molecules.vocabulary import ATOMS, BONDS, CHIRALITIES
+from nmrgcl.data.texts import Texts
+from nmrgcl.store import Store
+
+MOLECULES = "molecules"
+"""The key of the notes, and what the names of the arrays begin with."""
+_SMILES, _NAMES = f"{MOLECULES}.smiles", f"{MOLECULES}.names"
+_LINES, _TARGETS = f"{MOLECULES}.line_steps", f"{MOLECULES}.targets"
+
+
+def molecule_arrays(rows: MoleculeRows) -> dict[str, np.ndarray]:
+    """Texts as bytes and lengths, lines as steps from one to the next, labels that are small numbers as such."""
+    texts = {_SMILES: rows.smiles} | ({} if rows.names is None else {_NAMES: rows.names})
+    return {
+        **{key: values.data for key, values in texts.items()},
+        **{f"{key}_lengths": values.lengths for key, values in texts.items()},
+        _LINES: np.diff(rows.lines, prepend=0),
+        _TARGETS: _packed(rows.targets),
+    }
+
+
+def molecule_notes(rows: MoleculeRows) -> dict[str, Any]:
+    """Plain values."""
+    return {"tasks": list(rows.tasks), "rows": rows.rows, "invalid": [list(one) for one in rows.invalid]}
+
+
+def read_molecule_rows(store: Store) -> MoleculeRows | None:
+    """What ``molecule_arrays`` and ``molecule_notes`` gave; ValueError, KeyError or TypeError for anything else."""
+    if MOLECULES not in store.meta:
+        return None
+    notes, count = store.meta[MOLECULES], len(store)
+    tasks, read, invalid = notes["tasks"], notes["rows"], [Invalid(*one) for one in notes["invalid"]]
+    if not all(isinstance(name, str) for name in tasks) or type(read) is not int or read < count:
+        raise ValueError("its tasks or rows are impossible")
+    if any([type(value) for value in one] != [int, str, str] for one in invalid):
+        raise ValueError("an invalid row is not one")
+    bonds, atoms = store.arrays["edge_attr"], store.arrays["x"]
+    if store.num_features != ATOMS + CHIRALITIES or atoms.dtype.kind == "f" or atoms.shape[1] != 2:
+        raise ValueError("its atoms are not those of molecules")
+    if bonds.ndim != 2 or bonds.shape[1] != len(BONDS) or bonds.dtype.kind not in "iu":
+        raise ValueError("its bonds are not those of molecules")
+    if bonds.size and (bonds.min() < 0 or (bonds.max(0) > BONDS).any()):
+        raise ValueError("a bond is none that is known")
+    steps, targets = store.extra[_LINES], store.extra[_TARGETS]
+    smiles, names = (
+        Texts(store.extra[key], store.extra[f"{key}_lengths"]) if key in store.extra else None
+        for key in (_SMILES, _NAMES)
+    )
+    if steps.dtype.kind not in "iu" or targets.dtype.kind not in "iuf":
+        raise ValueError("lines or labels are not numbers")
+    if smiles is None or targets.shape != (count, len(tasks)) or steps.shape != (count,) or len(smiles) != count:
+        raise ValueError("molecules and graphs are not the same in number")
+    if names is not None and len(names) != count:
+        raise ValueError("names and graphs are not the same in number")
+    lines = np.cumsum(steps, dtype=np.int64)
+    return MoleculeRows(smiles, lines, _unpacked(targets), tuple(tasks), names, read, tuple(invalid))
+
+
+def _packed(targets: np.ndarray) -> np.ndarray:
+    """Whole numbers below 127 as bytes, with -1 where one is missing; others as they are."""
+    missing = np.isnan(targets)
+    known = targets[~missing]
+    if not bool(((known >= 0) & (known < 127) & (known == np.round(known))).all()):
+        return targets
+    return np.where(missing, -1, np.nan_to_num(targets)).astype(np.int8)
+
+
+def _unpacked(targets: np.ndarray) -> np.ndarray:
+    if targets.dtype.kind == "f":
+        return targets.astype(np.float32, copy=False)
+    return np.where(targets < 0, np.nan, targets).astype(np.float32)

@@ -1,0 +1,70 @@
+"""Molecules on the command line: a CSV file of SMILES is DATA wherever graphs are."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmrgcl.cli.molecules import describe
+from nmrgcl.run.recipe import default_preset
+from tests.test_cli import run
+
+CSV = "name,smiles,active\na,CCO,1\nb,C(,0\nc,c1ccccc1,0\nd,CC(=O)O,1\ne,CCN,0\nf,CCCl,\n"
+
+
+@pytest.fixture
+def drugs(tmp_path: Path) -> Path:
+    path = tmp_path / "drugs.csv"
+    path.write_text(CSV)
+    return path
+
+
+def test_import_counts_rows_that_are_no_molecules_and_lists_them(
+    drugs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, _ = run(capsys, "datasets", "import", str(drugs), "--out", str(tmp_path / "store"))
+    assert "5 graphs, 19 nodes, 30 directed edges, 2 classes" in out
+    assert "rows that are no molecules: 1 of 6" in out
+    assert "line 3, 'C(': it is not a SMILES" in out
+    out, _ = run(capsys, "datasets", "import", str(drugs), "--labels", "active", "--out", str(tmp_path / "s"), "--json")
+    facts = json.loads(out)
+    assert (facts["graphs"], facts["tasks"], facts["invalid_rows"]) == (5, 1, 1)
+    _, err = run(capsys, "datasets", "import", str(drugs), "--out", str(tmp_path / "s"), "--invalid", "error", code=2)
+    assert "line 3, 'C(': it is not a SMILES" in err
+
+
+def test_info_shows_tasks(drugs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "datasets", "info", str(drugs), "--json")
+    facts = json.loads(out)
+    assert facts["tasks"] == {"active": 4}
+    assert facts["invalid_rows"] == {"rows": 1, "line 3": "'C(': it is not a SMILES"}
+    out, _ = run(capsys, "datasets", "list", "--json")
+    tasks = {row["name"]: row["tasks"] for row in json.loads(out)["datasets"]}
+    assert (tasks["BBBP"], tasks["ToxCast"], tasks["MOSES"], tasks["MUTAG"]) == (1, 617, 0, None)
+
+
+def test_a_file_of_smiles_is_trained_on_with_the_network_for_molecules_and_another_is_embedded(
+    drugs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ["--set", "epochs=1", "--set", "units=8", "--set", "layers=2", "--seeds", "1", "--device", "cpu"]
+    run(capsys, "pretrain", str(drugs), "--out", str(tmp_path / "run"), *small)
+    settings = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert settings["encoder"]["name"] == "molecule"
+    assert settings["encoder"]["pool"] == "mean"
+    other = tmp_path / "other.csv"
+    other.write_text("smiles\n[Na+].[Cl-]\nC/C=C/C\n[2H]C#N\n")
+    out = tmp_path / "z.npz"
+    run(capsys, "embed", str(tmp_path / "run" / "seed-0"), str(other), "--out", str(out), "--device", "cpu")
+    assert np.load(out)["z"].shape == (3, 8)
+
+
+def test_only_methods_that_have_a_recipe_for_molecules_use_it() -> None:
+    assert default_preset("nmrgcl", "molecule") == "molecules"
+    assert default_preset("nmrgcl", "graph") == "strong"
+    assert default_preset("infograph", "molecule") == "infograph"
+    assert default_preset("grace", "molecule") == "grace"
+
+
+def test_progress_says_how_fast_and_how_much_longer() -> None:
+    assert describe(4000, 10_000, 2.0) == "4,000 of 10,000 molecules, 2,000 per second, 3 s left"
