@@ -64,7 +64,7 @@ def test_every_kind_of_file_holds_the_same(
     rows = list(csv.DictReader((tmp_path / "z.csv").read_text().splitlines()))
     assert [(row["id"], row["smiles"]) for row in rows] == VALID
     assert [np.float32(row["z3"]) for row in rows] == [np.float32(row["z3"]) for row in table]
-    back = read_embeddings(tmp_path / "z.npz")
+    back = read_embeddings(tmp_path / "z.npz", molecules=True)
     assert back.smiles is not None
     assert list(zip(back.id.tolist(), back.smiles.tolist(), strict=True)) == VALID
     assert back.z[:, 3].tolist() == [row["z3"] for row in table]

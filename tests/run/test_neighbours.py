@@ -137,6 +137,9 @@ def test_embedded_files_stand_for_molecules(
     np.savez(tmp_path / "plain.npz", z=np.eye(3))
     _, err = run(capsys, "neighbours", asked, str(tmp_path / "plain.npz"), code=2)
     assert "holds no molecules; write it with nmrgcl embed" in err
+    np.savez(tmp_path / "plain.npz", z=np.eye(3), smiles=np.array(["C", "CC"]))
+    _, err = run(capsys, "neighbours", asked, str(tmp_path / "plain.npz"), code=2)
+    assert "smiles and id must hold one text a row of z (3)" in err
 
 
 def test_a_csv_and_a_table_on_the_terminal(

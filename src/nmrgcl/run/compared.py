@@ -67,7 +67,7 @@ class Compared:
 def read_embedded(path: Path) -> Compared | None:
     """The molecules of an ``.npz`` or ``.parquet`` file that ``nmrgcl embed`` has written; None if it is another."""
     if path.suffix == ".npz" and path.is_file():
-        found = read_embeddings(path)
+        found = read_embeddings(path, molecules=True)
         if found.smiles is None:
             raise DataError(printable(f"{path}: holds no molecules; write it with nmrgcl embed from a file of SMILES"))
         return _embedded(path, found.z, found.smiles.tolist(), found.id.tolist())

@@ -67,9 +67,13 @@ def write_embeddings(embeddings: Embeddings | Iterable[Embeddings], out: Path) -
         raise SettingError(f"{out}: cannot be written ({error.strerror})") from None
 
 
-def read_embeddings(path: Path) -> Embeddings:
-    """``z`` and, where given, ``y``, ``id``, ``smiles`` from an ``.npz`` of any system; nothing in it is executed."""
-    arrays = read_arrays(path, str(path), lambda name: name in ("z", "y", "id", "smiles"))
+def read_embeddings(path: Path, *, molecules: bool = False) -> Embeddings:
+    """``z`` and, where present, ``y`` and ``id`` from an ``.npz`` of any system; nothing in it is executed.
+
+    Of ``molecules``, also ``smiles``, which must be as ``write_embeddings`` writes them.
+    """
+    wanted = ("z", "y", "id", "smiles") if molecules else ("z", "y", "id")
+    arrays = read_arrays(path, str(path), lambda name: name in wanted)
     z, y = arrays.get("z"), arrays.get("y")
     if z is None or z.ndim != 2 or z.dtype.kind not in "fiu":
         raise DataError(f"{path}: needs an array z with one row of numbers a graph; save it with numpy.savez(z=…, y=…)")
@@ -97,8 +101,7 @@ def _write_npz(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     np.savez(file, **whole)
 
 
-def columns_of(embeddings: Embeddings) -> dict[str, np.ndarray]:
-    """As a table has them: ``id``, what else is known about the rows, and ``z0``, ``z1``, …."""
+def _columns(embeddings: Embeddings) -> dict[str, np.ndarray]:
     beside = {name: getattr(embeddings, name) for name in _BESIDE if getattr(embeddings, name) is not None}
     return {**beside, **{f"z{i}": column for i, column in enumerate(embeddings.z.T)}}
 
@@ -120,7 +123,7 @@ class _Lines:
 def _write_csv(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     writer = csv.writer(_Lines(file))
     for number, part in enumerate(parts):
-        columns = columns_of(part)
+        columns = _columns(part)
         if number == 0:
             writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -132,11 +135,11 @@ def _write_parquet(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
         import pyarrow.parquet
     except ImportError:
         raise SettingError("Parquet files need pyarrow: pip install 'nmrgcl[parquet]', or write .npz or .csv") from None
-    table = pyarrow.table(columns_of(next(parts)))
+    table = pyarrow.table(_columns(next(parts)))
     with pyarrow.parquet.ParquetWriter(file, table.schema) as writer:
         writer.write_table(table)
         for part in parts:
-            writer.write_table(pyarrow.table(columns_of(part)))
+            writer.write_table(pyarrow.table(_columns(part)))
 
 
 WRITERS: dict[str, Callable[[Iterator[Embeddings], IO[bytes]], None]] = {
