@@ -12,6 +12,7 @@ from nmrgcl.cli.doctor import doctor
 from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
 from nmrgcl.cli.methods import methods
+from nmrgcl.cli.neighbours import neighbours
 from nmrgcl.cli.options import with_resume_value
 from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.cli.report import report
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command()(pretrain)
 app.command()(evaluate)
 app.command()(embed)
+app.command()(neighbours)
 app.command()(report)
 app.command()(compare)
 app.command()(sweep)
