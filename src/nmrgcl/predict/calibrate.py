@@ -30,8 +30,8 @@ def fit_calibration(logits: np.ndarray, labels: np.ndarray) -> Calibration:
 
     Each task has a slope and an offset, chosen by the likelihood of its labels. As Platt does, a label counts as
     ``(n₁ + 1) / (n₁ + 2)`` if it is 1 and as ``1 / (n₀ + 2)`` if it is 0, where n₁ and n₀ are how many there are: the
-    slope then stays finite even if the classes are separated. It is never negative: a task whose scores point the wrong way
-    gets slope 0, which gives every molecule the same probability. A task without labels of both classes stays as it is.
+    slope then stays finite even if the classes are separated. It is never negative: a task whose scores point the wrong
+    way gets slope 0, and every molecule the same probability. A task without labels of both classes stays as it is.
 
     Args:
         logits: ``[M, T]``.

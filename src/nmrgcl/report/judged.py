@@ -41,7 +41,7 @@ def calibration_error(probability: np.ndarray, labels: np.ndarray) -> float:
 
 
 def by_similarity(values: np.ndarray, similarity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``[K]`` each, by bin of ``SIMILARITIES``: molecules, and the mean of their ``values`` ``[M, T]``, NaN for none."""
+    """``[K]`` each, by bin of ``SIMILARITIES``: molecules, and the mean of their ``values`` ``[M, T]`` or NaN."""
     place = np.clip(np.searchsorted(SIMILARITIES, similarity, side="right") - 1, 0, len(SIMILARITIES) - 2)
     groups = [values[place == number] for number in range(len(SIMILARITIES) - 1)]
     means = [float(np.nanmean(group)) if np.isfinite(group).any() else np.nan for group in groups]
