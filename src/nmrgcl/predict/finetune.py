@@ -24,6 +24,8 @@ from nmrgcl.settings import FinetuneSettings, Settings, read_assignments
 PRESET = "supervised_molecules"
 FEW, MANY, WIDE = 5, 10, 2.0
 """So many seeds or, where the standard deviation of their test score is wider than that many points, so many."""
+MANY_TASKS = 8
+"""From so many on, fingerprint models are fitted by all cores, as starting processes takes seconds."""
 METRICS = {"roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "rmse": "RMSE", "mae": "MAE"}
 
 
@@ -208,7 +210,7 @@ def _fingerprint_rows(bits: np.ndarray, labels: np.ndarray, split: Split, goal: 
             model=model,  # type: ignore[arg-type]
             goal=goal,  # type: ignore[arg-type]
             seed=seed,
-            jobs=1 if labels.shape[1] == 1 else -1,
+            jobs=1 if labels.shape[1] < MANY_TASKS else -1,
         )
         scores = {first: found.test, **found.beside}
         rows.append(Row(f"ECFP + {name}", {metric: (score, None) for metric, score in scores.items()}))

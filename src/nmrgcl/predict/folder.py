@@ -151,20 +151,24 @@ def _are(values: Any, kind: type, most: int) -> bool:
 
 
 def _member(settings: Settings, tasks: int, goal: str, weights: dict[str, Tensor]) -> Classifier:
-    """Built without memory of its own, so that a record that claims a huge encoder is refused and not built."""
-    with torch.device("meta"):
-        encoder = build_pretraining(settings, ATOMS + CHIRALITIES, BONDS)
-        model = build_classifier(settings, encoder, tasks)
-        if goal == "numbers":
-            model.fit_scale(torch.zeros(1, tasks))
-    for name, expected in model.state_dict().items():
+    with torch.device("meta"):  # no memory: settings that claim a huge encoder are refused before one is built
+        expected = _build(settings, tasks, goal).state_dict()
+    for name, value in expected.items():
         found = weights.get(name)
-        if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
+        if found is None or found.shape != value.shape or found.dtype != value.dtype:
             raise ValueError(f"its weights have no {name} as its settings need it")
         if not bool(found.isfinite().all()):
             raise ValueError(f"{name} holds NaN or infinity")
-    model.load_state_dict(weights, assign=True)
+    model = _build(settings, tasks, goal)
+    model.load_state_dict(weights)
     return model.eval()
+
+
+def _build(settings: Settings, tasks: int, goal: str) -> Classifier:
+    model = build_classifier(settings, build_pretraining(settings, ATOMS + CHIRALITIES, BONDS), tasks)
+    if goal == "numbers":
+        model.fit_scale(torch.zeros(1, tasks))
+    return model
 
 
 def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
