@@ -131,7 +131,7 @@ def _values(found: "Outcome", molecules: "Molecules", folder: Path) -> dict[str,
 
 
 def _table(found: "Outcome", molecules: "Molecules", folder: Path) -> str:
-    from nmrgcl.predict.finetune import METRICS
+    from nmrgcl.predict.predictor import METRICS
 
     origin, tasks = found.origin, found.predictor.tasks
     kind = "yes-or-no task" if found.predictor.goal == "binary" else "number"

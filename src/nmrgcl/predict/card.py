@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nmrgcl import __version__
+from nmrgcl.predict.predictor import METRICS
 
 LISTED = 12
 """Tasks that the card names."""
@@ -22,7 +23,11 @@ def predictor_card(values: Mapping[str, Any]) -> str:
         f"| {_cell(row['name'])} | {' | '.join(_score(row['scores'][metric]) for metric in metrics)} |"
         for row in values["scores"]
     )
-    table = f"| | {' | '.join(metrics)} |\n|---{'|---' * len(metrics)}|\n{rows}" if metrics else "No scores."
+    table = (
+        f"| | {' | '.join(METRICS[metric] for metric in metrics)} |\n|---{'|---' * len(metrics)}|\n{rows}"
+        if metrics
+        else "No scores."
+    )
     return f"""---
 library_name: nmrgcl
 tags: [molecules, property-prediction]

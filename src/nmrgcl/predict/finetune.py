@@ -17,7 +17,7 @@ from nmrgcl.evaluate.goals import GOALS
 from nmrgcl.model_folder import Model
 from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, goal_of, require_labels
 from nmrgcl.predict.folder import Origin
-from nmrgcl.predict.predictor import Predictions, Predictor, outputs_of, summarise
+from nmrgcl.predict.predictor import METRICS, Predictions, Predictor, outputs_of, summarise
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import FinetuneSettings, Settings, read_assignments
 
@@ -26,7 +26,6 @@ FEW, MANY, WIDE = 5, 10, 2.0
 """So many seeds or, where the standard deviation of their test score is wider than that many points, so many."""
 MANY_TASKS = 8
 """From so many on, fingerprint models are fitted by all cores, as starting processes takes seconds."""
-METRICS = {"roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "rmse": "RMSE", "mae": "MAE"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +134,7 @@ def finetune_molecules(
     outputs = outputs_of(predictor.members, molecules.graphs.take(torch.from_numpy(parts.test)))
     tested = summarise(outputs, goal, predictor.calibration)
     ours = [
-        _members_row(members, probe=probe),
+        _members_row(members, goal, probe=probe),
         *_ensemble_row(tested, molecules.labels[parts.test], goal, len(members)),
     ]
     others = _fingerprint_rows(bits, molecules.labels, parts, goal, settings.seed)
@@ -177,17 +176,16 @@ def _spread(scores: Sequence[float]) -> float:
     return float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0
 
 
-def _members_row(members: Sequence[Member], *, probe: bool) -> Row:
-    first, others = [one.score.test for one in members], [one.score.beside for one in members]
-    metrics = {"": first} | {name: [scores[name] for scores in others] for name in others[0]}
-    names = ["roc_auc" if "pr_auc" in others[0] else "rmse", *others[0]]
+def _members_row(members: Sequence[Member], goal: str, *, probe: bool) -> Row:
+    first = next(iter(GOALS[goal].merits))
+    each = [{first: one.score.test, **one.score.beside} for one in members]
     several = len(members) > 1
-    found = {
-        name: (float(np.mean(values)), _spread(values) if several else None)
-        for name, values in zip(names, metrics.values(), strict=True)
-    }
+    found = {name: [scores[name] for scores in each] for name in each[0]}
     what = "linear probe" if probe else "fine-tuned"
-    return Row(f"{what}, {len(members)} seeds" if several else what, found)
+    return Row(
+        f"{what}, {len(members)} seeds" if several else what,
+        {name: (float(np.mean(values)), _spread(values) if several else None) for name, values in found.items()},
+    )
 
 
 def _ensemble_row(tested: Predictions, labels: np.ndarray, goal: str, members: int) -> list[Row]:

@@ -15,6 +15,9 @@ from nmrgcl.predict.calibrate import Calibration
 from nmrgcl.predict.similarity import Known
 from nmrgcl.settings import Settings
 
+METRICS = {"roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "rmse": "RMSE", "mae": "MAE"}
+"""As people write them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions:

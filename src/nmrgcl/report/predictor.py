@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from nmrgcl import atomic
 from nmrgcl.data.molecules import Molecules
 from nmrgcl.data.molecules.chemistry import rdkit
 from nmrgcl.errors import DataError
-from nmrgcl.predict.finetune import METRICS, Outcome
+from nmrgcl.predict.finetune import Outcome
+from nmrgcl.predict.predictor import METRICS
 from nmrgcl.predict.similarity import nearest_known
 from nmrgcl.report.judged import (
     by_similarity,
@@ -195,7 +196,7 @@ def _example(
 
 
 def draw_molecule(smiles: str) -> Markup:
-    """An ``<svg>`` element; DataError where RDKit is absent."""
+    """An ``<svg>`` element that is called by its SMILES; DataError where RDKit is absent."""
     with rdkit() as chem:
         from rdkit.Chem.Draw.rdMolDraw2D import MolDraw2DSVG, PrepareAndDrawMolecule
 
@@ -203,4 +204,5 @@ def draw_molecule(smiles: str) -> Markup:
         PrepareAndDrawMolecule(drawing, chem.MolFromSmiles(smiles))
         drawing.FinishDrawing()
         text = drawing.GetDrawingText()
-    return Markup(text[text.index("<svg") :])  # RDKit's own drawing, which holds no text of the file
+    start = text.index("<svg") + len("<svg")
+    return Markup(f'<svg role="img" aria-label="{escape(smiles)}"{text[start:]}')
