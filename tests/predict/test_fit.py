@@ -13,9 +13,10 @@ from nmrgcl.data.molecules import split_molecules
 from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.encode.molecule import BONDS
 from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.evaluate.goals import goal_of
 from nmrgcl.methods import build_pretraining
 from nmrgcl.model_folder import Model
-from nmrgcl.predict import finetune_settings, fit_calibration, fit_ensemble, fit_members, goal_of
+from nmrgcl.predict import finetune_settings, fit_calibration, fit_ensemble, fit_members
 from nmrgcl.predict.fit import require_labels
 from nmrgcl.predict.predictor import outputs_of, summarise
 from nmrgcl.run.embeddings import embed_all

@@ -367,8 +367,18 @@ def test_what_is_no_search_is_named(tmp_path: Path, text: str) -> None:
         item.searches(item.plan(), tmp_path / "nowhere")
 
 
-def test_table3_has_nothing_but_what_is_printed() -> None:
-    assert verdicts("table3", lambda *at: 0.0) == ["no data"]
+def test_table3_judges_what_is_computed_without_pre_training() -> None:
+    def score(forest: float, fresh: float) -> list[str]:
+        return verdicts("table3", lambda data, row, line: forest if row.startswith("ECFP") else fresh)
+
+    assert score(90.0, 80.0) == ["no data", "confirmed", "confirmed"]
+    assert score(30.0, 40.0) == ["no data", "not confirmed", "not confirmed"]
+    found = cells("table3", only=["BBBP"], seeds=2)
+    assert {(row, run.protocol, run.split) for (_, row, _, _), run in found.items()} == {
+        ("No-pre-train", "finetune", "scaffold"),
+        ("ECFP + random forest", "ecfp_forest", "scaffold"),
+        ("ECFP + logistic regression", "ecfp_linear", "scaffold"),
+    }
 
 
 def test_the_best_rival_may_be_another_on_each_dataset() -> None:

@@ -14,7 +14,7 @@ from nmrgcl.data.formats.tu import read_tu
 from nmrgcl.data.locate import Progress, download, locate
 from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.data.motifs import motifs
-from nmrgcl.data.read import read_molecule_file, read_path, readable
+from nmrgcl.data.read import read_path, readable
 from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, nearest
 
@@ -54,7 +54,7 @@ def known(name: str) -> CatalogEntry | None:
 def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True, watch: Watch | None = None) -> Dataset:
     """The dataset in files that are at hand; with ``check`` its numbers must be the published ones, if there are."""
     if entry.tasks is not None:
-        dataset = read_molecule_file(source, watch=watch, name=entry.name)
+        dataset = read_path(source, watch=watch, name=entry.name)
     else:
         dataset = cached(entry.name, source, partial(_read, entry, source))
     if check and entry.graphs:

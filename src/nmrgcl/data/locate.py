@@ -20,8 +20,8 @@ _SUFFIXES = {
     "tu": (".zip", ".tar.xz", ".tar.gz"),
     "planetoid": (".tar.xz", ".tar.gz", ".zip"),
     "npz": (".npz",),
-    "moleculenet": (".csv", ".csv.gz"),
-    "zinc": (".smi.xz", ".smi.gz", ".smi"),
+    "moleculenet": (".csv", ".csv.gz", ".molecules"),
+    "zinc": (".smi.xz", ".smi.gz", ".smi", ".molecules"),
 }
 Progress = Callable[[str, int, int | None], None]
 """Called with a file's name, the bytes that are there, and how many there will be, if known."""

@@ -35,6 +35,7 @@ class MoleculeRows:
         targets: ``[M, T]`` float32, NaN where a label is missing.
         tasks: the names of the ``T`` labels.
         names: the column of identifiers, where the file has one.
+        scaffolds: ``[M]`` a number for each scaffold, where they are known; machines without RDKit split by them.
         rows: of the file, invalid ones included.
         invalid: the first of those, by line.
     """
@@ -46,6 +47,7 @@ class MoleculeRows:
     names: Texts | None = None
     rows: int = 0
     invalid: tuple[Invalid, ...] = ()
+    scaffolds: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.smiles)

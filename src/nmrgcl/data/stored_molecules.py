@@ -13,6 +13,7 @@ MOLECULES = "molecules"
 """The key of the notes, and what the names of the arrays begin with."""
 _SMILES, _NAMES = f"{MOLECULES}.smiles", f"{MOLECULES}.names"
 _LINES, _TARGETS = f"{MOLECULES}.line_steps", f"{MOLECULES}.targets"
+_SCAFFOLDS = f"{MOLECULES}.scaffolds"
 
 
 def molecule_arrays(rows: MoleculeRows) -> dict[str, np.ndarray]:
@@ -23,6 +24,7 @@ def molecule_arrays(rows: MoleculeRows) -> dict[str, np.ndarray]:
         **{f"{key}_lengths": values.lengths for key, values in texts.items()},
         _LINES: np.diff(rows.lines, prepend=0),
         _TARGETS: _packed(rows.targets),
+        **({} if rows.scaffolds is None else {_SCAFFOLDS: rows.scaffolds}),
     }
 
 
@@ -57,8 +59,11 @@ def read_molecule_rows(store: Store) -> MoleculeRows | None:
         raise ValueError("molecules and graphs are not the same in number")
     if names is not None and len(names) != count:
         raise ValueError("names and graphs are not the same in number")
+    scaffolds = store.extra.get(_SCAFFOLDS)
+    if scaffolds is not None and (scaffolds.dtype.kind not in "iu" or scaffolds.shape != (count,)):
+        raise ValueError("scaffolds are not one number per molecule")
     lines = np.cumsum(steps, dtype=np.int64)
-    return MoleculeRows(smiles, lines, _unpacked(targets), tuple(tasks), names, read, tuple(invalid))
+    return MoleculeRows(smiles, lines, _unpacked(targets), tuple(tasks), names, read, tuple(invalid), scaffolds)
 
 
 def _packed(targets: np.ndarray) -> np.ndarray:

@@ -121,3 +121,8 @@ NUMBERS = Goal(
     standardise=True,
 )
 GOALS = {"classes": CLASSES, "binary": BINARY, "numbers": NUMBERS}
+
+
+def goal_of(labels: np.ndarray) -> str:
+    """What ``[M, T]`` labels are: "binary" if all that are present are 0 or 1, else "numbers"."""
+    return "binary" if np.isin(labels[~np.isnan(labels)], (0, 1)).all() else "numbers"

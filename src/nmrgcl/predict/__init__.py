@@ -2,7 +2,7 @@
 
 from nmrgcl.predict.calibrate import Calibration, fit_calibration
 from nmrgcl.predict.finetune import Outcome, finetune_molecules, finetune_settings
-from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, goal_of, require_labels
+from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, require_labels
 from nmrgcl.predict.folder import PREDICTOR, Origin, load_predictor, save_predictor
 from nmrgcl.predict.predictor import Predictions, Predictor
 from nmrgcl.predict.similarity import Known, nearest_known
@@ -21,7 +21,6 @@ __all__ = [
     "fit_calibration",
     "fit_ensemble",
     "fit_members",
-    "goal_of",
     "load_predictor",
     "nearest_known",
     "require_labels",

@@ -13,9 +13,9 @@ from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.data.splits import Split
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.fingerprints import fingerprint_score
-from nmrgcl.evaluate.goals import GOALS
+from nmrgcl.evaluate.goals import GOALS, goal_of
 from nmrgcl.model_folder import Model
-from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, goal_of, require_labels
+from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, require_labels
 from nmrgcl.predict.folder import Origin
 from nmrgcl.predict.predictor import METRICS, Predictions, Predictor, outputs_of, summarise
 from nmrgcl.run.recipe import recipe

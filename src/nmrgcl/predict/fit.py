@@ -35,11 +35,6 @@ class Member:
     score: FinetuneScore
 
 
-def goal_of(labels: np.ndarray) -> str:
-    """What labels are: "binary" if all that are present are 0 or 1, else "numbers"."""
-    return "binary" if np.isin(labels[~np.isnan(labels)], (0, 1)).all() else "numbers"
-
-
 def require_labels(molecules: Molecules, goal: str) -> None:
     """Refuse tasks that nothing can be learnt of: no column, no label, or the same label everywhere."""
     if not molecules.tasks:

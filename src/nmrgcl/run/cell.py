@@ -15,14 +15,24 @@ from nmrgcl.settings import Settings
 FORMAT = 2
 """Part of every key. Since 2, a key names only what differs from its default."""
 KEY = re.compile(r"[0-9a-f]{32}")
-PROTOCOLS: dict[str, tuple[str, ...]] = {"graph": ("svm", "lssvm", "finetune"), "node": ("linear", "finetune")}
+PROTOCOLS: dict[str, tuple[str, ...]] = {
+    "graph": ("svm", "lssvm", "finetune", "ecfp_forest", "ecfp_linear"),
+    "node": ("linear", "finetune"),
+}
 """How graphs and nodes are judged; the first is meant where none is named."""
 JUDGES = ("svm", "linear", "finetune")
 """Groups of settings that training does not look at."""
 BY_FOLDS = ("svm", "lssvm")
 """Protocols that see embeddings of graphs and test each fold once."""
-CUTS: dict[str, tuple[str, ...]] = {"graph": ("stratified",), "node": ("random-10-10-80", "paper-80-10-10", "public")}
+CUTS: dict[str, tuple[str, ...]] = {
+    "graph": ("stratified", "scaffold", "random"),
+    "node": ("random-10-10-80", "paper-80-10-10", "public"),
+}
 """Likewise how they are split."""
+FINGERPRINTS: dict[str, Literal["forest", "linear"]] = {"ecfp_forest": "forest", "ecfp_linear": "linear"}
+"""Protocols that look at fingerprints of molecules, and the model that learns from them."""
+OF_MOLECULES = ("scaffold", "random")
+"""Splits of molecules into three parts, whose labels may be of several tasks."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +43,7 @@ class Cell:
         dataset: a name (aliases become the name they stand for) or a path, taken as it is.
         settings: of method, training and judge, with the seed.
         protocol: how embeddings become scores: "svm" or the cheaper "lssvm" for graphs, "linear" for nodes, "finetune"
-            for both.
+            for both. For molecules also "ecfp_forest" and "ecfp_linear", which look at fingerprints, not at embeddings.
         selection: "honest" chooses nothing by the evaluated folds; "paper" reports the epoch and the C that are best
             on them, as published code does; with "svm" and "lssvm" alone.
         split: how graphs or nodes are cut into parts.
@@ -41,7 +51,7 @@ class Cell:
 
     dataset: str
     settings: Settings
-    protocol: Literal["svm", "lssvm", "linear", "finetune", ""] = ""
+    protocol: Literal["svm", "lssvm", "linear", "finetune", "ecfp_forest", "ecfp_linear", ""] = ""
     selection: Literal["honest", "paper"] = "honest"
     split: str = ""
 
@@ -54,6 +64,10 @@ class Cell:
             if getattr(self, name) not in known:
                 value = getattr(self, name)
                 raise SettingError(f"{name} = {value!r} with level = {level}; {nearest(str(value), known)}")
+        if self.split in OF_MOLECULES and self.protocol in BY_FOLDS:
+            raise SettingError(f"split = {self.split!r}: protocol {self.protocol} judges on stratified folds")
+        if self.split not in OF_MOLECULES and self.protocol in FINGERPRINTS:
+            raise SettingError(f"protocol = {self.protocol!r} is for molecules; use split scaffold or random")
         if self.selection not in ("honest", "paper"):
             raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), ('honest', 'paper'))}")
         if self.protocol == "finetune" and issubclass(find_method(self.settings.method), Embedder):

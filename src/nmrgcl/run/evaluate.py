@@ -48,7 +48,7 @@ def evaluate_run(
     truth = Truth(class_labels(dataset, level), dataset.public_split)
     protocol = _require_protocol(protocol, level)
     subject = subject_of(folders, dataset, first.features)
-    if level == "graph" and split not in (None, *CUTS["graph"]):
+    if level == "graph" and split not in (None, CUTS["graph"][0]):
         raise SettingError(f"--split {split}: graphs are judged on stratified folds; leave it out")
     split = split or CUTS[level][0]
     several, count = len(models) > 1, fold_seeds if is_seeded(split) else 1

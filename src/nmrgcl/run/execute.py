@@ -19,10 +19,11 @@ from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.graphs import Graphs
 from nmrgcl.lock import BusyError, locked
 from nmrgcl.methods import Embedder, Method, Pretraining, build_method
-from nmrgcl.run.cell import Cell
+from nmrgcl.run.cell import FINGERPRINTS, Cell
 from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
 from nmrgcl.run.embeddings import embed_all, embed_some, kernels_of
 from nmrgcl.run.finetuning import score_by_finetuning
+from nmrgcl.run.fingerprints import score_by_fingerprints
 from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
 from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
 from nmrgcl.run.material import load_material
@@ -192,6 +193,9 @@ def score_cell(
     """
     if cell.protocol == "finetune" and isinstance(method, Pretraining):  # a cell has checked that it is one
         return score_by_finetuning(method, graphs, truth, cell.split, cell.settings).to_dict(), None
+    if cell.protocol in FINGERPRINTS:
+        model = FINGERPRINTS[cell.protocol]
+        return score_by_fingerprints(truth, cell.split, seed=cell.seed, model=model).to_dict(), None
     if cell.selection == "honest":
         case = _case(cell, method, graphs, truth)
         return SCORE_BY[cell.protocol]([case], cell.settings, graphs.device, 1)[0].to_dict(), None

@@ -1,7 +1,8 @@
 """The protocol ``finetune``: encoder and head are trained with labels, on every fold anew.
 
 The folds are cut as the SVM's are: one is tested, the next one validates, the others train. Where settings are chosen
-from a grid, each fold chooses for itself, by its validation fold (Errica et al. 2020).
+from a grid, each fold chooses for itself, by its validation fold (Errica et al. 2020). Nodes have one split, and so
+have molecules by scaffold or at random, whose labels may be of several tasks.
 """
 
 from collections.abc import Sequence
@@ -12,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from nmrgcl.data.molecules.splits import split_rows
 from nmrgcl.data.splits import Split, split_nodes, stratified_folds
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
+from nmrgcl.evaluate.goals import CLASSES, GOALS, goal_of
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining, build_pretraining
 from nmrgcl.run.protocols import FoldScores, Truth
@@ -68,6 +71,7 @@ def score_by_finetuning(
     beside: dict[str, Any] = {
         "valid": [score.valid for score in found[0]],
         "epochs": [score.epoch for score in found[0]],
+        **{name: [score.beside[name] for score in found[0]] for name in found[0][0].beside},
     }
     if len(choices) > 1:
         beside["chosen"] = [choices[choice] for choice in best]
@@ -91,7 +95,9 @@ class _Teacher:
 
     def __init__(self, method: Pretraining, graphs: Graphs, truth: Truth, settings: Settings) -> None:
         self.method, self.graphs, self.truth, self.settings = method, graphs, truth, settings
-        self.classes = int(truth.y.max()) + 1
+        several = truth.molecules is not None
+        self.goal = GOALS[goal_of(truth.y)] if several else CLASSES
+        self.outputs = truth.y.shape[1] if several else int(truth.y.max()) + 1
 
     def __call__(self, jobs: Sequence[_Job]) -> list[FinetuneScore]:
         """All of them, side by side."""
@@ -102,6 +108,7 @@ class _Teacher:
             self.truth.y,
             level=self.settings.level,
             batch_size=self.settings.train.batch_size,
+            goal=self.goal,
             capture=self.settings.train.capture and self.method.capturable,
         )
 
@@ -113,7 +120,7 @@ class _Teacher:
             encoder = build_pretraining(replace(settings, seed=seed % 2**32), *self.method.features)
         else:
             encoder = deepcopy(self.method)
-        return build_classifier(settings, encoder, self.classes).to(self.graphs.device)
+        return build_classifier(settings, encoder, self.outputs).to(self.graphs.device)
 
 
 def build_classifier(settings: Settings, encoder: Pretraining, outputs: int) -> Classifier:
@@ -126,6 +133,8 @@ def build_classifier(settings: Settings, encoder: Pretraining, outputs: int) -> 
 
 def _parts(truth: Truth, split: str, settings: Settings, run: int = 0) -> list[Split]:
     """Of graphs: each fold is tested, the next one validates, in further runs the one after; the others train."""
+    if truth.molecules is not None:
+        return [split_rows(truth.molecules, split, seed=settings.seed)]
     if settings.level == "node":
         return [split_nodes(split, truth.y, seed=settings.seed, public=truth.public)]
     folds = [test for _, test in stratified_folds(truth.y, settings.svm.folds, seed=settings.seed)]

@@ -20,7 +20,7 @@ from nmrgcl.data.loading import load
 from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
-from nmrgcl.run.cell import Cell
+from nmrgcl.run.cell import OF_MOLECULES, Cell
 from nmrgcl.run.protocols import Truth
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
@@ -73,11 +73,12 @@ def _identity(cell: Cell, dataset: Dataset, device: torch.device) -> Hashable:
     if dataset.store is None:
         return None
     files = frozenset(dataset.store.digests.items())
-    return (dataset.name, dataset.classes, files, cell.settings.level, cell.settings.data, device)
+    by_tasks = cell.split in OF_MOLECULES
+    return (dataset.name, dataset.classes, files, cell.settings.level, by_tasks, cell.settings.data, device)
 
 
 def _material(cell: Cell, dataset: Dataset, device: torch.device) -> Material:
-    truth = Truth(class_labels(dataset, cell.settings.level), dataset.public_split)
+    truth = _truth(cell, dataset)
     options = cell.settings.data
     features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
     graphs = apply_features(dataset, features)
@@ -89,6 +90,15 @@ def _material(cell: Cell, dataset: Dataset, device: torch.device) -> Material:
         "sha256": digest_of(graphs),
     }
     return Material(graphs.to(device), features, truth, record)
+
+
+def _truth(cell: Cell, dataset: Dataset) -> Truth:
+    """Classes or, where molecules are split into three parts, the labels of all tasks."""
+    if cell.split not in OF_MOLECULES:
+        return Truth(class_labels(dataset, cell.settings.level), dataset.public_split)
+    if dataset.molecules is None or not dataset.molecules.tasks:
+        raise DataError(f"{dataset.name}: split {cell.split} is for molecules with labels; use another dataset")
+    return Truth(dataset.molecules.targets, molecules=dataset.molecules)
 
 
 def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:

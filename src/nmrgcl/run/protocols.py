@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.splits import Split, split_nodes
 from nmrgcl.evaluate.cases import candidates
 from nmrgcl.evaluate.kernel_svm import kernel_nested, kernel_table
@@ -28,10 +29,18 @@ PenaltyScores = list[tuple[float, list[float]]]
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Class codes of graphs or nodes, -1 for one that is not judged, and the split that came with them, if any."""
+    """What is known of graphs or nodes.
+
+    Attributes:
+        y: class codes ``[B]``, -1 for one that is not judged; of molecules that are split by scaffold or at random, the
+            labels ``[B, T]`` of their tasks, NaN where one is missing.
+        public: the split that came with them, if any.
+        molecules: what else is known of them, if they are such.
+    """
 
     y: np.ndarray
     public: np.ndarray | None = None
+    molecules: MoleculeRows | None = None
 
 
 @dataclass(frozen=True, eq=False)

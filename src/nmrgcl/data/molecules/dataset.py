@@ -13,6 +13,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.molecule_rows import LISTED, Invalid, MoleculeRows, class_codes, is_binary
 from nmrgcl.data.molecules.read import Listing, list_molecules, names_column, read_molecules, refusal
+from nmrgcl.data.molecules.scaffolds import numbered, scaffolds
 from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY, featurise_in_parts
 from nmrgcl.data.molecules.tables import arrow
 from nmrgcl.data.stored_molecules import MOLECULES, molecule_arrays, molecule_notes
@@ -39,6 +40,7 @@ def read_as_dataset(
         names=None if named is None else _texts(found.columns[named]),
         rows=len(found) + len(found.invalid),
         invalid=found.invalid[:LISTED],
+        scaffolds=_scaffolds(found.smiles, found.tasks),
     )
     graphs = found.graphs
     if rows.binary:
@@ -99,16 +101,23 @@ class _Maker:
         """What the store keeps beside the graphs."""
         columns, kept = self.listing.table.columns, np.flatnonzero(self.kept)
         named = names_column(columns)
+        smiles = _texts(columns[self.listing.smiles].take(kept))
         rows = MoleculeRows(
-            smiles=_texts(columns[self.listing.smiles].take(kept)),
+            smiles=smiles,
             lines=self.listing.table.lines[kept],
             targets=self.listing.labels[kept],
             tasks=self.listing.tasks,
             names=None if named is None else _texts(columns[named].take(kept)),
             rows=len(self.listing),
             invalid=tuple(self.invalid),
+            scaffolds=_scaffolds(smiles, self.listing.tasks),
         )
         return molecule_arrays(rows), {MOLECULES: molecule_notes(rows)}
+
+
+def _scaffolds(smiles: Sequence[str], tasks: Sequence[str]) -> np.ndarray | None:
+    """Of molecules to learn from, unless there are many: a machine without RDKit can then split them."""
+    return numbered(scaffolds(smiles)) if tasks and len(smiles) < MANY else None
 
 
 def _texts(column: Any) -> Texts:

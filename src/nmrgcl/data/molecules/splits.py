@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nmrgcl.data.molecules.chemistry import rdkit
+from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.molecules.read import Molecules
+from nmrgcl.data.molecules.scaffolds import numbered, scaffolds
 from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError, SettingError, nearest, printable
 
@@ -30,22 +31,20 @@ def split_molecules(molecules: Molecules, by: str = "scaffold", *, seed: int = 0
     return column_split(molecules.columns[column].to_pylist(), column)
 
 
-def scaffolds(smiles: Sequence[str]) -> list[str]:
-    """The Bemis–Murcko scaffold of each valid molecule, with chirality; empty for a molecule without rings."""
-    with rdkit() as chem:
-        from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
+def split_rows(rows: MoleculeRows, by: str, *, seed: int) -> Split:
+    """The split of a dataset's molecules by ``scaffold``, which needs RDKit unless they are known, or at ``random``."""
+    if by == "random":
+        return random_split(len(rows), seed=seed)
+    return scaffold_split(scaffolds(rows.smiles) if rows.scaffolds is None else rows.scaffolds.tolist())
 
-        return [MurckoScaffoldSmiles(mol=chem.MolFromSmiles(text), includeChirality=True) for text in smiles]
 
-
-def scaffold_split(scaffolds: Sequence[str], shares: tuple[float, float] = SHARES) -> Split:
+def scaffold_split(scaffolds: Sequence[str] | Sequence[int], shares: tuple[float, float] = SHARES) -> Split:
     """No scaffold is in two parts; the same scaffolds are always split in the same way (Hu et al. 2020).
 
     Scaffolds are taken from the most to the least frequent, ties from the one met last. Each goes to the first part
     that has room: training, then training and validation together, else test.
     """
-    known: dict[str, int] = {}
-    number = np.array([known.setdefault(scaffold, len(known)) for scaffold in scaffolds], np.int64)
+    number = numbered(scaffolds)
     sizes = np.bincount(number)
     until_train, until_valid = shares[0] * len(scaffolds), sum(shares) * len(scaffolds)
     part = np.empty(len(sizes), np.int64)

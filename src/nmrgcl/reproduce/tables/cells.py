@@ -91,6 +91,17 @@ def node_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
     return cells
 
 
+def molecule_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
+    """Of the scaffold split; rows that say how they are judged, and no others."""
+    cells = []
+    for dataset in _there(sheet, plan):
+        for row in (row for row in chosen_rows(sheet, "graph", plan.rows) if row.protocol):
+            own: dict[str, Any] = {"protocol": row.protocol, "split": "scaffold"}
+            seeded = _seeded(row, dataset, plan, "graph")
+            cells += [Placed((row.name, "scaffold"), Cell(dataset, settings, **own)) for settings in seeded]
+    return cells
+
+
 def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> list[Settings]:
     """The settings of a row for each of its seeds; none where it cannot be computed."""
     settings = row_settings(row, dataset, plan, level, by_folds=by_folds) if computable(row, level) else None

@@ -1,0 +1,78 @@
+"""Cells of molecules: one split by scaffold, several tasks, and fingerprints on the same parts."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("rdkit", reason="RDKit is not installed (extra chem)")
+
+from nmrgcl.data import load
+from nmrgcl.data.molecules.fingerprints import ecfp
+from nmrgcl.data.molecules.splits import split_rows
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.evaluate.fingerprints import fingerprint_score
+from nmrgcl.run.results import Results
+from nmrgcl.run.cell import Cell
+from nmrgcl.run.execute import execute
+from nmrgcl.settings import resolve
+from tests.predict.planted import OXYGEN, SMILES, write
+
+CPU = torch.device("cpu")
+TINY = ["encoder.units=8", "encoder.layers=2", "finetune.epochs=3"]
+
+
+def cell(path: Path, protocol: Any, split: str = "scaffold", seed: int = 0) -> Cell:
+    return Cell(str(path), resolve("supervised_molecules", assignments=[*TINY, f"seed={seed}"]), protocol, split=split)
+
+
+@pytest.fixture
+def molecules(tmp_path: Path) -> Path:
+    """Two tasks; some labels of the second are missing."""
+    ring = [None if number % 7 == 0 else int("1" in smiles) for number, smiles in enumerate(SMILES)]
+    return write(tmp_path / "two.csv", oxygen=[*map(int, OXYGEN)], ring=ring)
+
+
+def test_encoder_and_head_are_trained_on_the_scaffold_split(molecules: Path, tmp_path: Path) -> None:
+    made = execute(cell(molecules, "finetune"), Results(tmp_path / "r"), device=CPU)
+    assert len(made.scores["folds"]) == len(made.scores["pr_auc"]) == 1
+    assert 0 <= made.mean <= 100
+    again = execute(cell(molecules, "finetune"), Results(tmp_path / "again"), device=CPU)
+    assert again.scores == made.scores
+    other = execute(cell(molecules, "finetune", seed=1), Results(tmp_path / "r"), device=CPU)
+    assert other.scores != made.scores
+
+
+@pytest.mark.parametrize("model", ["forest", "linear"])
+def test_fingerprints_are_judged_on_the_same_parts(molecules: Path, tmp_path: Path, model: Any) -> None:
+    made = execute(cell(molecules, f"ecfp_{model}", "random"), Results(tmp_path / "r"), device=CPU)
+    rows = load(str(molecules)).molecules
+    assert rows is not None
+    parts = split_rows(rows, "random", seed=0)
+    found = fingerprint_score(ecfp(SMILES), rows.targets, parts, model=model)
+    assert made.scores["folds"] == [found.test]
+    assert made.scores["chosen"] == found.chosen
+
+
+def test_scaffolds_that_are_known_need_no_rdkit(molecules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = load(str(molecules)).molecules
+    assert rows is not None
+    assert rows.scaffolds is not None
+    assert len(np.unique(rows.scaffolds)) == 10  # nine rings, and none
+    slow = split_rows(rows, "scaffold", seed=0)
+    monkeypatch.setattr("nmrgcl.data.molecules.splits.scaffolds", None)
+    fast = split_rows(rows, "scaffold", seed=0)
+    assert all(np.array_equal(*pair) for pair in zip(vars(slow).values(), vars(fast).values(), strict=True))
+
+
+def test_cells_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="split = 'scaffold': protocol svm judges on stratified folds"):
+        cell(tmp_path, "svm")
+    with pytest.raises(SettingError, match="protocol = 'ecfp_forest' is for molecules; use split scaffold or random"):
+        cell(tmp_path, "ecfp_forest", "stratified")
+    with pytest.raises(DataError, match="MUTAG: split scaffold is for molecules with labels"):
+        execute(
+            Cell("MUTAG", resolve("supervised_graph_gin"), "finetune", split="scaffold"), Results(tmp_path), device=CPU
+        )
