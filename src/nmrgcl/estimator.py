@@ -79,10 +79,10 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
     def fit(self, graphs: Any, y: Any = None) -> "GraphEmbedder":
         """Pre-train on ``graphs``; ``y`` is not looked at."""
-        self._resolved(graphs, self.level)  # what is impossible is said before the data is loaded
+        self._resolved(graphs)  # what is impossible is said before the data is loaded
         device = choose_device(self.device)
         dataset = as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
-        settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level)
+        settings = self._resolved(graphs, "molecule" if dataset.molecules is not None else None)
         require_level(dataset, settings)
         options = settings.data
         features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
@@ -146,10 +146,10 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         loaded.model_, loaded.history_ = model, []
         return loaded
 
-    def _resolved(self, graphs: Any, kind: str) -> Settings:
+    def _resolved(self, graphs: Any, kind: str | None = None) -> Settings:
         """As the commands resolve them; a dataset by name may have values of its own in the preset."""
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name)
+        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind or self.level, dataset=name)
