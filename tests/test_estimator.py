@@ -35,8 +35,8 @@ def test_the_public_names_are_these() -> None:
     assert sorted(nmrgcl.__all__) == [
         *("AddEdges", "Compose", "DropCentralEdgesLess", "DropEdges", "DropFeatures", "DropNodes"),
         *("Embedder", "Epoch", "GAT", "GCN", "GIN", "GraphEmbedder", "Graphs", "Head", "Identity"),
-        *("MaskCentralFeaturesLess", "MaskFeatures", "Method", "MoleculeGIN", "OneOf", "Optimiser"),
-        *("Pretraining", "Progress", "Settings", "ShuffleNodes", "Subgraph", "Teacher", "UserError"),
+        *("MaskCentralFeaturesLess", "MaskFeatures", "Method", "MoleculeEmbedder", "MoleculeGIN", "OneOf"),
+        *("Optimiser", "Pretraining", "Progress", "Settings", "ShuffleNodes", "Subgraph", "Teacher", "UserError"),
         *("View", "apply_features", "as_dataset", "build_encoder", "build_method", "build_view", "cca_loss"),
         *("choose_features", "cosine", "effective_rank", "find_method", "from_networkx", "from_pyg"),
         *("graphcl_loss", "infonce", "jensen_shannon", "kernel_nested", "linear_score", "load", "lssvm_scores"),

@@ -187,8 +187,8 @@ def test_supervised_learning_is_finetuning_a_fresh_encoder(network: str, encoder
 
 def test_graphs_are_finetuned_fold_by_fold(tmp_path: Path) -> None:
     settings = resolve(
-        "supervised_gin",
-        assignments=["encoder.layers=2", "encoder.units=16", "finetune.epochs=25", "svm.folds=3", "batch_size=32"],
+        "supervised_graph_gin",
+        assignments=["finetune.grid=none", "encoder.layers=2", "encoder.units=16", "finetune.epochs=25", "svm.folds=3"],
     )
     result = execute(Cell("motifs", settings, "finetune"), Results(tmp_path), device=CPU)
     assert len(result.scores["folds"]) == 3

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from nmrgcl.evaluate.svm import svm_scores
     from nmrgcl.graphs import Graphs
     from nmrgcl.methods import Embedder, Method, Pretraining, build_method, find_method, method_names
+    from nmrgcl.molecule_embedder import MoleculeEmbedder
     from nmrgcl.run.recipe import recipe as resolve
     from nmrgcl.settings import Settings, setting
     from nmrgcl.train import Epoch, Optimiser, Progress, pretrain
@@ -74,6 +75,7 @@ _HOMES = {
     "MaskCentralFeaturesLess": "nmrgcl.augment",
     "MaskFeatures": "nmrgcl.augment",
     "Method": "nmrgcl.methods",
+    "MoleculeEmbedder": "nmrgcl.molecule_embedder",
     "MoleculeGIN": "nmrgcl.encode",
     "OneOf": "nmrgcl.augment",
     "Optimiser": "nmrgcl.train",
@@ -142,6 +144,7 @@ __all__ = [
     "MaskCentralFeaturesLess",
     "MaskFeatures",
     "Method",
+    "MoleculeEmbedder",
     "MoleculeGIN",
     "OneOf",
     "Optimiser",

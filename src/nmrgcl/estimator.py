@@ -1,7 +1,7 @@
 """Graph embeddings for people who live in scikit-learn."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nmrgcl import atomic
 from nmrgcl.data.accept import as_dataset
+from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.encode.named import Named, encoder_reference
 from nmrgcl.method_files import method_reference
@@ -77,12 +78,12 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         self.device = device
         self.verbose = verbose
 
-    def fit(self, graphs: Any, y: Any = None) -> "GraphEmbedder":
+    def fit(self, graphs: Any, y: Any = None) -> Self:
         """Pre-train on ``graphs``; ``y`` is not looked at."""
-        self._resolved(graphs)  # what is impossible is said before the data is loaded
+        self._resolved(graphs, self.level)  # what is impossible is said before the data is loaded
         device = choose_device(self.device)
-        dataset = as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
-        settings = self._resolved(graphs, "molecule" if dataset.molecules is not None else None)
+        dataset = self._dataset(graphs)
+        settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level)
         require_level(dataset, settings)
         options = settings.data
         features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
@@ -99,20 +100,18 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
     def transform(self, graphs: Any) -> np.ndarray:
         """``[B, D]`` embeddings in the order of ``graphs``, or ``[N, D]`` in that of the nodes."""
-        check_is_fitted(self, "model_")
-        dataset = as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
-        return embed_dataset(self.model_, dataset, choose_device(self.device), unknown=self.unknown).z
+        model = self._fitted()
+        return embed_dataset(model, self._dataset(graphs), choose_device(self.device), unknown=self.unknown).z
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """``z0``, ``z1``, …: the names of the columns."""
-        check_is_fitted(self, "model_")
-        return np.array([f"z{i}" for i in range(self.model_.method.width)], dtype=object)
+        return np.array([f"z{i}" for i in range(self._fitted().method.width)], dtype=object)
 
     def save(self, folder: Path | str) -> None:
         """Write a model folder, as ``nmrgcl pretrain`` does; it replaces an earlier model, but no other folder."""
-        check_is_fitted(self, "model_")
+        model = self._fitted()
         with atomic.new_folder(Path(folder), MODEL) as fresh:
-            save_model(fresh, self.model_)
+            save_model(fresh, model)
 
     @classmethod
     def load(
@@ -122,7 +121,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         method: str | type[Method] | None = None,
         encoder: Named | None = None,
         **options: Any,
-    ) -> "GraphEmbedder":
+    ) -> Self:
         """A fitted embedder from a model folder.
 
         Args:
@@ -146,10 +145,17 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         loaded.model_, loaded.history_ = model, []
         return loaded
 
-    def _resolved(self, graphs: Any, kind: str | None = None) -> Settings:
+    def _fitted(self) -> Model:
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    def _dataset(self, graphs: Any) -> Dataset:
+        return as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
+
+    def _resolved(self, graphs: Any, kind: str) -> Settings:
         """As the commands resolve them; a dataset by name may have values of its own in the preset."""
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind or self.level, dataset=name)
+        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name)

@@ -137,3 +137,13 @@ def test_what_it_cannot_use_is_told_in_one_line() -> None:
         list(build().losses(GRAPHS, Progress()))
     with pytest.raises(SettingError, match="cuco embeds graphs, not nodes; use level = graph"):
         build("level=node")
+
+
+def test_a_step_may_be_rehearsed_more_often_than_there_are_batches() -> None:
+    """Recording a step does that; no row lies behind the last one of the bank."""
+    method = build()
+    with torch.no_grad():
+        method.survey(iter([GRAPHS]), Progress())
+        for _ in range(3):
+            (loss,) = method.losses(GRAPHS, Progress())
+            assert loss.isfinite()

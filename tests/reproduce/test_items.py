@@ -26,7 +26,7 @@ from tests.test_cli import write_tu
 
 CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147)}
 MEASURED = ("figure1", "figure3", "theory")
-TABLES = {"table1": (1760, 176), "table2": (504, 56), "table3": (0, 0)}
+TABLES = {"table1": (1920, 192), "table2": (630, 56), "table3": (0, 0)}
 
 
 def middling(*at: object) -> float:

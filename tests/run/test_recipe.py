@@ -68,7 +68,7 @@ def test_the_method_may_come_from_an_assignment() -> None:
 
 def test_the_estimator_knows_a_preset_s_values_for_a_dataset() -> None:
     embedder = GraphEmbedder("gca", level="node")
-    named, other = embedder._resolved("amazon-computers"), embedder._resolved(object())
+    named, other = embedder._resolved("amazon-computers", "node"), embedder._resolved(object(), "node")
     assert named == recipe("gca", level="node", dataset="Amazon-Computers")
     assert (named.encoder.units, other.encoder.units) == (128, 256)
 

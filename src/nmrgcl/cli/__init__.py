@@ -11,8 +11,11 @@ from nmrgcl.cli.diagnose import diagnose
 from nmrgcl.cli.doctor import doctor
 from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
+from nmrgcl.cli.finetune import finetune
 from nmrgcl.cli.methods import methods
+from nmrgcl.cli.neighbours import neighbours
 from nmrgcl.cli.options import with_resume_value
+from nmrgcl.cli.predict import predict
 from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.cli.report import report
 from nmrgcl.cli.reproduce import reproduce
@@ -33,6 +36,9 @@ app = typer.Typer(
 app.command()(pretrain)
 app.command()(evaluate)
 app.command()(embed)
+app.command()(neighbours)
+app.command()(finetune)
+app.command()(predict)
 app.command()(report)
 app.command()(compare)
 app.command()(sweep)

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
+from nmrgcl.cli.molecules import OnInvalid, Smiles, load_with, molecules_made, tell_skipped
 from nmrgcl.cli.options import AsJson, Data, Device
 from nmrgcl.errors import SettingError
 
@@ -17,32 +18,46 @@ def embed(
     unknown: Annotated[
         str, typer.Option(metavar="error|zero", help="Labels of nodes or edges that the model has never seen.")
     ] = "error",
+    smiles: Smiles = None,
+    invalid: OnInvalid = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Embed graphs or nodes, also ones never seen in training: one row each, in the dataset's order.
+
+    Rows of molecules also hold their identifiers and SMILES.
 
     Examples:
 
       nmrgcl embed runs/mutag/seed-0 MUTAG --out z.npz
 
       nmrgcl embed runs/mutag/seed-0 path/to/MORE_GRAPHS.zip --unknown zero --out z.csv
+
+      nmrgcl embed runs/zinc/seed-0 molecules.csv --out z.parquet
     """
-    from nmrgcl.data import load
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import choose_device, embed_dataset, find_models, write_embeddings
+    from nmrgcl.run import choose_device, embed_dataset, embed_in_parts, find_model, write_embeddings
+    from nmrgcl.run.molecules import require_molecules
 
     if unknown not in ("error", "zero"):
         raise SettingError(f"--unknown {unknown}: known: error, zero")
     where = choose_device(device)
-    folders = find_models(model)
-    if len(folders) > 1:
-        raise SettingError(f"{model}: holds {len(folders)} models; name one, for example {folders[0]}")
-    loaded = load_model(folders[0])
-    found = embed_dataset(loaded, load(data), where, unknown=cast(Literal["error", "zero"], unknown))
-    write_embeddings(found, out)
-    (rows, width), what = found.z.shape, f"{loaded.settings.level}s"
+    loaded = load_model(find_model(model))
+    dataset = load_with(data, smiles, invalid)
+    facts: dict[str, Any]
+    if dataset.molecules is None:
+        found = embed_dataset(loaded, dataset, where, unknown=cast(Literal["error", "zero"], unknown))
+        write_embeddings(found, out)
+        (rows, width), what = found.z.shape, f"{loaded.settings.level}s"
+        facts = {"labelled": found.y is not None}
+    else:
+        require_molecules(loaded, str(model))
+        with molecules_made() as watch:
+            write_embeddings(embed_in_parts(loaded, dataset, where, watch), out)
+        tell_skipped(dataset.molecules, data)
+        rows, width, what = len(dataset.molecules), loaded.method.width, "molecules"
+        facts = {"labelled": dataset.molecules.binary, "skipped": dataset.molecules.skipped}
     if as_json:
-        print(json.dumps({"out": str(out), what: rows, "dimensions": width, "labelled": found.y is not None}))
+        print(json.dumps({"out": str(out), what: rows, "dimensions": width, **facts}))
     else:
         print(f"{rows} {what}, {width} dimensions, in {out}")

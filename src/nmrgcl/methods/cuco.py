@@ -72,7 +72,8 @@ class CuCo(Pretraining):
             raise SettingError("method cuco needs a bank of at least two graphs, which survey fills; call it first")
         z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
         drawn = torch.rand(self.options.negatives, device=graphs.device, dtype=torch.float64) * self.reach
-        own = self.done + torch.arange(graphs.num_graphs, device=graphs.device)
+        # A recorded step is rehearsed before its first epoch, and so may run past the last graph.
+        own = (self.done + torch.arange(graphs.num_graphs, device=graphs.device)).clamp_(max=len(self.bank) - 1)
         ranks = drawn.long().clamp_(max=len(self.bank) - 2)
         yield ranked_loss(z1, z2, ranked_negatives(z1, self.bank, own, ranks), tau=self.options.tau)
         self.done.add_(graphs.num_graphs)

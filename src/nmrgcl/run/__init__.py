@@ -1,8 +1,15 @@
 """From a dataset to models, and from models to scores: what the commands do, without the printing."""
 
 from nmrgcl.run.checkpoints import Cadence
-from nmrgcl.run.embeddings import Embeddings, embed_all, embed_dataset, read_embeddings, write_embeddings
-from nmrgcl.run.evaluate import evaluate_embeddings, evaluate_run, find_models
+from nmrgcl.run.embeddings import (
+    Embeddings,
+    embed_all,
+    embed_dataset,
+    embed_in_parts,
+    read_embeddings,
+    write_embeddings,
+)
+from nmrgcl.run.evaluate import evaluate_embeddings, evaluate_run, find_model, find_models
 from nmrgcl.run.evaluation import (
     EVALUATION,
     Evaluation,
@@ -27,9 +34,11 @@ __all__ = [
     "default_preset",
     "embed_all",
     "embed_dataset",
+    "embed_in_parts",
     "estimate_cost",
     "evaluate_embeddings",
     "evaluate_run",
+    "find_model",
     "find_models",
     "hardware",
     "keep_evaluation",

@@ -1,7 +1,7 @@
 """Embeddings of whole datasets, as arrays and as files."""
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -12,8 +12,11 @@ from torch import Tensor
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.featured import featured_store
 from nmrgcl.data.features import Unknown, apply_features
 from nmrgcl.data.formats.arrays import read_arrays
+from nmrgcl.data.molecule_rows import MoleculeRows
+from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Method
@@ -21,6 +24,8 @@ from nmrgcl.model_folder import Model
 from nmrgcl.run.recipe import require_level
 from nmrgcl.train.feed import Source
 
+AT_A_TIME = 4096
+"""Molecules that are embedded before they are written."""
 RANK_GRAPHS = 1024
 """Effective rank is tracked on this many graphs or nodes at most: an SVD of more would cost as much as an epoch."""
 
@@ -29,12 +34,14 @@ RANK_GRAPHS = 1024
 class Embeddings:
     """One row a graph or node, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]`` from 0.
 
-    A missing label is NaN among numbers, and empty among texts.
+    A missing label is NaN among numbers, and empty among texts. Molecules are identified as in their file, and have
+    ``smiles`` ``[B]``.
     """
 
     z: np.ndarray
     y: np.ndarray | None
     id: np.ndarray
+    smiles: np.ndarray | None = None
 
     @property
     def labelled(self) -> np.ndarray:
@@ -46,26 +53,36 @@ class Embeddings:
         return self.y != "" if self.y.dtype.kind == "U" else np.ones(len(self.y), bool)
 
 
-def write_embeddings(embeddings: Embeddings, out: Path) -> None:
-    """Write ``.npz``, ``.csv`` or ``.parquet``, by the ending; the file appears complete or not at all."""
+def write_embeddings(embeddings: Embeddings | Iterable[Embeddings], out: Path) -> None:
+    """Write ``.npz``, ``.csv`` or ``.parquet``, by the ending; the file appears complete or not at all.
+
+    Embeddings may come in parts, of which no more than one is held at a time; an ``.npz`` needs all of them.
+    """
     if out.suffix not in WRITERS:
         raise SettingError(f"{out}: the ending must be one of {', '.join(WRITERS)}")
     try:
         with atomic.new_file(out) as file:
-            WRITERS[out.suffix](embeddings, file)
+            WRITERS[out.suffix](iter([embeddings] if isinstance(embeddings, Embeddings) else embeddings), file)
     except OSError as error:
         raise SettingError(f"{out}: cannot be written ({error.strerror})") from None
 
 
-def read_embeddings(path: Path) -> Embeddings:
-    """``z`` and, where present, ``y`` and ``id`` from an ``.npz`` of any system; nothing in it is executed."""
-    arrays = read_arrays(path, str(path), lambda name: name in ("z", "y", "id"))
+def read_embeddings(path: Path, *, molecules: bool = False) -> Embeddings:
+    """``z`` and, where present, ``y`` and ``id`` from an ``.npz`` of any system; nothing in it is executed.
+
+    Of ``molecules``, also ``smiles``, which must be as ``write_embeddings`` writes them.
+    """
+    wanted = ("z", "y", "id", "smiles") if molecules else ("z", "y", "id")
+    arrays = read_arrays(path, str(path), lambda name: name in wanted)
     z, y = arrays.get("z"), arrays.get("y")
     if z is None or z.ndim != 2 or z.dtype.kind not in "fiu":
         raise DataError(f"{path}: needs an array z with one row of numbers a graph; save it with numpy.savez(z=…, y=…)")
     if y is not None and (y.shape != (len(z),) or not _is_classes(y)):
         raise DataError(f"{path}: y must hold one class a row of z ({len(z)}); it has shape {list(y.shape)}")
-    return Embeddings(z, y, arrays.get("id", np.arange(len(z))))
+    smiles, names = arrays.get("smiles"), arrays.get("id", np.arange(len(z)))
+    if smiles is not None and (smiles.shape != (len(z),) or smiles.dtype.kind != "U" or names.shape != smiles.shape):
+        raise DataError(f"{path}: smiles and id must hold one text a row of z ({len(z)}); embed the molecules again")
+    return Embeddings(z, y, names, smiles)
 
 
 def _is_classes(y: np.ndarray) -> bool:
@@ -74,14 +91,23 @@ def _is_classes(y: np.ndarray) -> bool:
     return y.dtype.kind in "iubU" or (y.dtype.kind == "f" and bool((known == np.round(known)).all()))
 
 
-def _write_npz(embeddings: Embeddings, file: IO[bytes]) -> None:
-    labels: dict[str, Any] = {} if embeddings.y is None else {"y": embeddings.y}
-    np.savez(file, z=embeddings.z, id=embeddings.id, **labels)
+def _write_npz(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
+    held = list(parts)
+    arrays = {"z": [part.z for part in held]}
+    for name in _BESIDE:
+        if getattr(held[0], name) is not None:
+            arrays[name] = [getattr(part, name) for part in held]
+    whole: dict[str, Any] = {name: np.concatenate(found) for name, found in arrays.items()}
+    np.savez(file, **whole)
 
 
 def _columns(embeddings: Embeddings) -> dict[str, np.ndarray]:
-    labels = {} if embeddings.y is None else {"y": embeddings.y}
-    return {"id": embeddings.id, **labels, **{f"z{i}": column for i, column in enumerate(embeddings.z.T)}}
+    beside = {name: getattr(embeddings, name) for name in _BESIDE if getattr(embeddings, name) is not None}
+    return {**beside, **{f"z{i}": column for i, column in enumerate(embeddings.z.T)}}
+
+
+_BESIDE = ("id", "smiles", "y")
+"""Columns of files before the embeddings, where there are any."""
 
 
 class _Lines:
@@ -94,23 +120,29 @@ class _Lines:
         self.file.write((line.removesuffix("\r\n") + "\n").encode(errors="backslashreplace"))
 
 
-def _write_csv(embeddings: Embeddings, file: IO[bytes]) -> None:
-    columns = _columns(embeddings)
+def _write_csv(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     writer = csv.writer(_Lines(file))
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    for number, part in enumerate(parts):
+        columns = _columns(part)
+        if number == 0:
+            writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
-def _write_parquet(embeddings: Embeddings, file: IO[bytes]) -> None:
+def _write_parquet(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise SettingError("Parquet files need pyarrow: pip install 'nmrgcl[parquet]', or write .npz or .csv") from None
-    pyarrow.parquet.write_table(pyarrow.table(_columns(embeddings)), file)
+    table = pyarrow.table(_columns(next(parts)))
+    with pyarrow.parquet.ParquetWriter(file, table.schema) as writer:
+        writer.write_table(table)
+        for part in parts:
+            writer.write_table(pyarrow.table(_columns(part)))
 
 
-WRITERS: dict[str, Callable[[Embeddings, IO[bytes]], None]] = {
+WRITERS: dict[str, Callable[[Iterator[Embeddings], IO[bytes]], None]] = {
     ".npz": _write_npz,
     ".csv": _write_csv,
     ".parquet": _write_parquet,
@@ -156,6 +188,30 @@ def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unkno
     graphs = apply_features(dataset, model.features, unknown=unknown).to(device)
     z = embed_all(model.method.to(device), graphs).cpu().numpy()
     return Embeddings(z, _original_labels(dataset, model.method.level), np.arange(len(z)))
+
+
+def embed_in_parts(
+    model: Model, dataset: Dataset, device: torch.device, watch: Watch | None = None
+) -> Iterator[Embeddings]:
+    """Embeddings of molecules, which have identifiers and SMILES; graphs on disk are read a few thousand at a time.
+
+    ``watch`` is told how many are done.
+    """
+    rows, method = dataset.molecules, model.method.to(device)
+    assert rows is not None
+    graphs = featured_store(dataset, model.features) or apply_features(dataset, model.features)
+    y = rows.targets[:, 0] if rows.binary else None
+    for index in torch.arange(len(graphs)).split(AT_A_TIME):
+        some = slice(int(index[0]), int(index[-1]) + 1)
+        z = embed_all(method, graphs.take(index).to(device)).cpu().numpy()
+        yield Embeddings(z, None if y is None else y[some], _identifiers(rows, some), np.array(rows.smiles[some]))
+        if watch is not None:
+            watch(some.stop, len(graphs))
+
+
+def _identifiers(rows: MoleculeRows, some: slice) -> np.ndarray:
+    """``MoleculeRows.identifiers`` of some rows."""
+    return np.array(rows.lines[some].astype(str) if rows.names is None else rows.names[some])
 
 
 def _original_labels(dataset: Dataset, level: str) -> np.ndarray | None:

@@ -126,6 +126,14 @@ def find_models(run: Path) -> list[Path]:
     return [run / f"seed-{number}" for number in numbers]
 
 
+def find_model(run: Path) -> Path:
+    """The only model folder of a run; several are an error that offers the first."""
+    folders = find_models(run)
+    if len(folders) > 1:
+        raise SettingError(f"{run}: holds {len(folders)} models; name one, for example {folders[0]}")
+    return folders[0]
+
+
 def _embed(
     model: Model, dataset: Dataset, device: torch.device, *, start: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:

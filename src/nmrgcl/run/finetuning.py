@@ -113,12 +113,15 @@ class _Teacher:
             encoder = build_pretraining(replace(settings, seed=seed % 2**32), *self.method.features)
         else:
             encoder = deepcopy(self.method)
-        # The molecular GIN drops what its layers give, the last one too; others drop what a layer is given.
-        dropped = settings.encoder.name == "molecule"
-        drop = settings.finetune.head_dropout or (0.0 if dropped else settings.encoder.dropout)
-        normalise = settings.finetune.head_norm
-        model = Classifier(encoder, encoder.embed, encoder.width, self.classes, drop, normalise=normalise)
-        return model.to(self.graphs.device)
+        return build_classifier(settings, encoder, self.classes).to(self.graphs.device)
+
+
+def build_classifier(settings: Settings, encoder: Pretraining, outputs: int) -> Classifier:
+    """The encoder with a new head, whose weights come from torch's global generator."""
+    # The molecular GIN drops what its layers give, the last one too; others drop what a layer is given.
+    dropped = settings.encoder.name == "molecule"
+    drop = settings.finetune.head_dropout or (0.0 if dropped else settings.encoder.dropout)
+    return Classifier(encoder, encoder.embed, encoder.width, outputs, drop, normalise=settings.finetune.head_norm)
 
 
 def _parts(truth: Truth, split: str, settings: Settings, run: int = 0) -> list[Split]:

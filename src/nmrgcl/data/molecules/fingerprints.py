@@ -1,10 +1,12 @@
 """Extended-connectivity fingerprints (Rogers & Hahn 2010), which RDKit calls Morgan fingerprints."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from nmrgcl.data.molecules.chemistry import rdkit
+from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY
 from nmrgcl.errors import DataError, printable
 
 RADIUS, BITS = 2, 2048
@@ -24,3 +26,23 @@ def ecfp(smiles: Sequence[str], *, radius: int = RADIUS, bits: int = BITS) -> np
                 raise DataError(printable(f"row {row + 1}: {text!r} is not a SMILES"))
             rows[row] = generator.GetFingerprintAsNumPy(molecule)
     return rows
+
+
+def ecfp_in_parts(smiles: Sequence[str]) -> Iterator[np.ndarray]:
+    """``ecfp`` for more molecules than fit in memory: a few thousand at a time, for many of them by all cores."""
+    parts = (smiles[first : first + AT_A_TIME] for first in range(0, len(smiles), AT_A_TIME))
+    jobs = 1 if len(smiles) < MANY else -1
+    for packed in Parallel(n_jobs=jobs, return_as="generator")(delayed(_packed)(part) for part in parts):
+        yield np.unpackbits(packed, axis=1)
+
+
+def tanimoto(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """``[A, B]``: of the bits that either of two fingerprints has, the share that both have; 0 where there are none."""
+    both = first.astype(np.float32) @ second.astype(np.float32).T  # exact: counts are far below 2²⁴
+    either = first.sum(1, dtype=np.float32)[:, None] + second.sum(1, dtype=np.float32) - both
+    return both / np.maximum(either, 1)
+
+
+def _packed(smiles: Sequence[str]) -> np.ndarray:
+    """Eight bits per byte, as they go to another process."""
+    return np.packbits(ecfp(smiles), axis=1)

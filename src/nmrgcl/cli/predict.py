@@ -1,0 +1,67 @@
+"""``nmrgcl predict``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmrgcl.cli.finetune import tell_invalid
+from nmrgcl.cli.options import AsJson, Device
+
+
+def predict(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Folder that nmrgcl finetune made.", show_default=False)
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="CSV, TSV, Parquet, SMI or SDF file of molecules.", show_default=False),
+    ],
+    out: Annotated[Path, typer.Option(help="File to write: .csv or .parquet.")] = Path("predictions.csv"),
+    smiles: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of SMILES. (default: smiles)")] = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Predict new molecules: one row per row of the file, in its order.
+
+    For each task there is the mean of the ensemble, its spread, which is the standard deviation over the members, and
+    for yes-or-no tasks the calibrated probability. similarity is that of the nearest training molecule, 1 for the same
+    fingerprint: the lower it is, the less a prediction can be relied on. A row that is not a valid molecule keeps its
+    identifier and has empty cells.
+
+    Examples:
+
+      nmrgcl predict runs/BBBP-finetuned new.csv
+
+      nmrgcl predict models/ab library.parquet --out predicted.parquet
+    """
+    import numpy as np
+
+    from nmrgcl.predict import load_predictor
+    from nmrgcl.predict.table import predict_file, require_ending, write_predictions
+    from nmrgcl.run import choose_device
+
+    where = choose_device(device)
+    require_ending(out)
+    predictor, _ = load_predictor(model)
+    for member in predictor.members:
+        member.to(where)
+    table = predict_file(predictor, data, smiles=smiles)
+    tell_invalid(table.invalid)
+    write_predictions(table, out)
+    far = int((table.similarity < UNLIKE).sum())
+    if as_json:
+        values = {"out": str(out), "rows": len(table), "invalid": len(table.invalid), "unlike_training": far}
+        print(json.dumps(values | {"median_similarity": float(np.median(table.similarity))}))
+        return
+    tasks = f"{len(predictor.tasks)} task{'s' if len(predictor.tasks) > 1 else ''}"
+    print(
+        f"{len(table) - len(table.invalid)} molecules, {tasks}, in {out}; {len(table.invalid)} invalid rows are empty"
+    )
+    if far:
+        print(f"{far} of them are unlike every training molecule (similarity below {UNLIKE}): rely less on those")
+
+
+UNLIKE = 0.3
+"""Tanimoto similarity of ECFP4 below which two molecules share hardly more than chance."""

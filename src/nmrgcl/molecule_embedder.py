@@ -1,0 +1,139 @@
+"""Embeddings of molecules for people who live in scikit-learn: SMILES in, one row of numbers per molecule out."""
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.molecule_rows import MoleculeRows
+from nmrgcl.data.molecules import Invalid, featurise
+from nmrgcl.data.molecules.smiles import MANY
+from nmrgcl.data.texts import Texts
+from nmrgcl.encode.named import Named
+from nmrgcl.errors import DataError, SettingError, printable
+from nmrgcl.estimator import GraphEmbedder
+from nmrgcl.methods import Method
+from nmrgcl.model_folder import Model
+from nmrgcl.run import choose_device
+from nmrgcl.run.molecules import embed_smiles, load_molecule_model
+
+
+class MoleculeEmbedder(GraphEmbedder):
+    """Pre-train an encoder on molecules without labels, or use a trained one; returns one row per SMILES.
+
+    SMILES are a list, an array, a pandas series, or a table of one column.
+
+    Args:
+        method: its name, a file of one's own such as ``mine.py``, or a class.
+        model: a model folder that was trained on molecules, which is used as it is: ``transform`` needs no ``fit``
+            then, and ``fit`` only checks its molecules. None: ``fit`` pre-trains one.
+        encoder: the recipe's if None; otherwise as ``GraphEmbedder`` takes it.
+        preset: which recipe; the method's own for graphs if None.
+        random_state: the seed of everything.
+        settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
+        invalid: what to do with rows that are not molecules: ``error``, or ``nan`` for rows of NaN, which training
+            leaves out. There is always one row per SMILES, so that rows and labels stay aligned.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        verbose: print each epoch.
+
+    Attributes:
+        model_: the model.
+        history_: one ``Epoch`` for each pass over the molecules; empty where a model was given.
+    """
+
+    def __init__(
+        self,
+        method: str | type[Method] = "nmrgcl",
+        *,
+        model: Path | str | None = None,
+        encoder: Named | None = None,
+        preset: str | None = "molecules",
+        random_state: int = 0,
+        settings: dict[str, Any] | None = None,
+        invalid: Literal["error", "nan"] = "error",
+        device: str = "auto",
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            method,
+            encoder=encoder,
+            preset=preset,
+            random_state=random_state,
+            settings=settings,
+            device=device,
+            verbose=verbose,
+        )
+        self.model = model
+        self.invalid = invalid
+
+    def fit(self, smiles: Any, y: Any = None) -> Self:
+        """Pre-train on the molecules, unless a model was given; ``y`` is not looked at."""
+        if self.model is None:
+            return super().fit(smiles, y)
+        self._dataset(smiles)
+        self.model_, self.history_ = load_molecule_model(self.model), []
+        return self
+
+    def transform(self, smiles: Any) -> np.ndarray:
+        """``[B, D]`` embeddings in the order of ``smiles``."""
+        model, texts = self._fitted(), _texts(smiles)
+        z = np.full((len(texts), model.method.width), np.nan, np.float32)
+        jobs = 1 if len(texts) < MANY else -1
+        for part in embed_smiles(model, texts, choose_device(self.device), jobs=jobs):
+            self._refuse(part.invalid)
+            z[part.rows] = part.z
+        return z
+
+    @classmethod
+    def load(cls, folder: Path | str, **options: Any) -> Self:
+        """``MoleculeEmbedder(model=folder)``; ``options`` are for the constructor."""
+        return cls(model=folder, **options)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.model is not None or hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+    def _fitted(self) -> Model:
+        if self.model is not None and not hasattr(self, "model_"):
+            return load_molecule_model(self.model)
+        return super()._fitted()
+
+    def _dataset(self, graphs: Any) -> Dataset:
+        """The valid molecules."""
+        texts = _texts(graphs)
+        molecules, invalid = featurise(texts)
+        self._refuse(invalid)
+        if not len(molecules):
+            raise DataError(f"none of the {len(invalid)} rows is a valid molecule; {_first(invalid)}")
+        rows = np.setdiff1d(np.arange(len(texts)), [one.row for one in invalid])
+        listed = MoleculeRows(Texts.of(texts[row] for row in rows), rows + 1, np.zeros((len(rows), 0), np.float32))
+        return Dataset("molecules", molecules, molecules=listed)
+
+    def _refuse(self, invalid: list[Invalid]) -> None:
+        if self.invalid not in ("error", "nan"):
+            raise SettingError(f"invalid is {self.invalid!r}; it is error or nan")
+        if invalid and self.invalid == "error":
+            raise DataError(f"{_first(invalid)}; correct it, or use invalid='nan' for rows of NaN")
+
+
+def _first(invalid: list[Invalid]) -> str:
+    return printable(f"row {invalid[0].row} (counted from 0), {invalid[0].text!r}: {invalid[0].reason}")
+
+
+def _texts(smiles: Any) -> list[Any]:
+    """The SMILES of a list, an array, a series or a table of one column."""
+    if isinstance(smiles, str | bytes | Path) or not hasattr(smiles, "__len__"):
+        raise DataError(f"SMILES must be a list or a column, not {type(smiles).__name__}")
+    cells = np.asarray(smiles.to_numpy() if hasattr(smiles, "to_numpy") else smiles, dtype=object)
+    if cells.ndim == 2 and cells.shape[1] == 1:
+        cells = cells[:, 0]
+    if cells.ndim != 1:
+        raise DataError(f"SMILES must be one column; this has the shape {list(cells.shape)}")
+    if not len(cells):
+        raise DataError("there are no SMILES in the list")
+    return list(cells)

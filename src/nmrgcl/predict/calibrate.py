@@ -1,0 +1,65 @@
+"""Logits to probabilities that can be taken at their word (Platt 1999)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+MOST_STEPS = 200
+"""Of the optimiser, which needs about ten."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """``[T]`` each: the probability of task t is ``sigmoid(slope[t] · z + offset[t])`` for the logit ``z``.
+
+    A slope is one over a temperature. Slope 1 and offset 0 leave a task as it is.
+    """
+
+    slope: np.ndarray
+    offset: np.ndarray
+
+    def __call__(self, logits: np.ndarray) -> np.ndarray:
+        """``[M, T]`` probabilities."""
+        return np.asarray(expit(self.slope * logits + self.offset))
+
+
+def fit_calibration(logits: np.ndarray, labels: np.ndarray) -> Calibration:
+    """Fit every task on molecules that the model was not trained on.
+
+    Each task has a slope and an offset, chosen by the likelihood of its labels. As Platt does, a label counts as
+    ``(n₁ + 1) / (n₁ + 2)`` if it is 1 and as ``1 / (n₀ + 2)`` if it is 0, where n₁ and n₀ are how many there are: the
+    slope then stays finite even if the classes are separated. It is never negative: a task whose scores point the wrong
+    way gets slope 0, and every molecule the same probability. A task without labels of both classes stays as it is.
+
+    Args:
+        logits: ``[M, T]``.
+        labels: ``[M, T]`` of 0 and 1, NaN where one is missing.
+    """
+    found = [_fit(column, known) for column, known in zip(logits.T, labels.T, strict=True)]
+    slope, offset = (np.array(values, float) for values in zip(*found, strict=True))
+    return Calibration(slope, offset)
+
+
+def _fit(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    z, y = logits[~np.isnan(labels)].astype(float), labels[~np.isnan(labels)]
+    positives, negatives = int((y == 1).sum()), int((y == 0).sum())
+    if not positives or not negatives:
+        return 1.0, 0.0
+    target = np.where(y == 1, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    scale = max(float(np.abs(z).max()), 1e-9)  # so that both parameters are of one size
+    z = z / scale
+
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The negative log-likelihood and its gradient."""
+        made = w[0] * z + w[1]
+        error = expit(made) - target
+        value = float(np.sum(np.logaddexp(0, made) - target * made))
+        return value, np.array([error @ z, error.sum()])
+
+    start = np.array([0.0, float(logit(target.mean()))])
+    bounds = [(0, None), (None, None)]
+    options = {"maxiter": MOST_STEPS, "ftol": 1e-15, "gtol": 1e-9}
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    return float(best[0]) / scale, float(best[1])

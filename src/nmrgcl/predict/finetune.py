@@ -1,0 +1,225 @@
+"""A file of labelled molecules → a predictor, judged beside fingerprints on the same parts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from nmrgcl.data.molecules import Molecules, split_molecules
+from nmrgcl.data.molecules.chemistry import rdkit
+from nmrgcl.data.molecules.fingerprints import ecfp
+from nmrgcl.data.splits import Split
+from nmrgcl.errors import SettingError
+from nmrgcl.evaluate.fingerprints import fingerprint_score
+from nmrgcl.evaluate.goals import GOALS
+from nmrgcl.model_folder import Model
+from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, goal_of, require_labels
+from nmrgcl.predict.folder import Origin
+from nmrgcl.predict.predictor import METRICS, Predictions, Predictor, outputs_of, summarise
+from nmrgcl.run.recipe import recipe
+from nmrgcl.settings import FinetuneSettings, Settings, read_assignments
+
+PRESET = "supervised_molecules"
+FEW, MANY, WIDE = 5, 10, 2.0
+"""So many seeds or, where the standard deviation of their test score is wider than that many points, so many."""
+MANY_TASKS = 8
+"""From so many on, fingerprint models are fitted by all cores, as starting processes takes seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A line of the table: by metric the mean on the test part and, over several seeds, the standard deviation."""
+
+    name: str
+    scores: dict[str, tuple[float, float | None]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"name": self.name, "scores": {k: {"mean": m, "std": s} for k, (m, s) in self.scores.items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A fitted predictor, where it comes from, and what is said about it.
+
+    Attributes:
+        predictor: the ensemble.
+        origin: data, seeds, split and scores.
+        rows: the table: the models themselves, their ensemble if there are several, and fingerprints.
+        notes: sentences for the user: more seeds than usual, molecules in two parts, a better baseline.
+        split: rows of each part.
+        bits: ``[M, BITS]`` fingerprints of all molecules.
+        tested: what the ensemble predicts for the test part.
+        logits: ``[len(test), T]`` the mean outputs of the members there, before calibration.
+    """
+
+    predictor: Predictor
+    origin: Origin
+    rows: list[Row]
+    notes: list[str]
+    split: Split
+    bits: np.ndarray
+    tested: Predictions
+    logits: np.ndarray
+
+
+def finetune_settings(assignments: Sequence[str] = (), start: Model | None = None) -> Settings:
+    """The published protocol, with the encoder of ``start`` if there is one, and single settings changed.
+
+    Settings of the training with labels may be named without their group: ``epochs=20`` is ``finetune.epochs``.
+    """
+    given = read_assignments(assignments)
+    own = FinetuneSettings.__dataclass_fields__
+    given = {f"finetune.{key}" if key in own else key: value for key, value in given.items()}
+    if start is not None:
+        encoder = {f"encoder.{key}": value for key, value in asdict(start.settings.encoder).items() if key != "dropout"}
+        given = encoder | given
+    return recipe(preset=PRESET, assignments=given)
+
+
+def finetune_molecules(
+    molecules: Molecules,
+    settings: Settings,
+    *,
+    split: str = "scaffold",
+    seeds: int | None = None,
+    task: str | None = None,
+    start: Model | None = None,
+    probe: bool = False,
+    device: torch.device,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Fit an ensemble and judge it beside fingerprints.
+
+    Args:
+        molecules: with labels.
+        settings: as ``finetune_settings`` gives them; seeds count upwards from theirs.
+        split: scaffold, random, or column:NAME.
+        seeds: how many members; None: five, or ten where their test scores differ much.
+        task: "binary" or "numbers"; None: by the labels.
+        start: the pre-trained encoder that all members start from.
+        probe: freeze the encoder.
+        device: where to compute.
+        tell: is given a line after each member.
+    """
+    if task not in (None, "binary", "numbers"):
+        raise SettingError(f"--task {task}: known: binary, numbers")
+    goal = task or goal_of(molecules.labels)
+    require_labels(molecules, goal)
+    parts = split_molecules(molecules, split, seed=settings.seed)
+    GOALS[goal].require(molecules.labels, parts)
+    notes = _shared(molecules, parts)
+    options: dict[str, Any] = {"goal": goal, "start": start, "probe": probe, "device": device}
+
+    def fit(first: int, end: int) -> list[Member]:
+        found = []
+        numbers = range(settings.seed + first, settings.seed + end)
+        for member in fit_members(molecules, parts, settings, numbers, **options):
+            tell(_progress(member, goal))
+            found.append(member)
+        return found
+
+    few = seeds or (1 if probe and start is not None else FEW)  # a probe of one frozen encoder leaves nothing to chance
+    members = fit(0, few)
+    if seeds is None and goal == "binary" and few == FEW and _spread([one.score.test for one in members]) > WIDE:
+        notes.append(
+            f"{MANY} seeds instead of {FEW}: the test scores of the first {FEW} have a standard deviation of more than "
+            f"{WIDE:g} points."
+        )
+        members += fit(FEW, MANY)
+    bits = ecfp(molecules.smiles)
+    predictor = fit_ensemble(members, molecules, parts, settings, goal=goal, bits=bits)
+    outputs = outputs_of(predictor.members, molecules.graphs.take(torch.from_numpy(parts.test)))
+    tested = summarise(outputs, goal, predictor.calibration)
+    ours = [
+        _members_row(members, goal, probe=probe),
+        *_ensemble_row(tested, molecules.labels[parts.test], goal, len(members)),
+    ]
+    others = _fingerprint_rows(bits, molecules.labels, parts, goal, settings.seed)
+    notes += _verdict(ours[-1], others, goal)
+    origin = Origin(
+        dataset=molecules.name,
+        seeds=[member.seed for member in members],
+        split={"name": split, **{part: getattr(parts, part).tolist() for part in ("train", "valid", "test")}},
+        scores=[row.to_dict() for row in (*ours, *others)],
+        start=None if start is None else start.dataset,
+        probe=probe,
+    )
+    return Outcome(predictor, origin, [*ours, *others], notes, parts, bits, tested, outputs.mean(0))
+
+
+def count_shared(smiles: Sequence[str], split: Split) -> int:
+    """How many molecules of the validation and test parts are in an earlier part, too, by canonical SMILES."""
+    with rdkit() as chem:
+        names = np.array([chem.MolToSmiles(chem.MolFromSmiles(text)) for text in smiles])
+    train, valid, test = (names[part] for part in (split.train, split.valid, split.test))
+    return int(np.isin(valid, train).sum() + np.isin(test, np.concatenate([train, valid])).sum())
+
+
+def _shared(molecules: Molecules, split: Split) -> list[str]:
+    count = count_shared(molecules.smiles, split)
+    if not count:
+        return []
+    many = "molecule is" if count == 1 else "molecules are"
+    return [f"warning: {count} {many} in two parts (same canonical SMILES): scores are better than on new molecules."]
+
+
+def _progress(member: Member, goal: str) -> str:
+    metric = METRICS[next(iter(GOALS[goal].merits))]
+    epoch = f" at epoch {member.score.epoch}" if member.score.epoch else ""
+    return f"seed {member.seed}: {metric} {member.score.valid:.3g} on the validation part{epoch}"
+
+
+def _spread(scores: Sequence[float]) -> float:
+    return float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0
+
+
+def _members_row(members: Sequence[Member], goal: str, *, probe: bool) -> Row:
+    first = next(iter(GOALS[goal].merits))
+    each = [{first: one.score.test, **one.score.beside} for one in members]
+    several = len(members) > 1
+    found = {name: [scores[name] for scores in each] for name in each[0]}
+    what = "linear probe" if probe else "fine-tuned"
+    return Row(
+        f"{what}, {len(members)} seeds" if several else what,
+        {name: (float(np.mean(values)), _spread(values) if several else None) for name, values in found.items()},
+    )
+
+
+def _ensemble_row(tested: Predictions, labels: np.ndarray, goal: str, members: int) -> list[Row]:
+    """What ``predict`` uses, where that differs from the row before."""
+    if members == 1:
+        return []
+    aim, made, truth = GOALS[goal], torch.from_numpy(tested.mean), torch.from_numpy(labels)
+    return [Row("their ensemble", {name: (aim.unit * float(f(made, truth)), None) for name, f in aim.merits.items()})]
+
+
+def _fingerprint_rows(bits: np.ndarray, labels: np.ndarray, split: Split, goal: str, seed: int) -> list[Row]:
+    linear = "logistic regression" if goal == "binary" else "ridge regression"
+    rows = []
+    first = next(iter(GOALS[goal].merits))
+    for name, model in (("random forest", "forest"), (linear, "linear")):
+        found = fingerprint_score(
+            bits,
+            labels,
+            split,
+            model=model,  # type: ignore[arg-type]
+            goal=goal,  # type: ignore[arg-type]
+            seed=seed,
+            jobs=1 if labels.shape[1] < MANY_TASKS else -1,
+        )
+        scores = {first: found.test, **found.beside}
+        rows.append(Row(f"ECFP + {name}", {metric: (score, None) for metric, score in scores.items()}))
+    return rows
+
+
+def _verdict(ours: Row, others: Sequence[Row], goal: str) -> list[str]:
+    """A sentence if a baseline has the better first metric."""
+    metric, unit = next(iter(GOALS[goal].merits)), GOALS[goal].unit
+    best = max(others, key=lambda row: row.scores[metric][0] / unit)
+    score, own = best.scores[metric][0], ours.scores[metric][0]
+    if score / unit <= own / unit:
+        return []
+    return [f"{best.name} is better than this model on the test part: {METRICS[metric]} {score:.3g} against {own:.3g}."]

@@ -1,0 +1,152 @@
+"""Fit an ensemble: one encoder with a head per seed, trained end to end, or frozen with a linear probe."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from nmrgcl.data.molecules import Molecules
+from nmrgcl.encode.molecule import BONDS
+from nmrgcl.errors import DataError, ModelError, SettingError, printable
+from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
+from nmrgcl.evaluate.goals import GOALS
+from nmrgcl.evaluate.parts import Parts
+from nmrgcl.evaluate.probe import fit_probe
+from nmrgcl.graphs import Graphs
+from nmrgcl.methods import Pretraining, build_pretraining
+from nmrgcl.model_folder import Model
+from nmrgcl.predict.calibrate import fit_calibration
+from nmrgcl.predict.predictor import Predictor, outputs_of
+from nmrgcl.predict.similarity import Known
+from nmrgcl.run.embeddings import embed_all
+from nmrgcl.run.finetuning import build_classifier
+from nmrgcl.run.machine import explained, suitable_threads
+from nmrgcl.settings import Settings
+from nmrgcl.train.state import own_chance
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A model as it was at its best on the validation part, and its scores; a probe has no epoch and says 0."""
+
+    seed: int
+    model: Classifier
+    score: FinetuneScore
+
+
+def goal_of(labels: np.ndarray) -> str:
+    """What labels are: "binary" if all that are present are 0 or 1, else "numbers"."""
+    return "binary" if np.isin(labels[~np.isnan(labels)], (0, 1)).all() else "numbers"
+
+
+def require_labels(molecules: Molecules, goal: str) -> None:
+    """Refuse tasks that nothing can be learnt of: no column, no label, or the same label everywhere."""
+    if not molecules.tasks:
+        raise DataError(printable(f"{molecules.source}: no column holds numbers to learn; name one with --labels"))
+    for name, column in zip(molecules.tasks, molecules.labels.T, strict=True):
+        values = np.unique(column[~np.isnan(column)])
+        if not len(values):
+            raise DataError(printable(f"{molecules.source}: column {name!r} is empty; leave it out of --labels"))
+        if len(values) == 1:
+            one = "holds one class only" if goal == "binary" else "is the same for all molecules"
+            raise DataError(
+                printable(f"{molecules.source}: column {name!r} {one} ({values[0]:g}); leave it out of --labels")
+            )
+        if goal == "binary" and (strange := values[~np.isin(values, (0, 1))].tolist()):
+            raise DataError(
+                printable(
+                    f"{molecules.source}: column {name!r} holds {strange[0]:g}; yes-or-no labels are 0 and 1, "
+                    "others are learnt with --task numbers"
+                )
+            )
+
+
+def fit_members(
+    molecules: Molecules,
+    split: Parts,
+    settings: Settings,
+    seeds: Sequence[int],
+    *,
+    goal: str,
+    start: Model | None = None,
+    probe: bool = False,
+    device: torch.device,
+) -> Iterator[Member]:
+    """One member per seed, in order.
+
+    On a GPU they are trained side by side. A processor gains nothing by that: there each is trained on its own, and
+    what it becomes does not depend on the others.
+
+    Args:
+        molecules: with their labels.
+        split: to train, choose the epoch, and judge on.
+        settings: of encoder and training.
+        seeds: of weights, dropout and batches.
+        goal: what the labels are.
+        start: a pre-trained encoder; each member starts from a fresh one without it.
+        probe: freeze the encoder and fit only the head, by logistic or ridge regression.
+        device: where to compute.
+    """
+    if probe:  # its weights are for embeddings as they are
+        settings = settings.updated({"finetune.head_norm": False})
+    graphs, alone = molecules.graphs.to(device), device.type == "cpu" or probe
+    groups = [[seed] for seed in seeds] if alone else [list(seeds)]
+    with suitable_threads(settings), explained(settings, "then start again"):
+        for group in groups:
+            with own_chance(group[0], 0, device):
+                models = [_build(molecules, replace(settings, seed=seed), start).to(device) for seed in group]
+                scores = (
+                    [_probe(models[0], graphs, molecules.labels, split, goal)]
+                    if probe
+                    else finetune_scores(
+                        [Task(model, split, settings.finetune) for model in models],
+                        graphs,
+                        molecules.labels,
+                        level="graph",
+                        batch_size=settings.train.batch_size,
+                        goal=GOALS[goal],
+                        capture=settings.train.capture,
+                    )
+                )
+            yield from (Member(*each) for each in zip(group, models, scores, strict=True))
+
+
+def fit_ensemble(
+    members: Sequence[Member], molecules: Molecules, split: Parts, settings: Settings, *, goal: str, bits: np.ndarray
+) -> Predictor:
+    """The ensemble of ``members``; yes-or-no tasks are calibrated on the validation part.
+
+    ``bits`` are the fingerprints of all molecules.
+    """
+    models = [member.model for member in members]
+    calibration = None
+    if goal == "binary":
+        valid = molecules.graphs.take(torch.from_numpy(split.valid))
+        calibration = fit_calibration(outputs_of(models, valid).mean(0), molecules.labels[split.valid])
+    known = Known.of([molecules.smiles[row] for row in split.train.tolist()], bits[split.train])
+    return Predictor(models, settings, molecules.tasks, goal, calibration, known)
+
+
+def _build(molecules: Molecules, settings: Settings, start: Model | None) -> Classifier:
+    encoder = build_pretraining(settings, molecules.graphs.num_features, BONDS)
+    if start is not None:
+        method = start.method
+        if not isinstance(method, Pretraining) or method.features != encoder.features or method.level != "graph":
+            raise ModelError(
+                f"the model of {printable(start.dataset)} was not pre-trained on molecules as they are read from SMILES"
+            )
+        try:
+            encoder.encoder.load_state_dict(method.encoder.state_dict())
+        except RuntimeError:
+            raise SettingError("--set changes the encoder of --model; leave settings of its shape out") from None
+    return build_classifier(settings, encoder, len(molecules.tasks))
+
+
+def _probe(model: Classifier, graphs: Graphs, labels: np.ndarray, split: Parts, goal: str) -> FinetuneScore:
+    assert isinstance(model.encoder, Pretraining)
+    found = fit_probe(embed_all(model.encoder, graphs), labels, split, goal)
+    with torch.no_grad():
+        model.head.weight.copy_(found.weight)
+        model.head.bias.copy_(found.bias)
+    return FinetuneScore(found.test, found.valid, 0, found.beside)

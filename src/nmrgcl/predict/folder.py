@@ -1,0 +1,182 @@
+"""A predictor as a folder: ``predictor.json``, the weights of all members, a card and checksums."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load
+from torch import Tensor
+
+from nmrgcl import reading
+from nmrgcl.checksums import NAME as CHECKSUMS
+from nmrgcl.checksums import verify_checksums, write_checksums
+from nmrgcl.data.molecules.fingerprints import BITS
+from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
+from nmrgcl.encode import ENCODERS
+from nmrgcl.encode.molecule import BONDS
+from nmrgcl.errors import ModelError, UserError
+from nmrgcl.evaluate.finetune import Classifier
+from nmrgcl.methods import build_pretraining
+from nmrgcl.owned import Kind
+from nmrgcl.predict.calibrate import Calibration
+from nmrgcl.predict.card import predictor_card
+from nmrgcl.predict.predictor import Predictor
+from nmrgcl.predict.similarity import Known
+from nmrgcl.record import RecordError, RecordFormat
+from nmrgcl.run.finetuning import build_classifier
+from nmrgcl.run.machine import versions
+from nmrgcl.settings import Settings
+from nmrgcl.train.checkpoint import packed
+
+NAME, WEIGHTS, REPORT = "predictor.json", "model.safetensors", "report.html"
+RECORD = RecordFormat("nmrgcl-predictor", 1, "the record of a fine-tuned model", limit=1 << 28)
+PREDICTOR = Kind(
+    "fine-tuned model",
+    NAME,
+    lambda values: values.get("format") == RECORD.name,
+    lambda _: (NAME, WEIGHTS, REPORT, "README.md", CHECKSUMS),
+)
+MOST_MEMBERS, MOST_TASKS = 1000, 100_000
+"""More are not read."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a predictor comes from, ready for JSON.
+
+    Attributes:
+        dataset: name of the file of molecules.
+        seeds: of the members.
+        split: its name, and the rows of each part among the valid molecules.
+        scores: rows of the table that the command prints.
+        start: name of the data that the encoder was pre-trained on; None: it was not.
+        probe: whether the encoder was frozen.
+    """
+
+    dataset: str
+    seeds: list[int]
+    split: dict[str, Any]
+    scores: list[dict[str, Any]] = field(default_factory=list)
+    start: str | None = None
+    probe: bool = False
+
+
+def save_predictor(folder: Path, predictor: Predictor, origin: Origin) -> None:
+    """Fill an existing, empty ``folder``."""
+    calibration = predictor.calibration
+    values = {
+        "dataset": origin.dataset,
+        "tasks": list(predictor.tasks),
+        "goal": predictor.goal,
+        "seeds": origin.seeds,
+        "calibration": None
+        if calibration is None
+        else {"slope": calibration.slope.tolist(), "offset": calibration.offset.tolist()},
+        "scores": origin.scores,
+        "start": origin.start,
+        "probe": origin.probe,
+        "split": origin.split,
+        "settings": predictor.settings.to_dict(),
+        "versions": versions(),
+    }
+    RECORD.write(folder / NAME, values)
+    (folder / "README.md").write_text(predictor_card(values), encoding="utf-8")
+    tensors = {
+        f"members.{number}.{name}": tensor
+        for number, member in enumerate(predictor.members)
+        for name, tensor in member.state_dict().items()
+    }
+    text = "\n".join(predictor.known.smiles).encode()
+    tensors["known.fingerprints"] = torch.from_numpy(predictor.known.packed)
+    tensors["known.smiles"] = torch.from_numpy(np.frombuffer(text, np.uint8).copy())
+    (folder / WEIGHTS).write_bytes(packed(tensors))
+    write_checksums(folder)
+
+
+def load_predictor(folder: Path) -> tuple[Predictor, Origin]:
+    """The predictor in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error."""
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: there is no such folder; nmrgcl finetune makes one")
+    verify_checksums(folder, required=(NAME, WEIGHTS), unlimited=WEIGHTS)
+    try:
+        values = RECORD.read(folder / NAME)
+        if values is None:
+            raise RECORD.mismatch
+        return _predictor(values, load(reading.read_bytes(folder / WEIGHTS, limit=None)))
+    except RecordError as error:
+        raise error.told(ModelError, folder / NAME, "copy the model folder again") from None
+    except UserError as error:
+        raise ModelError(f"{folder}: {error}") from None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"{folder}: not a usable fine-tuned model ({reason})") from None
+
+
+def _predictor(values: Mapping[str, Any], tensors: dict[str, Tensor]) -> tuple[Predictor, Origin]:
+    tasks, goal, seeds = values["tasks"], values["goal"], values["seeds"]
+    if not _are(tasks, str, MOST_TASKS) or not _are(seeds, int, MOST_MEMBERS) or goal not in ("binary", "numbers"):
+        raise ValueError("tasks, goal or seeds are not as expected")
+    settings = Settings.from_dict(values["settings"], source=NAME)
+    if settings.encoder.name not in ENCODERS:
+        raise ValueError(f"unknown encoder {settings.encoder.name!r}")
+    members = [_member(settings, len(tasks), goal, _under(tensors, f"members.{n}.")) for n in range(len(seeds))]
+    calibration = None
+    if goal == "binary":
+        slope, offset = (np.array(values["calibration"][name], float) for name in ("slope", "offset"))
+        if not slope.shape == offset.shape == (len(tasks),) or not (slope >= 0).all():
+            raise ValueError("the calibration does not fit the tasks")
+        calibration = Calibration(slope, offset)
+    known = _known(tensors["known.smiles"], tensors["known.fingerprints"])
+    origin = Origin(
+        str(values["dataset"]), list(seeds), values["split"], values["scores"], values["start"], bool(values["probe"])
+    )
+    return Predictor(members, settings, tuple(tasks), goal, calibration, known), origin
+
+
+def _are(values: Any, kind: type, most: int) -> bool:
+    return isinstance(values, list) and 0 < len(values) <= most and all(type(value) is kind for value in values)
+
+
+def _member(settings: Settings, tasks: int, goal: str, weights: dict[str, Tensor]) -> Classifier:
+    with torch.device("meta"):  # no memory: settings that claim a huge encoder are refused before one is built
+        expected = _build(settings, tasks, goal).state_dict()
+    for name, value in expected.items():
+        found = weights.get(name)
+        if found is None or found.shape != value.shape or found.dtype != value.dtype:
+            raise ValueError(f"its weights have no {name} as its settings need it")
+        if not bool(found.isfinite().all()):
+            raise ValueError(f"{name} holds NaN or infinity")
+    model = _build(settings, tasks, goal)
+    model.load_state_dict(weights)
+    return model.eval()
+
+
+def _build(settings: Settings, tasks: int, goal: str) -> Classifier:
+    model = build_classifier(settings, build_pretraining(settings, ATOMS + CHIRALITIES, BONDS), tasks)
+    if goal == "numbers":
+        model.fit_scale(torch.zeros(1, tasks))
+    return model
+
+
+def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def _known(text: Tensor, fingerprints: Tensor) -> Known:
+    smiles = text.numpy().tobytes().decode().split("\n")
+    if fingerprints.dtype != torch.uint8 or fingerprints.shape != (len(smiles), BITS // 8):
+        raise ValueError("its fingerprints do not fit its training molecules")
+    return Known(smiles, fingerprints.numpy())

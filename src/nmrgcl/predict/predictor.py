@@ -1,0 +1,82 @@
+"""An ensemble of fine-tuned encoders, and what it predicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.special import expit
+from torch import Tensor
+
+from nmrgcl.errors import ModelError
+from nmrgcl.evaluate.finetune import Classifier
+from nmrgcl.graphs import Graphs
+from nmrgcl.predict.calibrate import Calibration
+from nmrgcl.predict.similarity import Known
+from nmrgcl.settings import Settings
+
+METRICS = {"roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "rmse": "RMSE", "mae": "MAE"}
+"""As people write them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """``[M, T]`` each.
+
+    Attributes:
+        mean: over the members, of their probabilities of yes-or-no tasks or of the numbers that they predict.
+        spread: the sample standard deviation of the same over the members; NaN where there is only one.
+        probability: the calibrated one of the members' mean logit; None for tasks of numbers.
+    """
+
+    mean: np.ndarray
+    spread: np.ndarray
+    probability: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """Several models of the same tasks, each trained from another seed.
+
+    Attributes:
+        members: encoders with heads, in evaluation mode, all on one device.
+        settings: what they were trained with; the seed is that of the first member.
+        tasks: names of the ``T`` outputs.
+        goal: what the labels are, "binary" or "numbers".
+        calibration: of yes-or-no tasks.
+        known: the molecules of the training part.
+    """
+
+    members: list[Classifier]
+    settings: Settings
+    tasks: tuple[str, ...]
+    goal: str
+    calibration: Calibration | None
+    known: Known
+
+    def predict(self, graphs: Graphs) -> Predictions:
+        """What the ensemble makes of molecules, as ``featurise`` gives them."""
+        return summarise(outputs_of(self.members, graphs), self.goal, self.calibration)
+
+
+@torch.no_grad()
+def outputs_of(members: Sequence[Classifier], graphs: Graphs) -> np.ndarray:
+    """``[S, M, T]`` logits, or numbers, by each member in evaluation mode."""
+    graphs = graphs.to(members[0].head.weight.device)
+    for member in members:
+        member.eval()
+    rows: list[Tensor] = [
+        torch.stack([member(part) for member in members]) for part in graphs.passes(torch.arange(graphs.num_graphs))
+    ]
+    found = torch.cat(rows, 1).double().cpu().numpy()
+    if not np.isfinite(found).all():
+        raise ModelError("the predictions hold NaN or infinity; train again with a lower finetune.lr")
+    return np.asarray(found)
+
+
+def summarise(outputs: np.ndarray, goal: str, calibration: Calibration | None) -> Predictions:
+    """Mean, spread and calibrated probability of outputs ``[S, M, T]``."""
+    values = expit(outputs) if goal == "binary" else outputs
+    spread = values.std(0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
+    probability = None if calibration is None else calibration(outputs.mean(0))
+    return Predictions(values.mean(0), spread, probability)

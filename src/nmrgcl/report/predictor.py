@@ -1,0 +1,208 @@
+"""A fine-tuned model as one page: its scores beside fingerprints, curves, and molecules it is right and wrong about."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from nmrgcl import atomic
+from nmrgcl.data.molecules import Molecules
+from nmrgcl.data.molecules.chemistry import rdkit
+from nmrgcl.errors import DataError
+from nmrgcl.predict.finetune import Outcome
+from nmrgcl.predict.predictor import METRICS
+from nmrgcl.predict.similarity import nearest_known
+from nmrgcl.report.judged import (
+    by_similarity,
+    calibration_error,
+    plot_calibration,
+    plot_numbers,
+    plot_roc,
+    plot_similarity,
+    reliability,
+    roc_curve,
+)
+from nmrgcl.report.render import render
+from nmrgcl.report.svg import PALETTE, Picture
+from nmrgcl.run import hardware, versions
+from nmrgcl.settings.check import flatten
+
+SHOWN = 4
+"""Molecules of each group."""
+SIZE = 230, 180
+"""Of a molecule's picture, in pixels."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A molecule beside its nearest training molecule, as SVG."""
+
+    molecule: Markup
+    nearest: Markup
+    caption: str
+
+
+def write_predictor_page(out: Path, found: Outcome, molecules: Molecules) -> None:
+    """Write the page about ``found``, which was fitted on ``molecules``."""
+    labels = molecules.labels[found.split.test]
+    number, similarity = nearest_known(found.bits[found.split.test], found.predictor.known)
+    origin, goal = found.origin, found.predictor.goal
+    parts = " / ".join(str(len(origin.split[part])) for part in ("train", "valid", "test"))
+    start = f"pre-trained on {origin.start}" if origin.start else "not pre-trained"
+    page = render(
+        "predictor.html.j2",
+        title=f"{origin.dataset}: {_tasks(found)}",
+        summary=(
+            f"{len(molecules)} molecules, {len(molecules.invalid)} invalid rows skipped; split {origin.split['name']}, "
+            f"{parts} to train, validate and test on; seeds {', '.join(map(str, origin.seeds))}; the encoder is {start}"
+            f"{' and frozen' if origin.probe else ''}."
+        ),
+        metrics=[METRICS[name] + (" in %" if goal == "binary" else "") for name in found.rows[0].scores],
+        rows=[(row.name, [_score(*score) for score in row.scores.values()]) for row in found.rows],
+        several=len(origin.seeds) > 1,
+        notes=found.notes,
+        plots=[*_curves(found, labels), _distance(found, labels, similarity)],
+        groups=_examples(found, molecules, labels, number, similarity),
+        settings=[(key, json.dumps(value)) for key, value in flatten(found.predictor.settings.to_dict())],
+        versions=versions(),
+        hardware=hardware(found.predictor.members[0].head.weight.device),
+        source=molecules.source,
+    )
+    atomic.write_text(out, page)
+
+
+def _tasks(found: Outcome) -> str:
+    tasks = found.predictor.tasks
+    return tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
+
+
+def _score(mean: float, std: float | None) -> str:
+    return f"{mean:.3g}" + ("" if std is None else f" ± {std:.2g}")
+
+
+def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
+    names, made = found.predictor.tasks, found.tested
+    if made.probability is None:
+        picture = Picture(
+            key="numbers",
+            title="Predictions and labels",
+            description=f"Scatter plot of predictions over labels of {_tasks(found)}.",
+            caption="On the dashed line predictions are right.",
+            figure=plot_numbers(labels, made.mean, names),
+        )
+        return [picture]
+    both = np.flatnonzero((labels == 1).any(0) & (labels == 0).any(0))
+    drawn = both[np.argsort(-(~np.isnan(labels[:, both])).sum(0), kind="stable")][: len(PALETTE)].tolist()
+    curves = {}
+    for task in drawn:
+        known = ~np.isnan(labels[:, task])
+        curves[names[task]] = roc_curve(made.mean[known, task], labels[known, task])
+    before, after = (reliability(p, labels)[:2] for p in (made.mean, made.probability))
+    errors = [calibration_error(p, labels) for p in (made.mean, made.probability)]
+    more = f" The {len(drawn)} of {len(names)} tasks with most labels." if len(names) > len(drawn) else ""
+    return [
+        Picture(
+            key="roc",
+            title="ROC curves",
+            description=f"ROC curves of the ensemble for {', '.join(curves)}.",
+            caption=f"Of the ensemble's mean probability; the dashed line is chance.{more}",
+            figure=plot_roc(curves),
+        ),
+        Picture(
+            key="calibration",
+            title="Calibration",
+            description=f"Expected calibration error {errors[0]:.3f} before and {errors[1]:.3f} after calibration.",
+            caption=(
+                "Fitted on the validation part, shown on the test part; all tasks together. Expected calibration error "
+                f"{errors[0]:.3f} before and {errors[1]:.3f} after."
+            ),
+            figure=plot_calibration({"before": before, "after": after}),
+        ),
+    ]
+
+
+def _errors(found: Outcome, labels: np.ndarray) -> np.ndarray:
+    """``[M, T]`` how far predictions are from labels, NaN where one is missing."""
+    made = found.tested.mean if found.tested.probability is None else found.tested.probability
+    return np.abs(made - labels)
+
+
+def _distance(found: Outcome, labels: np.ndarray, similarity: np.ndarray) -> Picture:
+    errors = _errors(found, labels)
+    binary = found.tested.probability is not None
+    # nan keeps what is missing out of the mean
+    values = np.where(np.isnan(errors), np.nan, 100.0 * (errors < 0.5)) if binary else errors
+    label = "right answers in %" if binary else "mean absolute error"
+    counts, scores = by_similarity(values, similarity)
+    return Picture(
+        key="similarity",
+        title="Distance to the training set",
+        description=f"Median similarity {np.median(similarity):.2f}; the line is the {label}.",
+        caption=(
+            f"Tanimoto similarity of ECFP4 fingerprints to the nearest training molecule (median "
+            f"{np.median(similarity):.2f}), and by it the {label}."
+        ),
+        figure=plot_similarity(counts, scores, label),
+    )
+
+
+def _examples(
+    found: Outcome, molecules: Molecules, labels: np.ndarray, number: np.ndarray, similarity: np.ndarray
+) -> list[tuple[str, list[Example]]]:
+    """The most confident right and wrong predictions, or the most and the least exact; none without RDKit."""
+    errors = _errors(found, labels)
+    order = np.argsort(errors, axis=None, kind="stable")
+    order = order[~np.isnan(errors.ravel()[order])]  # NaN comes last
+    binary = found.tested.probability is not None
+    right, wrong = (order, order[::-1]) if not binary else _sides(order, errors.ravel())
+    words = ("right", "wrong") if binary else ("exact", "inexact")
+    titles = [f"Most confident {word} predictions" if binary else f"Most {word} predictions" for word in words]
+    groups = []
+    try:
+        for title, chosen in zip(titles, (right, wrong), strict=True):
+            places = [divmod(int(each), labels.shape[1]) for each in chosen[:SHOWN]]
+            shown = [_example(found, molecules, labels, row, task, number, similarity) for row, task in places]
+            if shown:
+                groups.append((f"{title}, each beside its nearest training molecule", shown))
+    except DataError:
+        return []
+    return groups
+
+
+def _sides(order: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Right answers from the smallest error, wrong ones from the largest."""
+    return order[errors[order] < 0.5], order[errors[order] >= 0.5][::-1]
+
+
+def _example(
+    found: Outcome,
+    molecules: Molecules,
+    labels: np.ndarray,
+    row: int,
+    task: int,
+    number: np.ndarray,
+    similarity: np.ndarray,
+) -> Example:
+    place, made = int(found.split.test[row]), found.tested
+    said = f"{made.mean[row, task]:.3g}" if made.probability is None else f"{made.probability[row, task]:.0%}"
+    caption = (
+        f"{molecules.identifiers[place]}: {found.predictor.tasks[task]} is {labels[row, task]:g}, predicted {said}; "
+        f"nearest training molecule on the right, similarity {similarity[row]:.2f}"
+    )
+    known = found.predictor.known.smiles[int(number[row])]
+    return Example(draw_molecule(molecules.smiles[place]), draw_molecule(known), caption)
+
+
+def draw_molecule(smiles: str) -> Markup:
+    """An ``<svg>`` element that is called by its SMILES; DataError where RDKit is absent."""
+    with rdkit() as chem:
+        from rdkit.Chem.Draw.rdMolDraw2D import MolDraw2DSVG, PrepareAndDrawMolecule
+
+        drawing = MolDraw2DSVG(*SIZE)
+        PrepareAndDrawMolecule(drawing, chem.MolFromSmiles(smiles))
+        drawing.FinishDrawing()
+        text = drawing.GetDrawingText()
+    start = text.index("<svg") + len("<svg")
+    return Markup(f'<svg role="img" aria-label="{escape(smiles)}"{text[start:]}')

@@ -1,0 +1,114 @@
+"""Molecules to compare with others: a dataset, or embeddings that ``nmrgcl embed`` has written."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.molecule_rows import MoleculeRows
+from nmrgcl.data.molecules import featurise
+from nmrgcl.data.molecules.dataset import Watch
+from nmrgcl.data.molecules.fingerprints import ecfp_in_parts
+from nmrgcl.data.molecules.tables import arrow
+from nmrgcl.data.texts import Texts
+from nmrgcl.errors import DataError, ModelError, printable
+from nmrgcl.model_folder import Model
+from nmrgcl.run.embeddings import embed_all, embed_in_parts, read_embeddings
+
+AT_A_TIME = 4096
+"""Stored embeddings that are compared at once."""
+SAME = 1e-2
+"""Two embeddings of a molecule by one model differ by less than this share of their length."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Some molecules.
+
+    Attributes:
+        source: the file or name.
+        rows: identifiers and SMILES.
+        dataset: their graphs, or None.
+        z: ``[M, D]`` embeddings instead.
+    """
+
+    source: str
+    rows: MoleculeRows
+    dataset: Dataset | None = None
+    z: np.ndarray | None = None
+
+    def fingerprints(self, watch: Watch | None = None) -> Iterator[np.ndarray]:
+        """``[·, bits]`` of a few thousand molecules at a time."""
+        return _watched(ecfp_in_parts(self.rows.smiles), len(self.rows), watch)
+
+    def embeddings(self, model: Model | None, device: torch.device, watch: Watch | None = None) -> Iterator[np.ndarray]:
+        """``[·, D]`` of a few thousand at a time: those in the file, or by the model."""
+        if self.z is not None:
+            if model is not None:
+                self._require_by(model, device)
+            return _watched(iter(np.array_split(self.z, -(-len(self.z) // AT_A_TIME))), len(self.z), watch)
+        assert model is not None
+        assert self.dataset is not None
+        return (part.z for part in embed_in_parts(model, self.dataset, device, watch))
+
+    def _require_by(self, model: Model, device: torch.device) -> None:
+        """Refuse embeddings by another model, which that of the first molecule tells."""
+        assert self.z is not None
+        graphs, _ = featurise([self.rows.smiles[0]])
+        anew = embed_all(model.method.to(device), graphs.to(device)).cpu().numpy()
+        known = self.z[:1]
+        if anew.shape != known.shape or np.linalg.norm(anew - known) > SAME * np.linalg.norm(anew):
+            raise ModelError(printable(f"{self.source}: its embeddings are not by this model; embed it again"))
+
+
+def read_embedded(path: Path) -> Compared | None:
+    """The molecules of an ``.npz`` or ``.parquet`` file that ``nmrgcl embed`` has written; None if it is another."""
+    if path.suffix == ".npz" and path.is_file():
+        found = read_embeddings(path, molecules=True)
+        if found.smiles is None:
+            raise DataError(printable(f"{path}: holds no molecules; write it with nmrgcl embed from a file of SMILES"))
+        return _embedded(path, found.z, found.smiles.tolist(), found.id.tolist())
+    if path.suffix != ".parquet" or not path.is_file():
+        return None
+    parquet = arrow().parquet
+    try:
+        names = parquet.read_schema(path).names
+        if not {"id", "smiles", "z0"} <= set(names):
+            return None
+        columns = [name for name in names if name[:1] == "z" and name[1:].isdecimal()]
+        file = parquet.ParquetFile(path)
+        z, first = np.empty((file.metadata.num_rows, len(columns)), np.float32), 0
+        for batch in file.iter_batches(AT_A_TIME, columns=columns):
+            z[first : first + len(batch)] = np.stack([column.to_numpy(False) for column in batch.columns], 1)
+            first += len(batch)
+        beside = parquet.read_table(path, columns=["id", "smiles"])
+    except (ValueError, OSError) as error:
+        raise DataError(printable(f"{path}: cannot be read ({' '.join(str(error).split())})")) from None
+    return _embedded(path, z, beside["smiles"].to_pylist(), beside["id"].to_pylist())
+
+
+def _embedded(path: Path, z: np.ndarray, smiles: list[str | None], names: list[object]) -> Compared:
+    if not len(z):
+        raise DataError(printable(f"{path}: is empty"))
+    if not np.isfinite(z).all() or None in smiles:
+        raise DataError(printable(f"{path}: embeddings or SMILES are missing in a row; embed it again"))
+    rows = MoleculeRows(
+        smiles=Texts.of(text or "" for text in smiles),
+        lines=np.arange(len(z)) + 1,
+        targets=np.zeros((len(z), 0), np.float32),
+        names=Texts.of(map(str, names)),
+        rows=len(z),
+    )
+    return Compared(str(path), rows, z=z.astype(np.float32, copy=False))
+
+
+def _watched(parts: Iterator[np.ndarray], total: int, watch: Watch | None) -> Iterator[np.ndarray]:
+    done = 0
+    for part in parts:
+        yield part
+        done += len(part)
+        if watch is not None:
+            watch(done, total)

@@ -1,0 +1,206 @@
+"""``nmrgcl finetune`` and ``nmrgcl predict`` as a chemist types them, with good files and bad ones."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from nmrgcl.data.molecules import read_molecules, split_molecules
+from nmrgcl.data.molecules.fingerprints import ecfp
+from nmrgcl.evaluate.fingerprints import fingerprint_score
+from nmrgcl.predict import finetune, finetune_molecules, load_predictor
+from nmrgcl.predict.finetune import count_shared
+from tests.predict.planted import OXYGEN, SMILES, TINY, read, rows, tiny, write
+from tests.test_cli import run
+
+pytest.importorskip("rdkit", reason="RDKit reads SMILES")
+FAST = [part for assignment in TINY for part in ("--set", assignment)] + ["--device", "cpu"]
+CPU = torch.device("cpu")
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write(tmp_path / "planted.csv")
+
+
+def test_two_commands_from_a_file_to_predictions(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    model = str(tmp_path / "model")
+    out, err = run(capsys, "finetune", str(data), "--labels", "oxygen", "--seeds", "2", "--out", model, *FAST, "--json")
+    made = json.loads(out)
+    assert (made["goal"], made["tasks"], made["molecules"], made["seeds"]) == ("binary", ["oxygen"], 100, [0, 1])
+    assert [row["name"] for row in made["rows"]] == [
+        "fine-tuned, 2 seeds",
+        "their ensemble",
+        "ECFP + random forest",
+        "ECFP + logistic regression",
+    ]
+    assert "seed 1: ROC-AUC" in err
+    page = Path(made["report"]).read_text(encoding="utf-8")
+    assert "ECFP + random forest" in page
+    assert "<svg" in page
+    assert not re.search(r'(src|href)="(?!#)', page.replace("xlink:", ""))  # it needs nothing else
+
+    new = tmp_path / "new.csv"
+    new.write_text("name,smiles\na,CCO\nb,nonsense(\nc,\nd,c1ccccc1\n")
+    predicted = tmp_path / "predictions.csv"
+    out, err = run(capsys, "predict", model, str(new), "--out", str(predicted), "--device", "cpu")
+    assert "2 molecules, 1 task" in out
+    assert "2 invalid rows are empty" in out
+    assert "line 3, 'nonsense('" in err
+    with predicted.open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["id"] for row in table] == ["a", "b", "c", "d"]
+    assert [row["smiles"] for row in table] == ["CCO", "nonsense(", "", "c1ccccc1"]
+    columns = ["oxygen_mean", "oxygen_spread", "oxygen_probability", "similarity", "nearest"]
+    assert list(table[0]) == ["id", "smiles", *columns]
+    assert all(table[row][name] == "" for row in (1, 2) for name in columns)
+
+    predictor, _ = load_predictor(Path(model))
+    expected = predictor.predict(read_molecules(new, labels=()).graphs)
+    assert expected.probability is not None
+    for name, values in zip(columns, (expected.mean, expected.spread, expected.probability), strict=False):
+        np.testing.assert_allclose([float(table[row][name]) for row in (0, 3)], values[:, 0], rtol=1e-9)
+    nearest = read_molecules(tmp_path / "planted.csv", labels=()).smiles
+    assert table[0]["nearest"] in nearest
+    assert float(table[3]["similarity"]) > 0
+
+
+def test_parquet_holds_the_same_and_null_where_a_row_is_invalid(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    import pyarrow.parquet
+
+    model = str(tmp_path / "model")
+    arguments = ["--labels", "oxygen,length", "--task", "numbers", "--seeds", "1", "--split", "random", "--out", model]
+    out, _ = run(capsys, "finetune", str(data), *arguments, *FAST)
+    assert "2 numbers, 100 molecules, split random 80 / 10 / 10" in out
+    assert "ECFP + ridge regression" in out
+    assert "RMSE" in out
+    (tmp_path / "new.smi").write_text("CCO ethanol\nbad( one\n")
+    run(capsys, "predict", model, str(tmp_path / "new.smi"), "--out", str(tmp_path / "p.parquet"), "--device", "cpu")
+    table = pyarrow.parquet.read_table(tmp_path / "p.parquet")
+    assert table.column_names[2:4] == ["oxygen_mean", "oxygen_spread"]
+    assert "length_probability" not in table.column_names
+    assert table["length_mean"].is_null().to_pylist() == [False, True]
+    assert table["length_spread"].is_null().to_pylist() == [True, True]  # one member has no spread
+
+
+def test_the_table_has_the_scores_of_fingerprints_on_the_same_parts(tmp_path: Path, data: Path) -> None:
+    molecules = read(data, "oxygen")
+    found = finetune_molecules(molecules, tiny(), seeds=2, device=CPU)
+    split = split_molecules(molecules)
+    assert found.origin.split["test"] == split.test.tolist()
+    for row, model in zip(found.rows[2:], ("forest", "linear"), strict=True):
+        bits = ecfp(molecules.smiles)
+        expected = fingerprint_score(bits, molecules.labels, split, model=model)  # type: ignore[arg-type]
+        assert row.scores == {"roc_auc": (expected.test, None), "pr_auc": (expected.beside["pr_auc"], None)}
+    better = max(row.scores["roc_auc"][0] for row in found.rows[2:]) > found.rows[1].scores["roc_auc"][0]
+    assert any("is better than this model" in note for note in found.notes) == better
+
+
+def test_a_better_fingerprint_is_said_plainly() -> None:
+    ours, forest = (finetune.Row(name, {"roc_auc": (score, None)}) for name, score in (("ours", 60), ("forest", 71.2)))
+    assert finetune._verdict(ours, [forest], "binary") == [
+        "forest is better than this model on the test part: ROC-AUC 71.2 against 60."
+    ]
+    assert finetune._verdict(forest, [ours], "binary") == []
+    small, large = (finetune.Row(name, {"rmse": (score, None)}) for name, score in (("small", 0.5), ("large", 0.8)))
+    assert "small is better" in finetune._verdict(large, [small], "numbers")[0]
+    assert finetune._verdict(small, [large], "numbers") == []
+
+
+def test_ten_seeds_where_scores_differ_much_unless_their_number_is_given(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    molecules, settings = read(data, "oxygen"), tiny("finetune.epochs=1")
+    monkeypatch.setattr(finetune, "WIDE", -1.0)
+    found = finetune_molecules(molecules, settings, split="random", device=CPU)
+    assert found.origin.seeds == list(range(10))
+    assert "10 seeds instead of 5" in found.notes[0]
+    assert found.rows[0].name == "fine-tuned, 10 seeds"
+    assert finetune_molecules(molecules, settings, split="random", seeds=2, device=CPU).origin.seeds == [0, 1]
+    monkeypatch.setattr(finetune, "WIDE", 1000.0)
+    assert finetune_molecules(molecules, settings, split="random", device=CPU).origin.seeds == list(range(5))
+
+
+def test_a_probe_of_fresh_encoders(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    arguments = ["--labels", "oxygen", "--probe", "--seeds", "2", "--out", str(tmp_path / "m")]
+    out, _ = run(capsys, "finetune", str(data), *arguments, *FAST)
+    assert "linear probe, 2 seeds" in out
+
+
+def test_molecules_in_two_parts_are_counted(capsys: Capture, tmp_path: Path) -> None:
+    """The second half repeats the first, in other words for the same molecules."""
+    half = SMILES[::2]
+    again = [text.replace("CO", "C(O)") if text.endswith("CO") else text for text in half]
+    lines = [f"{text},{row % 2}" for row, text in enumerate(half + again)]
+    (tmp_path / "twice.csv").write_text("\n".join(["smiles,y", *lines]) + "\n")
+    molecules = read_molecules(tmp_path / "twice.csv", labels=["y"])
+    split = split_molecules(molecules, "random")
+    part = np.zeros(100, int)
+    part[split.valid], part[split.test] = 1, 2
+    twin = [(i + 50) % 100 for i in range(100)]
+    count = sum(part[i] > part[twin[i]] for i in range(100))
+    assert count_shared(molecules.smiles, split) == count > 0
+    assert count_shared(molecules.smiles, split_molecules(molecules)) == 0
+    arguments = ["--split", "random", "--seeds", "1", "--out", str(tmp_path / "m"), *FAST]
+    out, _ = run(capsys, "finetune", str(tmp_path / "twice.csv"), *arguments)
+    assert f"warning: {count} molecules are in two parts" in out
+
+
+def test_a_model_is_replaced_only_when_asked(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    model = tmp_path / "model"
+    arguments = ["finetune", str(data), "--labels", "oxygen", "--seeds", "1", "--out", str(model), *FAST]
+    run(capsys, *arguments)
+    assert "use --overwrite or another --out" in run(capsys, *arguments, code=2)[1]
+    run(capsys, *arguments, "--overwrite")
+    (model / "notes.txt").write_text("mine")
+    assert "'notes.txt' is not part of the fine-tuned model" in run(capsys, *arguments, "--overwrite", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (rows(y=[*OXYGEN]).replace("smiles", "drug", 1), ["--labels", "y"], "'drug' looks like one"),
+        ("smiles,y\nbad(,1\nworse),0\n", ["--labels", "y"], "none of its 2 rows is a valid molecule"),
+        (rows(y=[1] * 100), ["--labels", "y"], "column 'y' holds one class only"),
+        (rows(y=["yes"] * 100), ["--labels", "y"], "column 'y' holds 'yes'; labels must be numbers"),
+        (rows(y=[*OXYGEN]), ["--labels", "z"], "has no column 'z'"),
+        (rows(y=[*OXYGEN]), ["--labels", "y", "--split", "column:fold"], "has no column 'fold'"),
+        (rows(y=[*OXYGEN]), ["--labels", "y", "--split", "time"], "unknown split 'time'"),
+        (rows(y=[*OXYGEN]), ["--labels", "y", "--task", "classes"], "known: binary, numbers"),
+        (rows(y=[*OXYGEN]), ["--labels", "y", "--invalid", "keep"], "it is skip or error"),
+        (rows(y=[*OXYGEN]), ["--labels", "y", "--set", "units=0"], "encoder.units = 0 must be at least 1"),
+        (rows(y=[*OXYGEN]), ["--labels", "y", "--model", "nowhere"], "no such run"),
+        ("smiles,y\nCCO,1\nCCC,0\nCCN,1\n", ["--labels", "y"], "there is nothing to"),
+        ("smiles,y\nCCO,1\nbad(,0\n", ["--labels", "y", "--invalid", "error"], "line 3, 'bad('"),
+        (rows(name2=["x"] * 100), [], "no column holds numbers to learn; name one with --labels"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    capsys: Capture, tmp_path: Path, text: str, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    out = tmp_path / "model"
+    _, err = run(capsys, "finetune", str(tmp_path / "bad.csv"), *FAST, *arguments, "--out", str(out), code=2)
+    assert message in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("nmrgcl: ")
+    assert not out.exists()
+
+
+def test_predict_refuses_bad_input_in_one_line(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    model = str(tmp_path / "model")
+    run(capsys, "finetune", str(data), "--labels", "oxygen", "--seeds", "1", "--out", model, *FAST)
+    for arguments, message in (
+        ((str(tmp_path / "nowhere"), str(data)), "nmrgcl finetune makes one"),
+        ((str(tmp_path), str(data)), "no readable SHA256SUMS"),
+        ((model, str(tmp_path / "none.csv")), "none.csv"),
+        ((model, str(data), "--out", str(tmp_path / "p.xlsx")), "known endings: .csv, .parquet"),
+        ((model, str(data), "--smiles", "smile"), "has no column 'smile'"),
+    ):
+        _, err = run(capsys, "predict", *arguments, "--device", "cpu", code=2)
+        assert message in err
+        assert err.count("\n") == 1

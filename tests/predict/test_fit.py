@@ -1,0 +1,138 @@
+"""The ensemble: each member alone, what they make together, and where they start."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from nmrgcl.data.features import FeatureSpec
+from nmrgcl.data.molecules import split_molecules
+from nmrgcl.data.molecules.fingerprints import ecfp
+from nmrgcl.encode.molecule import BONDS
+from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.methods import build_pretraining
+from nmrgcl.model_folder import Model
+from nmrgcl.predict import finetune_settings, fit_calibration, fit_ensemble, fit_members, goal_of
+from nmrgcl.predict.fit import require_labels
+from nmrgcl.predict.predictor import outputs_of, summarise
+from nmrgcl.run.embeddings import embed_all
+from tests.predict.planted import OXYGEN, read, tiny, write
+
+pytest.importorskip("rdkit", reason="RDKit reads SMILES")
+CPU = torch.device("cpu")
+
+
+def pretrained(units: int = 8) -> Model:
+    """An encoder with weights that no seed of a fine-tuning gives."""
+    settings = tiny(f"units={units}", "seed=77")
+    return Model(build_pretraining(settings, 123, BONDS), settings, FeatureSpec("constant", 1), "zinc")
+
+
+def test_a_member_does_not_depend_on_the_others_on_a_processor(tmp_path: Path) -> None:
+    molecules = read(tmp_path / "a.csv", "oxygen")
+    split = split_molecules(molecules, "random")
+    both = list(fit_members(molecules, split, tiny(), [0, 1], goal="binary", device=CPU))
+    (alone,) = fit_members(molecules, split, tiny(), [1], goal="binary", device=CPU)
+    assert both[1].score == alone.score
+    assert both[0].score != both[1].score
+    for mine, other in zip(both[1].model.parameters(), alone.model.parameters(), strict=True):
+        assert torch.equal(mine, other)
+
+
+def test_mean_spread_and_probability_are_those_of_the_members(tmp_path: Path) -> None:
+    molecules = read(tmp_path / "a.csv", "oxygen")
+    split = split_molecules(molecules, "random")
+    members = list(fit_members(molecules, split, tiny("dropout=0.5"), [0, 1, 2], goal="binary", device=CPU))
+    bits = ecfp(molecules.smiles)
+    predictor = fit_ensemble(members, molecules, split, tiny(), goal="binary", bits=bits)
+    found = predictor.predict(molecules.graphs)
+    with torch.no_grad():
+        logits = np.stack([member.model.eval()(molecules.graphs).double().numpy() for member in members])
+    np.testing.assert_allclose(found.mean, expit(logits).mean(0), atol=1e-6)
+    np.testing.assert_allclose(found.spread, expit(logits).std(0, ddof=1), atol=1e-6)
+    mean = logits.mean(0)
+    expected = fit_calibration(mean[split.valid], molecules.labels[split.valid])(mean)
+    assert found.probability is not None
+    np.testing.assert_allclose(found.probability, expected, atol=1e-5)
+    assert predictor.known.smiles == [molecules.smiles[i] for i in split.train]
+
+
+def test_one_member_has_no_spread() -> None:
+    found = summarise(np.array([[[2.0]]]), "numbers", None)
+    assert (found.mean.item(), np.isnan(found.spread.item()), found.probability) == (2.0, True, None)
+
+
+def test_numbers_are_predicted_in_their_own_unit(tmp_path: Path) -> None:
+    molecules = read(tmp_path / "a.csv", "length")
+    split = split_molecules(molecules, "random")
+    settings = tiny("epochs=60")
+    (member,) = fit_members(molecules, split, settings, [0], goal="numbers", device=CPU)
+    made = outputs_of([member.model], molecules.graphs)[0, split.test, 0]
+    truth = molecules.labels[split.test, 0]
+    assert member.score.test == pytest.approx(float(np.sqrt(np.mean((made - truth) ** 2))), rel=1e-4)
+    assert member.score.test < 0.7 * float(truth.std())
+
+
+def test_members_start_from_the_pretrained_encoder(tmp_path: Path) -> None:
+    molecules, start = read(tmp_path / "a.csv", "oxygen"), pretrained()
+    split = split_molecules(molecules, "random")
+    settings = finetune_settings(["finetune.epochs=1", "finetune.lr=1e-12"], start)
+    assert (settings.encoder.units, settings.encoder.layers, settings.encoder.dropout) == (8, 2, 0.5)
+    (member,) = fit_members(molecules, split, settings, [0], goal="binary", start=start, device=CPU)
+    own = dict(start.method.named_parameters())
+    for name, value in member.model.encoder.named_parameters():
+        torch.testing.assert_close(value, own[name], atol=1e-9, rtol=0)
+
+
+def test_an_encoder_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    molecules = read(tmp_path / "a.csv", "oxygen")
+    split, start = split_molecules(molecules, "random"), pretrained()
+    changed = finetune_settings(["units=16"], start)
+    with pytest.raises(SettingError, match="leave settings of its shape out"):
+        list(fit_members(molecules, split, changed, [0], goal="binary", start=start, device=CPU))
+    settings = tiny("encoder.name=gin", "data.edges=none")
+    other = Model(build_pretraining(settings, 5), settings, FeatureSpec("constant", 1), "MUTAG")
+    with pytest.raises(ModelError, match="MUTAG was not pre-trained on molecules"):
+        list(fit_members(molecules, split, tiny(), [0], goal="binary", start=other, device=CPU))
+
+
+def test_a_probe_is_logistic_regression_on_frozen_embeddings(tmp_path: Path) -> None:
+    molecules, start = read(tmp_path / "a.csv", "oxygen"), pretrained()
+    split = split_molecules(molecules, "random")
+    (member,) = fit_members(molecules, split, tiny(), [0], goal="binary", start=start, probe=True, device=CPU)
+    z = embed_all(start.method, molecules.graphs).double().numpy()
+    x = (z - z[split.train].mean(0)) / z[split.train].std(0)
+    y = molecules.labels[:, 0]
+    made = outputs_of([member.model], molecules.graphs)[0, :, 0]
+    gaps = []
+    for c in (0.01, 0.1, 1.0, 10.0):
+        theirs = LogisticRegression(C=c, max_iter=5000, tol=1e-10).fit(x[split.train], y[split.train])
+        gaps.append(np.abs(theirs.decision_function(x) - made).max())
+    assert min(gaps) < 1e-3
+    assert max(gaps) > 0.1
+
+
+def test_labels_of_zeros_and_ones_are_yes_or_no() -> None:
+    assert goal_of(np.array([[0.0, 1.0], [np.nan, 1.0]])) == "binary"
+    assert goal_of(np.array([[0.0, 1.0], [0.5, 1.0]])) == "numbers"
+
+
+@pytest.mark.parametrize(
+    ("columns", "goal", "message"),
+    [
+        ({"a": [1] * len(OXYGEN)}, "binary", "column 'a' holds one class only \\(1\\); leave it out"),
+        ({"a": [2.5] * len(OXYGEN)}, "numbers", "is the same for all molecules"),
+        ({"a": [None] * len(OXYGEN)}, "binary", "column 'a' is empty"),
+        ({"a": [0, 1, 2, *OXYGEN[3:]]}, "binary", "column 'a' holds 2; yes-or-no labels are 0 and 1"),
+        ({}, "binary", "no column holds numbers to learn"),
+    ],
+)
+def test_labels_that_teach_nothing_are_named(tmp_path: Path, columns: dict, goal: str, message: str) -> None:
+    from nmrgcl.data.molecules import read_molecules
+
+    molecules = read_molecules(write(tmp_path / "a.csv", **columns), labels=list(columns))
+    with pytest.raises(DataError, match=message):
+        require_labels(molecules, goal)
