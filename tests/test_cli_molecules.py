@@ -59,6 +59,18 @@ def test_a_file_of_smiles_is_trained_on_with_the_network_for_molecules_and_anoth
     assert np.load(out)["z"].shape == (3, 8)
 
 
+def test_molecules_are_packed_and_read_again_but_not_written_as_json_lines(
+    drugs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = tmp_path / "drugs.molecules"
+    out, _ = run(capsys, "datasets", "pack", str(drugs), "--out", str(packed), "--json")
+    assert json.loads(out) == {"out": str(packed), "molecules": 5, "bytes": packed.stat().st_size}
+    measured = [json.loads(run(capsys, "datasets", "info", data, "--json")[0]) for data in (str(drugs), str(packed))]
+    assert measured[0] | {"source": str(packed)} == measured[1]
+    _, err = run(capsys, "datasets", "export", str(drugs), "--out", str(tmp_path / "a.jsonl"), code=2)
+    assert "nmrgcl datasets pack writes molecules" in err
+
+
 def test_only_methods_that_have_a_recipe_for_molecules_use_it() -> None:
     assert default_preset("nmrgcl", "molecule") == "molecules"
     assert default_preset("nmrgcl", "graph") == "strong"

@@ -170,3 +170,12 @@ def test_edge_attributes_of_pyg_and_networkx_change_the_embeddings_where_they_ar
         del item.x
         item.num_nodes = int(item.edge_index.max()) + 1
     np.testing.assert_allclose(asked.transform(as_pyg), asked.transform(graphs), rtol=1e-5, atol=1e-5)
+
+
+def test_a_file_of_smiles_is_embedded_by_the_network_for_molecules(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("smiles\nCCO\nCCN\nc1ccccc1\nCCCl\n")
+    (tmp_path / "b.smi").write_text("[Na+].[Cl-]\nC/C=C/C\n")
+    small = {"train.epochs": 1, "encoder.layers": 2, "encoder.units": 8}
+    fitted = GraphEmbedder(settings=small, device="cpu").fit(str(tmp_path / "a.csv"))
+    assert fitted.model_.settings.encoder.name == "molecule"
+    assert fitted.transform(tmp_path / "b.smi").shape == (2, 8)

@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from nmrgcl.atomic import new_folder
 from nmrgcl.data.cache import cached
 from nmrgcl.data.stored import write_dataset
+from nmrgcl.encode.molecule import BONDS
 from nmrgcl.estimator import GraphEmbedder
+from nmrgcl.methods import build_pretraining
+from nmrgcl.predict import PREDICTOR, Known, Origin, Predictor, finetune_settings, save_predictor
 from nmrgcl.report import own_page, write_report
 from nmrgcl.report.svg import new_figure, write_figure
 from nmrgcl.reproduce import find_item
@@ -31,6 +35,7 @@ from nmrgcl.run import (
     write_embeddings,
 )
 from nmrgcl.run.engine import run_cells
+from nmrgcl.run.finetuning import build_classifier
 from nmrgcl.run.pack import merge, write_pack
 from nmrgcl.run.results import Results
 from nmrgcl.tune.files import write_found
@@ -86,6 +91,17 @@ def _reproduce(place: Path) -> None:
     write_index([], place)
 
 
+def _finetuned(place: Path) -> None:
+    settings = finetune_settings(["units=4", "layers=1"])
+    member = build_classifier(settings, build_pretraining(settings, 123, BONDS), 1)
+    known = Known(["C"], np.zeros((1, 256), np.uint8))
+    split = {"name": "random", "train": [0], "valid": [1], "test": [2]}
+    with new_folder(place, PREDICTOR) as filling:
+        save_predictor(
+            filling, Predictor([member], settings, ("a",), "numbers", None, known), Origin("small", [0], split)
+        )
+
+
 @cache
 def _made() -> Path:
     """A folder with one of each thing that commands write; it lasts as long as the process."""
@@ -103,6 +119,7 @@ def _made() -> Path:
     shutil.copytree(folder / "cells" / "results", folder / "results")
     write_found(_tuned(), folder / "tuned")
     _reproduce(folder / "item")
+    _finetuned(folder / "finetuned")
     return folder
 
 
@@ -127,6 +144,8 @@ COMMANDS = {
     "datasets import, a store": Command(lambda place: write_dataset(place, DATA), "store"),
     "save": Command(lambda place: _model().save(place), clash=("config.json",)),
     "save, a model": Command(lambda place: _model().save(place), "model"),
+    "finetune": Command(_finetuned, clash=("predictor.json", "model.safetensors")),
+    "finetune, a model": Command(_finetuned, "finetuned"),
     "evaluate": Command(lambda place: keep_evaluation(place, _evaluation(), DATA), "run", clash=RUN),
     "report": Command(
         lambda place: write_report(place, DATA, own_page(place), device=CPU, figures=place / "figures", jobs=1),

@@ -7,6 +7,7 @@ from pathlib import Path
 from nmrgcl.errors import UserError
 from nmrgcl.model_folder import MODEL
 from nmrgcl.owned import read_marker
+from nmrgcl.predict import PREDICTOR
 from nmrgcl.run.evaluation import FORMATS
 from nmrgcl.run.folder import RUN
 from nmrgcl.store import STORE
@@ -106,7 +107,7 @@ def _is_free(path: Path, place: Path) -> bool:
 
 def _is_ours(path: Path) -> bool:
     """Whether the marker of its folder stands for the name."""
-    found = ((kind, read_marker(path.parent, kind)) for kind in (RUN, MODEL, STORE))
+    found = ((kind, read_marker(path.parent, kind)) for kind in (RUN, MODEL, PREDICTOR, STORE))
     named = any(values is not None and path.name in kind.names(values) for kind, values in found)
     if path.name in FORMATS and read_marker(path.parent, RUN) is not None:
         return False  # these say themselves whose they are

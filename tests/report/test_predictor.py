@@ -18,8 +18,11 @@ CPU = torch.device("cpu")
 
 def page(tmp_path: Path, *, task: str | None = None) -> tuple[str, list[str]]:
     """The page of an ensemble of two, with a task whose name is no tag, and the scores it must show."""
-    missing = [None if row % 7 == 0 else value for row, value in enumerate(LENGTH if task else map(int, OXYGEN))]
-    write(tmp_path / "planted.csv", **{"<b>bold": missing, "oxygen": [*map(int, OXYGEN)]})
+    missing: list[object] = [
+        None if row % 7 == 0 else value for row, value in enumerate(LENGTH if task else map(int, OXYGEN))
+    ]
+    columns: dict[str, list[object]] = {"<b>bold": missing, "oxygen": [*map(int, OXYGEN)]}
+    write(tmp_path / "planted.csv", **columns)
     molecules = read_molecules(tmp_path / "planted.csv", labels=["<b>bold", "oxygen"])
     found = finetune_molecules(molecules, tiny(), split="random", seeds=2, task=task, device=CPU)
     write_predictor_page(tmp_path / "page.html", found, molecules)

@@ -1,20 +1,22 @@
 """What is in a dataset, as plain values."""
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.molecule_rows import MoleculeRows
+from nmrgcl.errors import DataError
 
 _DEGREES = (0, 1, 2, 3, 4, 8, 16, 32, 64)
 
 
 def measure(dataset: Dataset) -> dict[str, Any]:
     """Sizes, degrees, features, classes, and what its files held beyond simple undirected graphs."""
-    graphs, statistics = dataset.graphs, dataset.statistics
-    sizes = graphs.node_ptr.diff()
+    statistics, structure = dataset.statistics, _structure(dataset)
+    sizes, degrees = structure.sizes, structure.degrees
     labels, attributes = dataset.node_labels, dataset.node_attributes
     return {
         "name": dataset.name,
@@ -29,21 +31,41 @@ def measure(dataset: Dataset) -> dict[str, Any]:
         "smallest_graph": int(sizes.min()) if len(sizes) else 0,
         "largest_graph": int(sizes.max()) if len(sizes) else 0,
         "empty_graphs": int((sizes == 0).sum()),
-        "isolated_nodes": int((graphs.row_ptr.diff() == 0).sum()) if graphs.symmetric else None,
-        "degrees_from": _degree_histogram(graphs.row_ptr.diff()),
+        "isolated_nodes": int((degrees == 0).sum()) if structure.symmetric else None,
+        "degrees_from": _degree_histogram(degrees),
         "node_labels": None if labels is None else [len(np.unique(column)) for column in labels.T],
         "node_attributes": None if attributes is None else attributes.shape[1],
         "edge_labels": None if dataset.edge_labels is None else dataset.edge_labels.shape[1],
         "edge_attributes": None if dataset.edge_attributes is None else dataset.edge_attributes.shape[1],
         "tasks": None if dataset.molecules is None else _tasks(dataset.molecules),
         "invalid_rows": None if dataset.molecules is None else _invalid(dataset.molecules),
-        "weighted": graphs.edge_weight is not None,
-        "directed": not graphs.symmetric,
+        "weighted": structure.weighted,
+        "directed": not structure.symmetric,
         "class_sizes": _class_sizes(dataset),
         "left_out": {"self-loops": dataset.self_loops, "repeated edges": dataset.duplicate_edges},
         "one_way_edges": dataset.one_way_edges,
         "public_split": _split_sizes(dataset.public_split),
     }
+
+
+class _Structure(NamedTuple):
+    """``[B]`` nodes of each graph, ``[N]`` neighbours of each node, and what is true of all edges."""
+
+    sizes: torch.Tensor
+    degrees: torch.Tensor
+    symmetric: bool
+    weighted: bool
+
+
+def _structure(dataset: Dataset) -> _Structure:
+    """Of a store without the graphs themselves, which may be more than memory holds."""
+    if dataset.store is not None:
+        with suppress(DataError):  # a damaged one; reading the graphs says so, or reads them anew
+            store = dataset.store.check_bytes()
+            degrees = torch.from_numpy(store.arrays["degree"].astype(np.int64))
+            return _Structure(store.sizes()[0], degrees, store.symmetric, "edge_weight" in store.arrays)
+    graphs = dataset.graphs
+    return _Structure(graphs.node_ptr.diff(), graphs.row_ptr.diff(), graphs.symmetric, graphs.edge_weight is not None)
 
 
 def _degree_histogram(degrees: torch.Tensor) -> dict[int, int]:

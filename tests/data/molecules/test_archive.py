@@ -149,6 +149,41 @@ def frame(content: bytes, *, unpacked: int | None = None) -> bytes:
     return archive._FRAME.pack(len(inside), length, hashlib.sha256(inside).digest()) + inside
 
 
+def contents(data: bytes) -> list[bytes]:
+    """What the blocks of an archive hold."""
+    found, at = [], len(MAGIC)
+    while at < len(data):
+        packed, _, _ = archive._FRAME.unpack_from(data, at)
+        at += archive._FRAME.size + packed
+        found.append(lzma.decompress(data[at - packed : at]))
+    return found
+
+
+def test_content_that_was_changed_under_a_right_checksum_is_refused_or_still_molecules(
+    packed: Path, tmp_path: Path
+) -> None:
+    """Bytes are replaced at random, and so are sizes in the text that lists the columns."""
+    random, blocks = np.random.default_rng(0), contents(packed.read_bytes())
+    accepted, told = 0, list[str]()
+    for _ in range(400):
+        changed = [bytearray(block) for block in blocks]
+        block = changed[random.integers(len(changed))]
+        for _ in range(random.integers(1, 4)):
+            block[random.integers(len(block))] = random.integers(256)
+        (tmp_path / "changed.molecules").write_bytes(MAGIC + b"".join(frame(bytes(block)) for block in changed))
+        try:
+            expand_molecules(tmp_path / "changed", tmp_path / "changed.molecules")
+            dataset = open_dataset(tmp_path / "changed")
+            assert len(dataset.graphs) == len(list(dataset.molecules.smiles)) == 4  # type: ignore[union-attr]
+            assert int(dataset.graphs.x.max()) < 123
+            accepted += 1
+        except DataError as error:
+            told.append(str(error))
+    assert accepted > 0
+    assert told
+    assert not any("\n" in line for line in told)
+
+
 def notes(**changed: Any) -> bytes:
     given = {"name": "a", "classes": [], "molecules": 1, "tasks": [], "rows": 1, "invalid": []}
     return frame(json.dumps(given | changed).encode())

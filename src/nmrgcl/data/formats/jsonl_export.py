@@ -28,6 +28,8 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 
 def write_jsonl(dataset: Dataset, path: Path) -> None:
     """Write one line a graph, gzipped if ``path`` ends in ``.gz``; the file appears complete or not at all."""
+    if dataset.molecules is not None:
+        raise DataError(f"{dataset.name}: JSON lines have no atoms and bonds; nmrgcl datasets pack writes molecules")
     try:
         with atomic.new_file(path) as file:
             if path.suffix == ".gz":
