@@ -14,9 +14,9 @@ from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.data.molecules.splits import split_rows
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.fingerprints import fingerprint_score
-from nmrgcl.run.results import Results
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import execute
+from nmrgcl.run.results import Results
 from nmrgcl.settings import resolve
 from tests.predict.planted import OXYGEN, SMILES, write
 

@@ -1,0 +1,57 @@
+"""Fine-tuning on molecules by the protocol of Hu et al.: 100 epochs of encoder and head, one seed alone and five.
+
+    python benchmarks/finetune.py [BBBP] [--seeds 5] [--device cuda] [--json]
+
+Seconds include the building of the models, the recording of steps, the comparison of every epoch on the validation part
+and the test at the end, but not the reading of the data. On a GPU several seeds train side by side.
+"""
+
+import argparse
+import json
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from nmrgcl.bench.table import to_dict, to_text
+from nmrgcl.bench.timing import now, row
+from nmrgcl.data import apply_features, choose_features, load
+from nmrgcl.data.molecules.splits import split_rows
+from nmrgcl.evaluate.finetune import Task, finetune_scores
+from nmrgcl.evaluate.goals import GOALS, goal_of
+from nmrgcl.methods import build_pretraining
+from nmrgcl.run.finetuning import build_classifier
+from nmrgcl.settings import resolve
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dataset", nargs="?", default="BBBP")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    device, settings, dataset = torch.device(arguments.device), resolve("supervised_molecules"), load(arguments.dataset)
+    rows = dataset.molecules
+    assert rows is not None, "not a dataset of molecules"
+    features = choose_features(dataset, settings.data.features, edges=settings.data.edges)
+    graphs, split = apply_features(dataset, features).to(device), split_rows(rows, "scaffold", seed=0)
+    goal, found = GOALS[goal_of(rows.targets)], []
+    for count in (1, arguments.seeds):
+        began = now(device)
+        tasks = []
+        for seed in range(count):
+            torch.manual_seed(seed)
+            encoder = build_pretraining(replace(settings, seed=seed), graphs.num_features, features.edge_shape)
+            model = build_classifier(settings, encoder, rows.targets.shape[1]).to(device)
+            tasks.append(Task(model, split, settings.finetune))
+        options = {"level": "graph", "batch_size": settings.train.batch_size, "goal": goal}
+        scores = finetune_scores(tasks, graphs, rows.targets, **options)
+        found.append(row(f"{dataset.name}: {count} seeds, {settings.finetune.epochs} epochs", "s", [now(device) - began]))
+        tests = [one.test for one in scores]
+        print(f"{count} seeds: test {np.mean(tests):.2f}, from {min(tests):.2f} to {max(tests):.2f}", flush=True)
+    print(json.dumps(to_dict(found, device)) if arguments.json else to_text(found))
+
+
+if __name__ == "__main__":
+    main()
