@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from nmrgcl.data.loading import molecule_file
 from nmrgcl.data.molecules import read_molecules, split_molecules
 from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.evaluate.fingerprints import fingerprint_score
@@ -204,3 +205,21 @@ def test_predict_refuses_bad_input_in_one_line(capsys: Capture, tmp_path: Path, 
         _, err = run(capsys, "predict", *arguments, "--device", "cpu", code=2)
         assert message in err
         assert err.count("\n") == 1
+
+
+def test_tasks_that_nobody_named_and_nothing_can_be_learnt_of_are_left_out(capsys: Capture, tmp_path: Path) -> None:
+    labels: dict[str, list[object]] = {"y": [*map(int, OXYGEN)], "same": [1] * 100, "empty": [None] * 99 + [1]}
+    data = write(tmp_path / "three.csv", **labels)
+    model = ["--out", str(tmp_path / "model")]
+    out, err = run(capsys, "finetune", str(data), "--seeds", "1", *model, *FAST, "--json")
+    assert json.loads(out)["tasks"] == ["y"]
+    assert "left out, since all labels are the same: same, empty (2)" in err
+
+
+def test_a_dataset_of_the_catalog_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "moleculenet").mkdir()
+    file = write(tmp_path / "moleculenet" / "BBBP.csv")
+    monkeypatch.setenv("NMRGCL_MIRROR", str(tmp_path))
+    monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
+    assert molecule_file("bbbp") == file
+    assert molecule_file("nowhere.csv") == Path("nowhere.csv")

@@ -125,7 +125,7 @@ def test_a_column_of_smiles_can_be_named(model: Path, tmp_path: Path, capsys: py
         (
             "smiles\nCCO\nC1CC\n",
             ["--invalid", "error"],
-            "line 3, 'C1CC': .*; correct it, or skip such rows with invalid=skip",
+            "line 3, 'C1CC': .*; correct it, or skip such rows \\(invalid=skip, --invalid skip\\)",
         ),
         ("smiles\nCCO\n", ["--invalid", "drop"], "invalid is 'drop'; it is skip or error"),
         ("smiles\nbad\nworse\n", [], "none of its 2 rows is a valid molecule; line 2, 'bad': it is not a SMILES"),

@@ -174,7 +174,8 @@ def test_bad_options_are_one_line(
         (
             "--invalid",
             "error",
-        ): f"{files[0]}: line 4, 'C1CC': it is not a SMILES; correct it, or skip such rows with invalid=skip",
+        ): f"{files[0]}: line 4, 'C1CC': it is not a SMILES; "
+        "correct it, or skip such rows (invalid=skip, --invalid skip)",
     }.items():
         _, err = run(capsys, "neighbours", *files, *options, code=2)
         assert err == f"nmrgcl: {message}\n"

@@ -20,8 +20,10 @@ LISTED = 5
 
 def finetune(
     data: Annotated[
-        Path,
-        typer.Argument(metavar="DATA", help="CSV, TSV, Parquet, SMI or SDF file of molecules.", show_default=False),
+        str,
+        typer.Argument(
+            metavar="DATA", help="CSV, TSV, Parquet, SMI or SDF file of molecules, or BBBP, …", show_default=False
+        ),
     ],
     labels: Annotated[
         str | None,
@@ -63,10 +65,17 @@ def finetune(
       nmrgcl finetune solubility.csv --labels logS --task numbers --set epochs=50 --seeds 3
     """
     from nmrgcl.atomic import new_folder
+    from nmrgcl.data.loading import molecule_file
     from nmrgcl.data.molecules import read_molecules
     from nmrgcl.model_folder import load_model
     from nmrgcl.owned import read_marker, require_replaceable
-    from nmrgcl.predict import PREDICTOR, finetune_molecules, finetune_settings, save_predictor
+    from nmrgcl.predict import (
+        PREDICTOR,
+        finetune_molecules,
+        finetune_settings,
+        save_predictor,
+        without_constant_tasks,
+    )
     from nmrgcl.report import write_predictor_page
     from nmrgcl.run import choose_device, find_models
 
@@ -79,12 +88,18 @@ def finetune(
         start = load_model(folders[0])
     settings = finetune_settings(assignments or (), start)
     wanted = None if labels is None else [name.strip() for name in labels.split(",") if name.strip()]
-    molecules = read_molecules(data, smiles=smiles, labels=wanted, invalid=cast(Literal["skip", "error"], invalid))
+    options: dict[str, Any] = {"smiles": smiles, "labels": wanted, "invalid": cast(Literal["skip", "error"], invalid)}
+    molecules, left = read_molecules(molecule_file(data), **options), list[str]()
+    if wanted is None:
+        molecules, left = without_constant_tasks(molecules)
     folder = out or Path("runs") / f"{Path(molecules.name).name}-finetuned"
     require_replaceable(folder, PREDICTOR)
     if not overwrite and read_marker(folder, PREDICTOR) is not None:
         raise SettingError(f"{folder}: already holds a fine-tuned model; use --overwrite or another --out")
     tell_invalid(molecules.invalid)
+    if left:
+        some = ", ".join(left[:LISTED]) + (", …" if len(left) > LISTED else "")
+        print(f"left out, since all labels are the same: {some} ({len(left)})", file=sys.stderr)
     found = finetune_molecules(
         molecules,
         settings,

@@ -56,9 +56,8 @@ def predict(
         print(json.dumps(values | {"median_similarity": float(np.median(table.similarity))}))
         return
     tasks = f"{len(predictor.tasks)} task{'s' if len(predictor.tasks) > 1 else ''}"
-    print(
-        f"{len(table) - len(table.invalid)} molecules, {tasks}, in {out}; {len(table.invalid)} invalid rows are empty"
-    )
+    empty = {0: "", 1: "; 1 invalid row is empty"}.get(bad := len(table.invalid), f"; {bad} invalid rows are empty")
+    print(f"{len(table) - bad} molecules, {tasks}, in {out}{empty}")
     if far:
         print(f"{far} of them are unlike every training molecule (similarity below {UNLIKE}): rely less on those")
 

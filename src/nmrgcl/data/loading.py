@@ -44,6 +44,13 @@ def load(name_or_path: str, *, progress: Progress | None = None, watch: Watch | 
     raise DataError(f"unknown dataset {name_or_path!r}; {nearest(name_or_path, known_names())}")
 
 
+def molecule_file(name_or_path: str) -> Path:
+    """The file at that path or, where there is none, that of molecules which the catalog has by that name."""
+    path = Path(os.path.expanduser(name_or_path))
+    entry = None if path.exists() else find(name_or_path)
+    return path if entry is None or entry.tasks is None else locate(entry) or download(entry)
+
+
 def known(name: str) -> CatalogEntry | None:
     """The catalog's entry; for other names of the TU collection one without published numbers."""
     if entry := find(name):

@@ -2,7 +2,7 @@
 
 from nmrgcl.predict.calibrate import Calibration, fit_calibration
 from nmrgcl.predict.finetune import Outcome, finetune_molecules, finetune_settings
-from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, require_labels
+from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, require_labels, without_constant_tasks
 from nmrgcl.predict.folder import PREDICTOR, Origin, load_predictor, save_predictor
 from nmrgcl.predict.predictor import Predictions, Predictor
 from nmrgcl.predict.similarity import Known, nearest_known
@@ -25,4 +25,5 @@ __all__ = [
     "nearest_known",
     "require_labels",
     "save_predictor",
+    "without_constant_tasks",
 ]

@@ -57,6 +57,14 @@ def require_labels(molecules: Molecules, goal: str) -> None:
             )
 
 
+def without_constant_tasks(molecules: Molecules) -> tuple[Molecules, list[str]]:
+    """The molecules without the tasks that nothing can be learnt of, and the names of those."""
+    spread = [len(np.unique(column[~np.isnan(column)])) > 1 for column in molecules.labels.T]
+    kept = [name for name, varied in zip(molecules.tasks, spread, strict=True) if varied]
+    left = [name for name in molecules.tasks if name not in kept]
+    return replace(molecules, tasks=tuple(kept), labels=molecules.labels[:, np.array(spread, bool)]), left
+
+
 def fit_members(
     molecules: Molecules,
     split: Parts,

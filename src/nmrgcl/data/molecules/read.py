@@ -145,4 +145,4 @@ def refusal(first: Invalid, bad: int, rows: int, path: Path) -> DataError:
     if bad == rows:
         return DataError(printable(f"{path}: none of its {rows} rows is a valid molecule; {told}"))
     more = f" ({bad - 1} more are invalid)" if bad > 1 else ""
-    return DataError(printable(f"{path}: {told}{more}; correct it, or skip such rows with invalid=skip"))
+    return DataError(printable(f"{path}: {told}{more}; correct it, or skip such rows (invalid=skip, --invalid skip)"))
