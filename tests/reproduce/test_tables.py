@@ -373,6 +373,12 @@ def test_table3_judges_what_is_computed_without_pre_training() -> None:
 
     assert score(90.0, 80.0) == ["no data", "confirmed", "confirmed"]
     assert score(30.0, 40.0) == ["no data", "not confirmed", "not confirmed"]
+    item = find_item("table3")
+    plan = item.plan(seeds=3)
+    rows = [row | {"folds": [row["score"]]} for row in table_rows_of(item, plan, lambda *at: 70.0, 0.3)]
+    assert {pair.row for pair in pairs_against(item.scores(plan, rows), "No-pre-train", "scaffold")} == {
+        "ECFP + random forest"
+    }
     found = cells("table3", only=["BBBP"], seeds=2)
     assert {(row, run.protocol, run.split) for (_, row, _, _), run in found.items()} == {
         ("No-pre-train", "finetune", "scaffold"),
