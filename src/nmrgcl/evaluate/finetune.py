@@ -114,7 +114,9 @@ def finetune_scores(
     found: list[FinetuneScore] = []
     for first in range(0, len(tasks), AT_ONCE):
         some = [Training(task, graphs, labels, level, goal) for task in tasks[first : first + AT_ONCE]]
-        train(some, Epochs(some, graphs, labels, batch_size if level == "graph" else 0, capture=capture))
+        by_size = tasks[0].options.batches == "by_size"
+        size = batch_size if level == "graph" else 0
+        train(some, Epochs(some, graphs, labels, size, capture=capture, by_size=by_size))
         found += [one.score() for one in some]
     return found
 
