@@ -6,6 +6,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from nmrgcl.data.molecules.vocabulary import ATOMS, BONDS, CHIRALITIES
 from nmrgcl.graphs import Graphs
 
 
@@ -77,3 +78,25 @@ def with_edge_attributes(graphs: Graphs, width: int, seed: int = 0) -> Graphs:
     generator = torch.Generator().manual_seed(seed)
     attr = torch.randn(graphs.num_edges, width, generator=generator)
     return replace(graphs, edge_attr=attr.index_select(0, graphs.pair))
+
+
+def random_molecules(sizes: list[int], *, seed: int = 0) -> Graphs:
+    """Chains of a few elements with branches and a ring of six here and there, as Hu et al. number atoms and bonds."""
+    generator = torch.Generator().manual_seed(seed)
+    ptr = torch.tensor([0, *sizes]).cumsum(0)
+    bonds = set()
+    for start, n in zip(ptr.tolist(), sizes, strict=False):
+        back = 1 + (torch.rand(n, generator=generator) < 0.2).long()
+        bonds |= {(start + max(i - int(back[i]), 0), start + i) for i in range(1, n)}
+        bonds |= {(start + i - 5, start + i) for i in range(5, n, 9)}
+    edges, n = undirected(*sorted(bonds)), int(ptr[-1])
+    kind = torch.tensor([5, 5, 5, 6, 7, 15])[torch.randint(0, 6, (n,), generator=generator)]
+    x = torch.stack([kind, ATOMS + torch.randint(0, CHIRALITIES, (n,), generator=generator)], 1)
+    attr = torch.stack(
+        [
+            torch.randint(least, most + 1, (edges.shape[1] // 2,), generator=generator).repeat(2)
+            for least, most in zip((1, 0), BONDS, strict=True)
+        ],
+        1,
+    )
+    return Graphs.build(edges, ptr, x=x, num_features=ATOMS + CHIRALITIES, edge_attr=attr)
