@@ -46,7 +46,8 @@ class AttrMasking(MoleculePretraining):
         paper="Hu, Liu, Gomes, Zitnik, Liang, Pande, Leskovec 2020: Strategies for Pre-training Graph Neural Networks",
         trains="the encoder and a linear map to types, which is dropped",
         published="BBBP 64.3, ToxCast 64.2, SIDER 61.0, ClinTox 71.8 (fine-tuned, scaffold split, pre-trained on two "
-        "million molecules of ZINC15; the test score at the epoch that is best on the validation part)",
+        "million molecules of ZINC15, as arXiv 2203.12821 prints them; the test score at the epoch that is best on the "
+        "validation part)",
         checked="the loss against its definition as slow loops, how many atoms are hidden and what they show; "
         "graphs that are trained on stay as they were; tests/methods/test_attr_masking.py",
     )

@@ -44,7 +44,8 @@ class ContextPred(MoleculePretraining):
         paper="Hu, Liu, Gomes, Zitnik, Liang, Pande, Leskovec 2020: Strategies for Pre-training Graph Neural Networks",
         trains="the encoder and a smaller one for contexts, which is dropped",
         published="BBBP 68.0, ToxCast 63.9, SIDER 60.9, ClinTox 65.9 (fine-tuned, scaffold split, pre-trained on two "
-        "million molecules of ZINC15; the test score at the epoch that is best on the validation part)",
+        "million molecules of ZINC15, as arXiv 2203.12821 prints them; the test score at the epoch that is best on the "
+        "validation part)",
         checked="distances against a search in breadth, the ring of a chain by hand, the loss against its definition "
         "as slow loops; tests/methods/test_context_pred.py",
     )

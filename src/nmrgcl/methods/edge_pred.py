@@ -30,7 +30,8 @@ class EdgePred(MoleculePretraining):
         paper="Hu, Liu, Gomes, Zitnik, Liang, Pande, Leskovec 2020: Strategies for Pre-training Graph Neural Networks",
         trains="the encoder alone",
         published="BBBP 67.3, ToxCast 64.1, SIDER 60.4, ClinTox 64.1 (fine-tuned, scaffold split, pre-trained on two "
-        "million molecules of ZINC15; the test score at the epoch that is best on the validation part)",
+        "million molecules of ZINC15, as arXiv 2203.12821 prints them; the test score at the epoch that is best on the "
+        "validation part)",
         checked="the loss against its definition as slow loops; pairs that are drawn are no bonds, and as many as "
         "bonds; tests/methods/test_edge_pred.py",
     )
