@@ -422,7 +422,7 @@ def test_recorded_steps_on_molecules_lower_the_loss_as_ordinary_ones_do(name: st
     assert np.isfinite(found).all()
     assert recorded[-1] < recorded[0]
     assert len(set(recorded)) == 6
-    assert recorded == pytest.approx(ordinary, rel=0.1)
+    assert recorded == pytest.approx(ordinary, rel=0.25, abs=0.05)
 
 
 @pytest.mark.parametrize("name", ["attr_masking", "context_pred", "edge_pred"])

@@ -70,7 +70,7 @@ class ContextPred(MoleculePretraining):
         ring = graphs.keep_nodes((distance > self.options.inner) & (distance <= self.options.outer))
         overlap = ring.keep_nodes(distance <= self.options.hops)
         there = overlap.node_counts() > 0
-        around = widen(pool(self.context(ring), overlap, "mean"))
+        around = pool(widen(self.context(ring)), overlap, "mean")
         inside = widen(self.encoder(graphs.keep_nodes(distance <= self.options.hops))).index_select(0, root)
         own = (inside * around).sum(1)
         others = (inside * around.index_select(0, next_of(there))).sum(1)

@@ -59,7 +59,8 @@ class GraphMAE(Pretraining):
         "REDDIT-BINARY 88.01 (SVM, last epoch; how settings were selected is not said); Cora 84.2, CiteSeer 73.4, "
         "PubMed 81.1 (public split, remembered)",
         checked="the error against its definition; only hidden nodes are targets, and the decoder does not see them; "
-        "tests/methods/test_graphmae.py",
+        "tests/methods/test_graphmae.py; the types of atoms are the targets in molecules; "
+        "tests/methods/test_molecules.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
