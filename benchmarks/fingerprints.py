@@ -9,7 +9,7 @@ import torch
 
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.data.loading import load
-from nmrgcl.methods import Level, Pretraining, build_method, find_method, method_names
+from nmrgcl.methods import Level, MoleculePretraining, Pretraining, build_method, find_method, method_names
 from nmrgcl.run.recipe import recipe
 from nmrgcl.train import pretrain
 
@@ -33,6 +33,6 @@ def fingerprint(name: str, level: Level) -> str:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for one in method_names():
-        if issubclass(kind := find_method(one), Pretraining):
+        if issubclass(kind := find_method(one), Pretraining) and not issubclass(kind, MoleculePretraining):
             for where in kind.PRESETS:
                 print(fingerprint(one, where), flush=True)

@@ -6,7 +6,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from nmrgcl.data.molecules.vocabulary import ATOMS, BONDS, CHIRALITIES
 from nmrgcl.graphs import Graphs
+
+BOND_RANGE = [(1, BONDS[0]), (0, BONDS[1])]
+"""The least and the largest value of the columns of ``edge_attr``: a bond has a type, but need not have a direction."""
 
 
 def undirected(*edges: tuple[int, int]) -> Tensor:
@@ -77,3 +81,27 @@ def with_edge_attributes(graphs: Graphs, width: int, seed: int = 0) -> Graphs:
     generator = torch.Generator().manual_seed(seed)
     attr = torch.randn(graphs.num_edges, width, generator=generator)
     return replace(graphs, edge_attr=attr.index_select(0, graphs.pair))
+
+
+def molecules_of(*molecules: tuple[int, list[tuple[int, int]]], seed: int = 0) -> Graphs:
+    """Molecules by their number of atoms and their bonds, with random elements and types as Hu et al. number them."""
+    generator = torch.Generator().manual_seed(seed)
+    ptr = torch.tensor([0, *(n for n, _ in molecules)]).cumsum(0)
+    firsts = zip(ptr.tolist(), molecules, strict=False)
+    edges, n = undirected(*((first + u, first + v) for first, (_, bonds) in firsts for u, v in bonds)), int(ptr[-1])
+    kind = torch.tensor([5, 5, 5, 6, 7, 15])[torch.randint(0, 6, (n,), generator=generator)]
+    x = torch.stack([kind, ATOMS + torch.randint(0, CHIRALITIES, (n,), generator=generator)], 1)
+    values = [torch.randint(least, most + 1, (edges.shape[1] // 2,), generator=generator) for least, most in BOND_RANGE]
+    attr = torch.stack(values, 1).repeat(2, 1)
+    return Graphs.build(edges, ptr, x=x, num_features=ATOMS + CHIRALITIES, edge_attr=attr)
+
+
+def random_molecules(sizes: list[int], *, seed: int = 0) -> Graphs:
+    """Chains of atoms with branches, and a ring of six here and there."""
+    generator = torch.Generator().manual_seed(seed)
+    molecules = []
+    for n in sizes:
+        back = 1 + (torch.rand(n, generator=generator) < 0.2).long()
+        bonds = {(max(i - int(back[i]), 0), i) for i in range(1, n)} | {(i - 5, i) for i in range(5, n, 9)}
+        molecules.append((n, sorted(bonds)))
+    return molecules_of(*molecules, seed=seed)

@@ -34,7 +34,7 @@ from nmrgcl.train.feed.resident import Resident
 from nmrgcl.train.recording import CapturedStep, Recording
 from nmrgcl.train.state import TrainingState
 from nmrgcl.train.step import GuardedStep
-from tests.examples import random_graphs, sparse_x, with_edge_attributes, with_edge_labels
+from tests.examples import molecules_of, random_graphs, sparse_x, with_edge_attributes, with_edge_labels
 from tests.methods.members import known_here
 from tests.train.stops import Stops
 
@@ -402,6 +402,52 @@ def test_a_recorded_step_of_graphmae_hides_other_nodes_every_time() -> None:
     losses = [epoch.loss for epoch in pretrain(method, GRAPHS.to("cuda"), settings.train)]
     assert np.isfinite(losses).all()
     assert np.ptp(losses) > 1e-3
+
+
+OF_MOLECULES = ["attr_masking", "context_pred", "edge_pred", "graphcl", "graphmae", "infograph", "nmrgcl"]
+
+
+@pytest.mark.filterwarnings("error:steps are not recorded")
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("name", OF_MOLECULES)
+def test_recorded_steps_on_molecules_lower_the_loss_as_ordinary_ones_do(name: str, precision: str) -> None:
+    """What is drawn differs between the two, so that losses agree in the mean of an epoch only."""
+    graphs, found = bonded_molecules(512).to("cuda"), []
+    small = ["encoder.layers=3", "encoder.units=36", "epochs=6", "batch_size=64", f"precision={precision}"]
+    for capture in ("true", "false"):
+        settings = recipe(name, level="molecule", assignments=[*small, f"capture={capture}"])
+        method = build_pretraining(settings, graphs.num_features, (4, 2)).to("cuda")
+        found.append([epoch.loss for epoch in pretrain(method, graphs, settings.train)])
+    recorded, ordinary = found
+    assert np.isfinite(found).all()
+    assert recorded[-1] < recorded[0]
+    assert len(set(recorded)) == 6
+    assert recorded == pytest.approx(ordinary, rel=0.25, abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["attr_masking", "context_pred", "edge_pred"])
+def test_a_step_on_molecules_does_not_wait_for_the_host(name: str) -> None:
+    graphs = bonded_molecules(64).to("cuda")
+    bonds = ["mask_bonds=true"] if name == "attr_masking" else []
+    settings = recipe(name, assignments=["encoder.units=36", *bonds])
+    method = build_pretraining(settings, graphs.num_features).to("cuda").train()
+    index = torch.arange(64)
+    for waiting in (True, False):  # the first step allocates
+        with no_waiting() if not waiting else torch.enable_grad():
+            for loss in method.losses(graphs.take(index), Progress()):
+                loss.backward()
+
+
+def test_edge_pred_is_the_same_on_either_device_where_all_other_pairs_are_drawn() -> None:
+    rings = molecules_of(*[(5, [(i, (i + 1) % 5) for i in range(5)])] * 16)
+    found = []
+    for device in ("cpu", "cuda"):
+        method = build_pretraining(recipe("edge_pred", assignments=["encoder.units=36"]), rings.num_features).to(device)
+        (loss,) = method.train().losses(rings.to(device), Progress())
+        loss.backward()
+        assert method.encoder.atoms.weight.grad is not None  # type: ignore[union-attr]
+        found.append((loss.detach().cpu(), method.encoder.atoms.weight.grad.cpu()))  # type: ignore[union-attr]
+    torch.testing.assert_close(found[0], found[1], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.filterwarnings("error:steps are not recorded")

@@ -7,13 +7,12 @@ from typing import Any
 
 import torch
 
-from nmrgcl.data.dataset import dataset_of
 from nmrgcl.methods import Level
 from nmrgcl.run import Cadence, checkpoints, pretrain_seeds
 from tests.faults import child
 from tests.faults.small import assert_same, files, scratch, uninterrupted
 from tests.faults.tally import Tally
-from tests.methods.members import DATA, MEMBERS, known_here, settings_of
+from tests.methods.members import MEMBERS, dataset_for, known_here, settings_of
 
 BATCHES: dict[Level, int] = {"graph": 2, "node": 1}
 """Of an epoch."""
@@ -46,7 +45,7 @@ def _one_life(tally: Tally, folder: Path, name: str, level: Level) -> int:
 def _train(out: Path, name: str, level: Level) -> None:
     settings = settings_of(name, level=level)
     options: dict[str, Any] = {"resume": "auto", "cadence": Cadence(steps=1), "device": torch.device("cpu")}
-    for _ in pretrain_seeds(dataset_of(DATA[level]), settings, seeds=[0], out=out, **options):
+    for _ in pretrain_seeds(dataset_for(name, level), settings, seeds=[0], out=out, **options):
         pass
 
 

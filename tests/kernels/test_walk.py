@@ -62,7 +62,7 @@ def test_the_host_walks_as_the_loop_does(kind: int) -> None:
 
 def walk_both_ways(graphs: Graphs) -> None:
     size = graphs.node_counts()
-    start = subgraph._random_nodes(graphs, size, graphs.node_ptr[:-1])
+    start = subgraph.random_nodes(graphs, size, graphs.node_ptr[:-1])
     draws, restarts = torch.rand(25, len(size), dtype=torch.float64), torch.rand(25, len(size))
     below = subgraph._running_weight(graphs)
     rows = (start, graphs.row_ptr, graphs.edge_index[0], below, draws, restarts < 0.3)

@@ -16,7 +16,7 @@ from nmrgcl.methods import Level, Pretraining, build_pretraining, build_untraine
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train import Progress, pretrain
 from nmrgcl.train.progress import Unreadable
-from tests.methods.members import DATA, GRAPHS, MEMBERS, NETWORK, known_here, settings_of
+from tests.methods.members import DATA, GRAPHS, MEMBERS, NETWORK, data_of, known_here, settings_of
 
 
 @pytest.fixture(autouse=True)
@@ -33,9 +33,9 @@ def train(name: str, graphs: Graphs, *assignments: str, level: Level = "graph") 
 
 def surveyed(name: str, level: Level) -> Pretraining:
     """As it is when the first batch comes."""
-    method = build_pretraining(settings_of(name, level=level), DATA[level].num_features).train()
+    method = build_pretraining(settings_of(name, level=level), data_of(name, level).num_features).train()
     with torch.no_grad():
-        method.survey(iter([DATA[level]]), Progress())
+        method.survey(iter([data_of(name, level)]), Progress())
     return method
 
 
@@ -47,11 +47,11 @@ def member(request: pytest.FixtureRequest) -> tuple[str, Level]:
 
 def test_training_is_finite_and_changes_the_encoder(member: tuple[str, Level]) -> None:
     name, level = member
-    method, losses = train(name, DATA[level], level=level)
+    method, losses = train(name, data_of(name, level), level=level)
     settings = settings_of(name, level=level)
     assert len(losses) == settings.train.epochs
     assert all(torch.isfinite(torch.tensor(losses)))
-    fresh = build_pretraining(settings, DATA[level].num_features)
+    fresh = build_pretraining(settings, data_of(name, level).num_features)
     moved = any(not torch.equal(a, b) for a, b in zip(method.parameters(), fresh.parameters(), strict=True))
     assert moved == (settings.train.epochs > 0)
 
@@ -61,7 +61,7 @@ def test_every_parameter_is_reached_by_a_loss_of_its_own_player(member: tuple[st
     method = surveyed(name, level)
     players = [] if name == "untrained" else method.optimisers(TrainSettings())
     losses = 0
-    for player, loss in zip(players, method.losses(DATA[level], Progress()), strict=False):
+    for player, loss in zip(players, method.losses(data_of(name, level), Progress()), strict=False):
         method.zero_grad()
         loss.backward()
         assert all(p.grad is not None for p in player.parameters)
@@ -74,28 +74,29 @@ def test_what_is_recorded_does_not_depend_on_progress(member: tuple[str, Level])
     name, level = member
     method = surveyed(name, level)
     if method.CAPTURABLE:
-        list(method.losses(DATA[level], Unreadable()))
+        list(method.losses(data_of(name, level), Unreadable()))
 
 
 def test_a_seed_repeats_bit_for_bit_whatever_happens_between(member: tuple[str, Level]) -> None:
     name, level = member
-    a, losses_a = train(name, DATA[level], level=level)
+    a, losses_a = train(name, data_of(name, level), level=level)
     torch.rand(17)
-    b, losses_b = train(name, DATA[level], level=level)
+    b, losses_b = train(name, data_of(name, level), level=level)
     assert losses_a == losses_b
     assert all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
-    c, _ = train(name, DATA[level], "seed=1", level=level)
+    c, _ = train(name, data_of(name, level), "seed=1", level=level)
     assert any(not torch.equal(x, y) for x, y in zip(a.parameters(), c.parameters(), strict=True))
 
 
 @pytest.mark.parametrize("name", [name for name, level in MEMBERS if level == "graph"])
 def test_embeddings_come_one_a_graph_and_do_not_depend_on_the_batch(name: str) -> None:
-    method, _ = train(name, GRAPHS)
+    graphs = data_of(name)
+    method, _ = train(name, graphs)
     method.eval()
     with torch.no_grad():
-        z = method.embed(GRAPHS)
-        parts = torch.cat([method.embed(GRAPHS.take(torch.tensor([i]))) for i in range(len(GRAPHS))])
-    assert z.shape == (len(GRAPHS), method.width)
+        z = method.embed(graphs)
+        parts = torch.cat([method.embed(graphs.take(torch.tensor([i]))) for i in range(len(graphs))])
+    assert z.shape == (len(graphs), method.width)
     torch.testing.assert_close(parts, z, atol=1e-5, rtol=1e-4)
 
 
@@ -120,7 +121,7 @@ def test_nodes_are_learned_from_parts_of_their_graph(name: str, sampling: str) -
 
 def test_the_encoder_starts_from_the_same_weights_as_the_untrained_one(member: tuple[str, Level]) -> None:
     name, level = member
-    settings, width = settings_of(name, level=level), DATA[level].num_features
+    settings, width = settings_of(name, level=level), data_of(name, level).num_features
     ours = build_pretraining(settings, width).encoder.state_dict()
     untrained = build_untrained(settings, width).encoder.state_dict()
     assert all(torch.equal(ours[key], untrained[key]) for key in untrained)
@@ -129,7 +130,7 @@ def test_the_encoder_starts_from_the_same_weights_as_the_untrained_one(member: t
 def test_the_untrained_baseline_is_the_method_itself_before_training(member: tuple[str, Level]) -> None:
     """For methods whose embeddings are the encoder's that is the encoder as it is initialised, to the bit."""
     name, level = member
-    settings, graphs = settings_of(name, level=level), DATA[level]
+    settings, graphs = settings_of(name, level=level), data_of(name, level)
     encoder = build_pretraining(settings.updated({"method": "untrained"}), graphs.num_features).eval()
     with torch.no_grad():
         found = build_untrained(settings, graphs.num_features).eval().embed(graphs)

@@ -143,8 +143,8 @@ def test_sparse_features_are_features_like_others() -> None:
     torch.testing.assert_close(loss_of(method, sparse_x(NETWORK)), loss_of(method, NETWORK))
 
 
-def test_atoms_of_molecules_are_reconstructed() -> None:
-    """Type and chirality are two names of a row; the target is the sum of their one-hot forms."""
+def test_several_labels_of_a_node_are_reconstructed() -> None:
+    """The target is the sum of their one-hot forms; for molecules see ``test_molecules.py``."""
     graphs = with_edge_labels(random_graphs([6, 5, 7], categorical=True, density=0.4), (4, 2))
     graphs = replace(graphs, x=torch.cat([graphs.x, graphs.x.flip(0)], 1))
     settings = settings_of("graphmae", "encoder.name=molecule")

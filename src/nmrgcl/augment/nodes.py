@@ -52,15 +52,22 @@ class ShuffleNodes(View):
         count = (self.p * graphs.node_counts()).round().long()
         if chosen is not None:
             count = count * chosen
-        draw = torch.rand(graphs.num_nodes, device=graphs.device, dtype=torch.float64)
-        if graphs.node_keep is not None:
-            draw = draw + ~graphs.node_keep  # removed nodes come last in their graph
-        place = torch.arange(graphs.num_nodes, device=graphs.device) - graphs.node_ptr[graphs.batch]
-        moved = place < count.index_select(0, graphs.batch)
         # The first `count` of a graph in random order exchange rows with the same nodes in their own order.
-        shuffled = torch.argsort(2 * graphs.batch + draw)
+        shuffled, moved = draw_nodes(graphs, count)
         is_moved = torch.zeros_like(moved).index_copy_(0, shuffled, moved)
         in_order = torch.argsort(2 * graphs.batch + ~is_moved, stable=True)
         source = torch.where(moved, shuffled, in_order)
         row = torch.empty_like(source).index_copy_(0, in_order, source)
         return replace(graphs, x=permute_rows(graphs.x, row))
+
+
+def draw_nodes(graphs: Graphs, count: Tensor) -> tuple[Tensor, Tensor]:
+    """The nodes of each graph in random order, removed ones last, and whether each is among the first ``count``.
+
+    ``count`` is ``[B]``, the results are ``[N]``.
+    """
+    draw = torch.rand(graphs.num_nodes, device=graphs.device, dtype=torch.float64)
+    if graphs.node_keep is not None:
+        draw = draw + ~graphs.node_keep
+    place = torch.arange(graphs.num_nodes, device=graphs.device) - graphs.node_ptr[graphs.batch]
+    return torch.argsort(2 * graphs.batch + draw), place < count.index_select(0, graphs.batch)

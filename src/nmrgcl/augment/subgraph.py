@@ -41,7 +41,7 @@ class Subgraph(View):
         if on_host and chosen is not None:
             walkers = chosen.nonzero().squeeze(1)
             size, first = size.index_select(0, walkers), first.index_select(0, walkers)
-        keep = self._visited(graphs, _random_nodes(graphs, size, first), size)
+        keep = self._visited(graphs, random_nodes(graphs, size, first), size)
         if chosen is not None:
             keep = keep.logical_or_(~chosen.index_select(0, graphs.batch))
         return graphs.keep_nodes(keep)
@@ -103,7 +103,7 @@ def _running_weight(graphs: Graphs) -> Tensor | None:
     return (graphs.live_edges.double() * graphs.edge_weight.detach()).cumsum(0)
 
 
-def _random_nodes(graphs: Graphs, size: Tensor, first: Tensor) -> Tensor:
+def random_nodes(graphs: Graphs, size: Tensor, first: Tensor) -> Tensor:
     """One kept node of each graph that has ``size`` of them from node ``first`` on, drawn evenly."""
     rank = (torch.rand(size.shape[0], device=graphs.device, dtype=torch.float64) * size).long()
     if graphs.node_keep is None:

@@ -1,6 +1,7 @@
 """Objectives: two views' embeddings → a loss. Pure functions of tensors."""
 
 from nmrgcl.contrast.across import across_views
+from nmrgcl.contrast.binary import belongs
 from nmrgcl.contrast.bootstrap import bootstrap_loss
 from nmrgcl.contrast.cca import cca_loss
 from nmrgcl.contrast.cosine import cosine
@@ -20,6 +21,7 @@ __all__ = [
     "LOSSES",
     "REMOVALS",
     "across_views",
+    "belongs",
     "bootstrap_loss",
     "cca_loss",
     "cosine",

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from nmrgcl.augment import View, build_view, on_halves
+from nmrgcl.data.molecules.vocabulary import ATOMS, BONDS, CHIRALITIES
 from nmrgcl.encode import EdgeShape, Foreign, build_encoder, embed_graphs
 from nmrgcl.encode.teacher import Teacher
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.kernels import serve
 from nmrgcl.method_files import load_method, method_names
@@ -192,6 +193,23 @@ class Pretraining(Method, Trainable):
         return tuple(row.index_select(0, both) for row in rows)
 
 
+class MoleculePretraining(Pretraining):
+    """Learns from molecules, whose atoms and bonds are numbered as in Hu et al. 2020, and from no other graphs."""
+
+    FIXED: ClassVar[dict[str, Any]] = {"encoder.name": "molecule"}
+
+    def require_molecules(self, graphs: Graphs) -> None:
+        """By what is known without asking the device: the shapes of the features."""
+        columns = ATOMS + CHIRALITIES, len(BONDS)
+        bonds = 0 if graphs.edge_attr is None else graphs.edge_attr.shape[-1]
+        if not graphs.categorical or graphs.x.shape[1] != 2 or (graphs.num_features, bonds) != columns:
+            name = type(self).__module__.rpartition(".")[2]
+            raise DataError(
+                f"method {name} learns from molecules only, and these graphs are not; read them from SMILES with "
+                "data.edges=labels, or use another method"
+            )
+
+
 def drop_dead_edges(graphs: Graphs) -> Graphs:
     """All nodes, without the edges that a view has removed or whose ends it has."""
     graphs = graphs.merge_added()
@@ -246,6 +264,7 @@ __all__ = [
     "Embedder",
     "Level",
     "Method",
+    "MoleculePretraining",
     "Pretraining",
     "build_method",
     "build_pretraining",

@@ -27,6 +27,7 @@ class GraphCL(Pretraining):
     """Contrast two views of a graph with the other graphs of the batch; nothing is removed."""
 
     options: Options
+    MOLECULES = "graphcl_molecules"
     ABOUT: ClassVar[About | None] = About(
         family="contrastive",
         paper="You, Chen, Sui, Chen, Wang, Shen 2020: Graph Contrastive Learning with Augmentations",

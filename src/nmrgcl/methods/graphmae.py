@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from nmrgcl.contrast import scaled_cosine_error
-from nmrgcl.encode import GAT, EdgeShape, Foreign
+from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
+from nmrgcl.encode import GAT, EdgeShape, Foreign, MoleculeGIN
 from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.encode.gat import GATLayer
 from nmrgcl.errors import DataError, SettingError
@@ -43,11 +44,13 @@ class GINDecoder(nn.Module):
 class GraphMAE(Pretraining):
     """Reconstruct the features of hidden nodes from what the encoder makes of the others; nothing is contrasted.
 
-    Each node is hidden by a draw of its own, so that the shapes of a step do not depend on chance.
+    Each node is hidden by a draw of its own, so that the shapes of a step do not depend on chance. Of the atoms of
+    molecules only the type is reconstructed, one of 119.
     """
 
     options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "graphmae", "node": "graphmae_node"}
+    MOLECULES = "graphmae_molecules"
     ABOUT: ClassVar[About] = About(
         family="masked autoencoder",
         paper="Hou et al. 2022, GraphMAE: Self-Supervised Masked Graph Autoencoders",
@@ -56,7 +59,8 @@ class GraphMAE(Pretraining):
         "REDDIT-BINARY 88.01 (SVM, last epoch; how settings were selected is not said); Cora 84.2, CiteSeer 73.4, "
         "PubMed 81.1 (public split, remembered)",
         checked="the error against its definition; only hidden nodes are targets, and the decoder does not see them; "
-        "tests/methods/test_graphmae.py",
+        "tests/methods/test_graphmae.py; the types of atoms are the targets in molecules; "
+        "tests/methods/test_molecules.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
@@ -64,9 +68,11 @@ class GraphMAE(Pretraining):
         if isinstance(self.encoder, Foreign) and self.encoder.pooled:
             raise SettingError("method graphmae needs an encoder that returns a row per node, not one per graph")
         units = settings.encoder.units
+        molecules = isinstance(self.encoder, MoleculeGIN) and num_features == ATOMS + CHIRALITIES
+        self.targets = ATOMS - 1 if molecules else num_features  # types come first, then their mask, then chirality
         self.token = nn.Parameter(torch.zeros(num_features))
         self.between = nn.Linear(self.encoder.units, units, bias=False)
-        self.decoder: nn.Module = GINDecoder(units, num_features)
+        self.decoder: nn.Module = GINDecoder(units, self.targets)
         if isinstance(self.encoder, GAT):
             self.decoder = GATLayer(nn.Linear(units, num_features, bias=False), num_features, heads=1)
 
@@ -83,7 +89,7 @@ class GraphMAE(Pretraining):
         shown = torch.where(hidden[:, None], self._disguise(x, draw, graphs), x)
         h = self.between(self.encoder(replace(graphs, x=shown)))
         found = self.decoder(torch.where(hidden[:, None], 0.0, h), graphs)
-        yield scaled_cosine_error(found, x, hidden, alpha=self.options.exponent)
+        yield scaled_cosine_error(found, x[:, : self.targets], hidden, alpha=self.options.exponent)
 
     def _disguise(self, x: Tensor, draw: Tensor, graphs: Graphs) -> Tensor:
         """``[N, F]`` what hidden nodes show: the token or, where ``draw`` is lowest, the features of any node."""

@@ -31,6 +31,7 @@ class InfoGraph(Pretraining):
 
     options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "infograph"}
+    MOLECULES = "infograph_molecules"
     ABOUT = About(
         family="contrastive",
         paper="Sun, Hoffmann, Verma, Tang 2020: InfoGraph: Unsupervised and Semi-supervised Graph-Level Representation "

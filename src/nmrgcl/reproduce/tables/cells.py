@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
-from nmrgcl.methods import Level, find_method, method_names
+from nmrgcl.methods import Level, MoleculePretraining, find_method, method_names
 from nmrgcl.own_code import is_reference, label
 from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
@@ -20,10 +20,16 @@ COMMON = "strong"
 
 
 def table_rows(sheet: Sheet, level: Level) -> list[TableRow]:
-    """The paper's rows, then one for every other method that embeds graphs, or nodes."""
+    """The paper's rows, then one for every other method that embeds any graphs, or nodes."""
     named = {row.method for row in sheet.rows}
-    others = [name for name in method_names() if name not in named and level in find_method(name).PRESETS]
+    others = [name for name in method_names() if name not in named and _embeds(name, level)]
     return [*sheet.rows, *(TableRow(name, "others", name) for name in others)]
+
+
+def _embeds(name: str, level: Level) -> bool:
+    """Whether such things, whatever they stand for, can be given to the method."""
+    kind = find_method(name)
+    return level in kind.PRESETS and not issubclass(kind, MoleculePretraining)
 
 
 def chosen_rows(sheet: Sheet, level: Level, names: Sequence[str]) -> list[TableRow]:
