@@ -45,9 +45,10 @@ def main() -> None:
             encoder = build_pretraining(replace(settings, seed=seed), graphs.num_features, features.edge_shape)
             model = build_classifier(settings, encoder, rows.targets.shape[1]).to(device)
             tasks.append(Task(model, split, settings.finetune))
-        options = {"level": "graph", "batch_size": settings.train.batch_size, "goal": goal}
-        scores = finetune_scores(tasks, graphs, rows.targets, **options)
-        found.append(row(f"{dataset.name}: {count} seeds, {settings.finetune.epochs} epochs", "s", [now(device) - began]))
+        size = settings.train.batch_size
+        scores = finetune_scores(tasks, graphs, rows.targets, level="graph", batch_size=size, goal=goal)
+        name = f"{dataset.name}: {count} seeds, {settings.finetune.epochs} epochs"
+        found.append(row(name, "s", [now(device) - began]))
         tests = [one.test for one in scores]
         print(f"{count} seeds: test {np.mean(tests):.2f}, from {min(tests):.2f} to {max(tests):.2f}", flush=True)
     print(json.dumps(to_dict(found, device)) if arguments.json else to_text(found))

@@ -31,7 +31,7 @@ def cell(path: Path, protocol: Any, split: str = "scaffold", seed: int = 0) -> C
 @pytest.fixture
 def molecules(tmp_path: Path) -> Path:
     """Two tasks; some labels of the second are missing."""
-    ring = [None if number % 7 == 0 else int("1" in smiles) for number, smiles in enumerate(SMILES)]
+    ring: list[object] = [None if number % 7 == 0 else int("1" in smiles) for number, smiles in enumerate(SMILES)]
     return write(tmp_path / "two.csv", oxygen=[*map(int, OXYGEN)], ring=ring)
 
 
