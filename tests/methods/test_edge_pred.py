@@ -106,7 +106,7 @@ def share_ranked_right(method: Pretraining, graphs: Graphs) -> float:
 
 
 def test_bonds_of_new_molecules_are_told_from_other_pairs_after_training() -> None:
-    """The classes that other methods must find say nothing of bonds, so this is what it has to learn: from 0.60 to about 0.9."""
+    """The classes that other methods must find say nothing of bonds: from 0.60 to about 0.9."""
     small = ["encoder.layers=3", "encoder.units=16", "epochs=60", "lr=0.01", "batch_size=32"]
     settings = recipe("edge_pred", assignments=small)
     graphs, new = random_molecules([12, 16, 20, 24] * 32, seed=0), random_molecules([12, 16, 20, 24] * 8, seed=1)
