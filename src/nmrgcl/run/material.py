@@ -18,14 +18,14 @@ from nmrgcl.data.featured import featured_store
 from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
 from nmrgcl.data.loading import load
 from nmrgcl.data.verify import require
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.run.cell import OF_MOLECULES, Cell
 from nmrgcl.run.protocols import Truth
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 from nmrgcl.sparse_rows import is_sparse
-from nmrgcl.train.feed import Source, fit
+from nmrgcl.train.feed import Source, fit, sample
 
 AT_A_TIME = 65_536
 """Graphs of a store that are in memory at once while their digest is computed."""
@@ -103,13 +103,19 @@ def _truth(cell: Cell, dataset: Dataset) -> Truth:
 
 def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:
     """Graphs on the device or, where they would not fit there or in the host's memory, what to read them from."""
+    most = settings.train.max_graphs
     if settings.level == "node":  # one graph, which a step sees as a whole or samples from
+        if most:
+            raise SettingError(f"train.max_graphs = {most}: a dataset of nodes has one graph; leave the setting out")
         return apply_features(dataset, features).to(device)
     stored = featured_store(dataset, features)
-    fits = stored is None or all(fit(stored, place) for place in (device, torch.device("cpu")))
-    if stored is not None and (settings.train.chunk_graphs or not fits):
-        return stored
-    graphs = apply_features(dataset, features)
+    part = None if stored is None else sample(stored, most)
+    fits = part is None or all(fit(part, place) for place in (device, torch.device("cpu")))
+    if part is not None and (settings.train.chunk_graphs or not fits):
+        return part
+    if part is None or part is stored:
+        part = sample(apply_features(dataset, features), most)
+    graphs = part if isinstance(part, Graphs) else part.take(torch.arange(len(part)))
     return graphs.to(device) if fit(graphs, device) and not settings.train.chunk_graphs else graphs
 
 
