@@ -113,7 +113,7 @@ def test_a_training_by_steps_goes_on_as_if_nothing_had_happened(tmp_path: Path, 
         method = Watching()
         with suppress(KeyboardInterrupt):
             for one in pretrain(method, GRAPHS, options, memory=memory):
-                epochs.append((one.number, one.loss))  # noqa: PERF401 - those before the interruption count, too
+                epochs.append((one.number, one.loss))
         told += method.told
     whole = Watching()
     assert epochs == [(one.number, one.loss) for one in pretrain(whole, GRAPHS, options)]
