@@ -387,6 +387,15 @@ def test_table3_judges_pre_training() -> None:
     assert behind == [*["not confirmed"] * 4, "confirmed", "confirmed", "confirmed"]
 
 
+def test_table3_judges_the_smaller_pre_training_where_there_is_no_other() -> None:
+    item = find_item("table3")
+    plan = item.plan(rows=["nmrGCL, 250k", "GraphCL, 250k", "No-pre-train"], seeds=5)
+    score = lambda data, row, line: 80.0 if row.startswith("nmrGCL") else 70.0  # noqa: E731
+    found = item.judge(item.scores(plan, table_rows_of(item, plan, score)))
+    assert [one.outcome for one in found[:3]] == ["confirmed"] * 3
+    assert found[2].sentence.startswith("nmrGCL, 250k minus No-pre-train: +")
+
+
 def test_table3_says_on_how_many_datasets_nmrgcl_exceeds_graphcl() -> None:
     item = find_item("table3")
     plan = item.plan(rows=["nmrGCL", "GraphCL"], seeds=5)

@@ -75,16 +75,17 @@ def _lines(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpo
             told = time.monotonic()
             print(f"{title}, seed {seed}, {describe(progress, pace, items)}", file=sys.stderr, flush=True)
 
-    previous: SeedEpoch | None = None
+    waiting: SeedEpoch | None = None
     for step in start(watch):
-        if previous is not None and previous.seed != step.seed:
-            _print(title, previous, items)
+        if waiting is not None and waiting.seed != step.seed:
+            _print(title, waiting, items)
+        waiting = step
         if step.effective_rank is not None and step.epoch.number == 1:
             _print(title, step, items)
-        previous = step
+            waiting = None
         yield step
-    if previous is not None:
-        _print(title, previous, items)
+    if waiting is not None:
+        _print(title, waiting, items)
 
 
 def describe(progress: Progress, pace: Pace, items: str) -> str:

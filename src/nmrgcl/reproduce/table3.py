@@ -26,7 +26,7 @@ SPLIT = "scaffold"
 SHEET = load_sheet("table3")
 DESIGN = Design(SHEET, "graph", SPLIT, molecule_cells)
 OURS, RIVAL, FRESH, FOREST = "nmrGCL", "GraphCL", "No-pre-train", "ECFP + random forest"
-GROUP, BEST_ON = "pre-training", ("BBBP", "SIDER", "ClinTox")
+GROUP, SMALLER, BEST_ON = "pre-training", ", 250k", ("BBBP", "SIDER", "ClinTox")
 CLAIMS = (
     "nmrGCL is best on BBBP, SIDER and ClinTox",
     "nmrGCL exceeds GraphCL on all four datasets (0.79 points in the mean)",
@@ -39,27 +39,32 @@ CLAIMS = (
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Paired differences by seed of fine-tuning, over datasets; rows are pre-trained once, on 2.2 million molecules."""
-    rivals = [row.name for row in SHEET.rows if row.group == GROUP and row.name not in (OURS, FRESH)]
-    lead = (scores.of(OURS, SPLIT) - best_rival(scores, rivals, SPLIT))[scores.on(*BEST_ON)]
-    mixed = scores.mixed(*((name, SPLIT) for name in (OURS, *rivals)), on=BEST_ON)
+    """Paired differences by seed of fine-tuning, over datasets.
+
+    Rows are those pre-trained on 2.2 million molecules or, where nmrGCL was not, on 250,000.
+    """
+    which = "" if np.isfinite(scores.of(OURS, SPLIT)).any() else SMALLER
+    ours, rival = OURS + which, RIVAL + which
+    rivals = [row.name + which for row in SHEET.rows if row.group == GROUP and row.name not in (OURS, FRESH)]
+    lead = (scores.of(ours, SPLIT) - best_rival(scores, rivals, SPLIT))[scores.on(*BEST_ON)]
+    mixed = scores.mixed(*((name, SPLIT) for name in (ours, *rivals)), on=BEST_ON)
     best, above, gained, forest, ahead = corrected(
         [
             compare(lead, mixed=mixed),
-            _difference(scores, OURS, RIVAL),
-            _difference(scores, OURS, FRESH),
+            _difference(scores, ours, rival),
+            _difference(scores, ours, FRESH),
             _difference(scores, FOREST, FRESH),
-            _difference(scores, FOREST, OURS),
+            _difference(scores, FOREST, ours),
         ]
     )
     return [
-        greater(CLAIMS[0], best, f"{OURS} minus the best other pre-training on {', '.join(BEST_ON)}"),
-        _by_dataset(scores, greater(CLAIMS[1], above, f"{OURS} minus {RIVAL}")),
-        greater(CLAIMS[2], gained, f"{OURS} minus {FRESH}"),
-        reaches_printed(CLAIMS[3], SHEET, scores, OURS, OURS, line=SPLIT),
+        greater(CLAIMS[0], best, f"{ours} minus the best other pre-training on {', '.join(BEST_ON)}"),
+        _on_each(scores, greater(CLAIMS[1], above, f"{ours} minus {rival}"), ours, rival),
+        greater(CLAIMS[2], gained, f"{ours} minus {FRESH}"),
+        reaches_printed(CLAIMS[3], SHEET, scores, ours, OURS, line=SPLIT),
         reaches_printed(CLAIMS[4], SHEET, scores, FRESH, FRESH, line=SPLIT),
         greater(CLAIMS[5], forest, f"{FOREST} minus {FRESH}"),
-        greater(CLAIMS[6], ahead, f"{FOREST} minus {OURS}"),
+        greater(CLAIMS[6], ahead, f"{FOREST} minus {ours}"),
     ]
 
 
@@ -69,9 +74,9 @@ def _difference(scores: Scores, one: str, other: str) -> Comparison | None:
     return compare(scores.of(one, SPLIT) - scores.of(other, SPLIT), mixed=mixed)
 
 
-def _by_dataset(scores: Scores, judged: Verdict) -> Verdict:
-    """Also on how many datasets the mean is above that of GraphCL: the claim is about each of them."""
-    lead = (scores.of(OURS, SPLIT) - scores.of(RIVAL, SPLIT)).mean(1)
+def _on_each(scores: Scores, judged: Verdict, one: str, other: str) -> Verdict:
+    """Also on how many datasets ``one`` has the higher mean: the mean of all does not confirm a claim about each."""
+    lead = (scores.of(one, SPLIT) - scores.of(other, SPLIT)).mean(1)
     known = np.isfinite(lead)
     if not known.any():
         return judged
