@@ -26,7 +26,7 @@ from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md", "docs/figures.md", "docs/tuning.md")
+PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md", "docs/figures.md", "docs/tuning.md", "docs/molecules.md")
 BLOCK = re.compile(r"(<!-- make readme: ([\w -]+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 PRESETS = ("graphcl", "strong")
 DATASETS = ("PTC_MR", "PROTEINS", "NCI1", "DD", "COLLAB", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmrgcl.cli.molecules import describe
+from nmrgcl.cli.counted import describe
 from nmrgcl.run.recipe import default_preset
 from tests.test_cli import run
 
@@ -79,4 +79,5 @@ def test_only_methods_that_have_a_recipe_for_molecules_use_it() -> None:
 
 
 def test_progress_says_how_fast_and_how_much_longer() -> None:
-    assert describe(4000, 10_000, 2.0) == "4,000 of 10,000 molecules, 2,000 per second, 3 s left"
+    assert describe("molecules", 4000, 10_000, 2.0) == "4,000 of 10,000 molecules, 2,000 per second, 3 s left"
+    assert describe("epochs", 20, 500, 80.0) == "20 of 500 epochs, 0.25 per second, 32 min left"

@@ -466,7 +466,12 @@ class Room:
         bounds = [
             min(s.mean() * batch_size + 5 * s.std(correction=0) * batch_size**0.5, s.max() * batch_size) for s in sizes
         ]
-        return cls(*(int(bound) // 256 * 256 + 256 for bound in bounds))
+        return cls.of(*map(int, bounds))
+
+    @classmethod
+    def of(cls, nodes: int, edges: int) -> "Room":
+        """Of at least that size; sizes come in steps, so that few kernels are compiled for them."""
+        return cls(nodes // 256 * 256 + 256, edges // 256 * 256 + 256)
 
 
 class _Ranges:

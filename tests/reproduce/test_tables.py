@@ -375,6 +375,12 @@ def test_table3_judges_what_is_computed_without_pre_training() -> None:
 
     assert score(90.0, 80.0) == [*["no data"] * 4, "confirmed", "confirmed", "no data"]
     assert score(30.0, 40.0) == [*["no data"] * 4, "not confirmed", "not confirmed", "no data"]
+    item = find_item("table3")
+    plan = item.plan(seeds=3, rows=["No-pre-train", "ECFP + random forest", "ECFP + logistic regression"])
+    rows = [row | {"folds": [row["score"]]} for row in table_rows_of(item, plan, lambda *at: 70.0, 0.3)]
+    assert {pair.row for pair in pairs_against(item.scores(plan, rows), "No-pre-train", "scaffold")} == {
+        "ECFP + random forest"
+    }
 
 
 def test_table3_judges_pre_training() -> None:

@@ -92,7 +92,7 @@ def test_parts_are_as_the_whole(
 def test_progress_tells_speed_and_time_left(
     model: Path, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nmrgcl.cli import molecules as told
+    from nmrgcl.cli import counted as told
 
     monkeypatch.setattr(told, "EVERY", 0.0)
     _, err = run(capsys, "embed", str(model), str(file), "--out", str(tmp_path / "z.npz"))

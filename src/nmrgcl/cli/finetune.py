@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from nmrgcl.cli.counted import counted
 from nmrgcl.cli.options import AsJson, Assignments, Device
 from nmrgcl.errors import SettingError
 
@@ -100,17 +101,19 @@ def finetune(
     if left:
         some = ", ".join(left[:LISTED]) + (", …" if len(left) > LISTED else "")
         print(f"left out, since all labels are the same: {some} ({len(left)})", file=sys.stderr)
-    found = finetune_molecules(
-        molecules,
-        settings,
-        split=split,
-        seeds=seeds,
-        task=task,
-        start=start,
-        probe=probe,
-        device=where,
-        tell=lambda line: print(line, file=sys.stderr, flush=True),
-    )
+    with counted("epochs") as watch:
+        found = finetune_molecules(
+            molecules,
+            settings,
+            split=split,
+            seeds=seeds,
+            task=task,
+            start=start,
+            probe=probe,
+            device=where,
+            tell=lambda line: print(line, file=sys.stderr, flush=True),
+            watch=watch,
+        )
     with new_folder(folder, PREDICTOR) as filling:
         save_predictor(filling, found.predictor, found.origin)
         write_predictor_page(filling / "report.html", found, molecules)

@@ -95,6 +95,7 @@ def finetune_scores(
     batch_size: int,
     goal: Goal = CLASSES,
     capture: bool = True,
+    watch: Callable[[int, int], None] | None = None,
 ) -> list[FinetuneScore]:
     """Train every task's model; chance comes from torch's global generator. Models end as they were at their best.
 
@@ -107,6 +108,7 @@ def finetune_scores(
         batch_size: graphs in a step; those that do not fill one are left out of an epoch, others in each.
         goal: what the labels are, and so what is learnt and judged by.
         capture: on a GPU, record steps and replay them.
+        watch: is told how many epochs are done, and how many there may be.
     """
     for task in tasks:
         goal.require(y, task.split)
@@ -114,16 +116,21 @@ def finetune_scores(
     found: list[FinetuneScore] = []
     for first in range(0, len(tasks), AT_ONCE):
         some = [Training(task, graphs, labels, level, goal) for task in tasks[first : first + AT_ONCE]]
-        train(some, Epochs(some, graphs, labels, batch_size if level == "graph" else 0, capture=capture))
+        by_size = tasks[0].options.batches == "by_size"
+        size = batch_size if level == "graph" else 0
+        train(some, Epochs(some, graphs, labels, size, capture=capture, by_size=by_size), watch)
         found += [one.score() for one in some]
     return found
 
 
-def train(trainings: "Sequence[Training]", epochs: Epochs) -> None:
+def train(trainings: "Sequence[Training]", epochs: Epochs, watch: Callable[[int, int], None] | None = None) -> None:
     """Epoch by epoch, until patience has ended for all of them."""
     look_every = LOOK_EVERY if epochs.device.type == "cuda" else 1
-    for number in range(1, max(one.options.epochs for one in trainings) + 1):
+    most = max(one.options.epochs for one in trainings)
+    for number in range(1, most + 1):
         epochs.run()
+        if watch is not None:
+            watch(number, most)
         if number % look_every == 0 and not [one for one in trainings if one.look()]:
             break
 

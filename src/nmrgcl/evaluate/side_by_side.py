@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from nmrgcl.errors import DataError
-from nmrgcl.graphs import Graphs
+from nmrgcl.evaluate.batches import batches_by_size, random_batches, room_by_size
+from nmrgcl.graphs import Graphs, Room
 from nmrgcl.train.recording import Recording, recorded_if_possible
 
 DRAWS = 1000
@@ -50,19 +51,27 @@ class Epochs:
         y: labels of the graphs, class codes ``[B]`` or ``[B, T]``, which go with the batches.
         batch_size: of every step; 0: a step sees all of ``graphs``, and an epoch is one step.
         capture: on a GPU, record steps and replay them.
+        by_size: batches have one graph of each size.
     """
 
     def __init__(
-        self, learners: Sequence[Learner], graphs: Graphs, y: Tensor, batch_size: int, *, capture: bool
+        self,
+        learners: Sequence[Learner],
+        graphs: Graphs,
+        y: Tensor,
+        batch_size: int,
+        *,
+        capture: bool,
+        by_size: bool = False,
     ) -> None:
-        self.learners, self.graphs, self.device = learners, graphs, graphs.device
+        self.learners, self.graphs, self.device, self.by_size = learners, graphs, graphs.device, by_size
         capture = capture and self.device.type == "cuda"
         fewest = min(len(one.train) for one in learners)
         self.batch_size = min(batch_size, fewest)
         self.steps = fewest // self.batch_size if batch_size else 1
         if batch_size:
             self.graphs = replace(graphs, y=y, y_level="graph")
-            self.room = graphs.room_for(self.batch_size) if capture else None
+            self.room = self._room() if capture else None
             where = self.device if capture else torch.device("cpu")
             # The graphs of each step for each of the learners, and the number of the step that comes next.
             self.order = torch.zeros(self.steps, len(learners), self.batch_size, dtype=torch.long, device=where)
@@ -112,11 +121,21 @@ class Epochs:
         self.order.copy_(torch.stack([self._drawn(one.train) for one in self.learners], 1))
         self.place.zero_()
 
+    def _room(self) -> Room:
+        """For a batch of any of the learners."""
+        if not self.by_size:
+            return self.graphs.room_for(self.batch_size)
+        sizes = self.graphs.sizes()
+        rooms = [room_by_size(one.train, *sizes, self.steps, self.batch_size) for one in self.learners]
+        return Room(max(room.nodes for room in rooms), max(room.edges for room in rooms))
+
     def _drawn(self, train: Tensor) -> Tensor:
         """``[steps, batch_size]`` of ``train`` at random; in batches of recorded steps there must be room for all."""
         nodes, edges = self.graphs.sizes()
+        if self.by_size:
+            return batches_by_size(train, nodes + edges, self.steps, self.batch_size)
         for _ in range(DRAWS):
-            order = train[torch.randperm(len(train))][: self.steps * self.batch_size].view(self.steps, -1)
+            order = random_batches(train, self.steps, self.batch_size)
             if self.room is None:
                 return order
             if nodes[order].sum(1).max() <= self.room.nodes and edges[order].sum(1).max() <= self.room.edges:

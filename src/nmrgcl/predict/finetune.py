@@ -90,6 +90,7 @@ def finetune_molecules(
     probe: bool = False,
     device: torch.device,
     tell: Callable[[str], None] = lambda _: None,
+    watch: Callable[[int, int], None] | None = None,
 ) -> Outcome:
     """Fit an ensemble and judge it beside fingerprints.
 
@@ -103,6 +104,7 @@ def finetune_molecules(
         probe: freeze the encoder.
         device: where to compute.
         tell: is given a line after each member.
+        watch: is told how many epochs are done, and how many there may be.
     """
     if task not in (None, "binary", "numbers"):
         raise SettingError(f"--task {task}: known: binary, numbers")
@@ -111,7 +113,7 @@ def finetune_molecules(
     parts = split_molecules(molecules, split, seed=settings.seed)
     GOALS[goal].require(molecules.labels, parts)
     notes = _shared(molecules, parts)
-    options: dict[str, Any] = {"goal": goal, "start": start, "probe": probe, "device": device}
+    options: dict[str, Any] = {"goal": goal, "start": start, "probe": probe, "device": device, "watch": watch}
 
     def fit(first: int, end: int) -> list[Member]:
         found = []

@@ -1,6 +1,6 @@
 """Fit an ensemble: one encoder with a head per seed, trained end to end, or frozen with a linear probe."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,6 +75,7 @@ def fit_members(
     start: Model | None = None,
     probe: bool = False,
     device: torch.device,
+    watch: Callable[[int, int], None] | None = None,
 ) -> Iterator[Member]:
     """One member per seed, in order.
 
@@ -90,13 +91,14 @@ def fit_members(
         start: a pre-trained encoder; each member starts from a fresh one without it.
         probe: freeze the encoder and fit only the head, by logistic or ridge regression.
         device: where to compute.
+        watch: is told how many epochs are done, and how many there may be, of all members.
     """
     if probe:  # its weights are for embeddings as they are
         settings = settings.updated({"finetune.head_norm": False})
     graphs, alone = molecules.graphs.to(device), device.type == "cpu" or probe
     groups = [[seed] for seed in seeds] if alone else [list(seeds)]
     with suitable_threads(settings), explained(settings, "then start again"):
-        for group in groups:
+        for number, group in enumerate(groups):
             with own_chance(group[0], 0, device):
                 models = [_build(molecules, replace(settings, seed=seed), start).to(device) for seed in group]
                 scores = (
@@ -110,9 +112,15 @@ def fit_members(
                         batch_size=settings.train.batch_size,
                         goal=GOALS[goal],
                         capture=settings.train.capture,
+                        watch=_counting(watch, number, len(groups)),
                     )
                 )
             yield from (Member(*each) for each in zip(group, models, scores, strict=True))
+
+
+def _counting(watch: Callable[[int, int], None] | None, number: int, groups: int) -> Callable[[int, int], None] | None:
+    """The same for one of several groups, which train one after another."""
+    return None if watch is None else lambda done, most: watch(number * most + done, groups * most)
 
 
 def fit_ensemble(

@@ -118,7 +118,8 @@ class FinetuneSettings:
 
     ``head_norm`` applies batch norm to embeddings before the head, ``head_dropout`` follows it (0: as in the encoder).
     With a ``grid`` each fold chooses among its settings by the validation part. Scores are means over ``runs``
-    trainings per fold. ``head_lr_scale`` times ``lr`` is the learning rate of the head.
+    trainings per fold. ``head_lr_scale`` times ``lr`` is the learning rate of the head. ``batches`` are of random
+    graphs, or have one of each size (``by_size``), for which a GPU needs less room.
     """
 
     epochs: int = field(default=200, metadata={"min": 1})
@@ -130,6 +131,7 @@ class FinetuneSettings:
     grid: Literal["none", "small"] = "none"
     runs: int = field(default=1, metadata={"min": 1})
     head_lr_scale: float = field(default=1.0, metadata={"above": 0})
+    batches: Literal["random", "by_size"] = "random"
 
 
 @dataclass(frozen=True)

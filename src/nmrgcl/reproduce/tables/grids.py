@@ -17,8 +17,6 @@ from nmrgcl.reproduce.tables.ranking import Ranking
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 from nmrgcl.reproduce.tables.words import device_marks, figure_text, interval_text, line_text, marks_text, pair_text
 
-BOLD = "Bold: the best of a kind on a dataset among rows whose encoder and settings see no labels."
-
 
 def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
     """Printed and computed figures, line by line."""
@@ -33,7 +31,8 @@ def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
         last = row
     caption = (
         f"Figures in %, mean ± sample standard deviation over n = {scores.seeds} seeds, or as many as it says; "
-        f"printed: {sheet.source}. {BOLD} {MISSING}: there is no figure. {marks_text(marks)}{_searches(sheet, scores)}"
+        f"printed: {sheet.source}. {sheet.bold} {MISSING}: there is no figure. "
+        f"{marks_text(marks)}{_searches(sheet, scores)}"
     )
     return Grid("results", "Results", caption, ("row", "figures", *_labels(sheet, scores)), tuple(made), names=2)
 
@@ -57,7 +56,7 @@ def short_grid(
 
     source = sheet.source if own else "what other papers print for that split"
     caption = (
-        f"{line}, mean ± sample standard deviation over n = {scores.seeds} seeds; in brackets: {source}. {BOLD} "
+        f"{line}, mean ± sample standard deviation over n = {scores.seeds} seeds; in brackets: {source}. {sheet.bold} "
         f"{marks_text(marks)}{_searches(sheet, scores)}"
     )
     return _without_gaps(_by_dataset(sheet, rows, scores, text, "short", "Results", caption))

@@ -5,8 +5,8 @@ from dataclasses import replace
 from nmrgcl.evaluate.paired import Pair, correct_pairs, pair_rows
 from nmrgcl.reproduce.scores import Scores
 
-RATIOS = {"paper-80-10-10": 0.1 / 0.8, "random-10-10-80": 0.8 / 0.1, "public": 1000 / 60}
-"""Test nodes for each training node; the public split is PubMed's."""
+RATIOS = {"paper-80-10-10": 0.1 / 0.8, "random-10-10-80": 0.8 / 0.1, "public": 1000 / 60, "scaffold": 0.1 / 0.8}
+"""Test nodes or molecules for each one in training; the public split is PubMed's."""
 
 
 def pairs_against(scores: Scores, reference: str, line: str) -> list[Pair]:

@@ -81,6 +81,7 @@ class Sheet:
         absent: datasets that are not to be had; computed only where they are asked for by name.
         splits: of nodes.
         public: datasets that also have a public split.
+        bold: what is set in bold.
     """
 
     source: str
@@ -90,6 +91,7 @@ class Sheet:
     absent: tuple[str, ...] = ()
     splits: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
+    bold: str = "Bold: the best of a kind on a dataset among rows whose encoder and settings see no labels."
 
     def label(self, dataset: str) -> str:
         """The paper's name for it, or its own."""
