@@ -1,5 +1,6 @@
 """The command line: each command parses, calls one function and prints."""
 
+import os
 import sys
 
 import typer
@@ -61,6 +62,11 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+SPINS = "1000"
+"""How long threads that wait for others keep a core busy, before torch is loaded. By default they do for milliseconds;
+beside other processes a step of two threads then takes seven times as long (LAB.md)."""
+
+
 @app.callback()
 def _common(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
@@ -70,6 +76,8 @@ def _common(
 
 def main() -> None:
     """Entry point; what the user can mend is told in one line, with exit code 2."""
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     with safe_streams():
         try:
             _run(sys.argv[1:])

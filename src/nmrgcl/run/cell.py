@@ -99,8 +99,8 @@ class Cell:
             if getattr(self, name) == "":
                 object.__setattr__(self, name, known[0])
             if getattr(self, name) not in known:
-                value = getattr(self, name)
-                raise SettingError(f"{name} = {value!r} with level = {level}; {nearest(str(value), known)}")
+                value, usual = getattr(self, name), [one for one in known if one not in FINGERPRINTS]
+                raise SettingError(f"{name} = {value!r} with level = {level}; {nearest(str(value), usual)}")
         if self.split in OF_MOLECULES and self.protocol in BY_FOLDS:
             raise SettingError(f"split = {self.split!r}: protocol {self.protocol} judges on stratified folds")
         if self.split not in OF_MOLECULES and self.protocol in FINGERPRINTS:
