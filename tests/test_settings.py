@@ -30,6 +30,7 @@ def test_the_keys_are_those_that_are_documented() -> None:
         *("train.epochs", "train.batch_size", "train.lr", "train.patience", "train.least_gain"),
         *("train.precision", "train.deterministic", "train.capture", "train.chunk_graphs"),
         *("train.sampling", "train.hops", "train.fanout", "train.schedule", "train.warmup", "train.weight_decay"),
+        *("train.steps", "train.max_graphs"),
         *("svm.c", "svm.inner", "svm.standardise", "svm.folds", "linear.normalise"),
         *("finetune.epochs", "finetune.lr", "finetune.weight_decay", "finetune.patience"),
         *("finetune.head_norm", "finetune.head_dropout", "finetune.grid", "finetune.runs", "finetune.head_lr_scale"),

@@ -39,6 +39,12 @@ def model_card(
     facts = {
         "Method": settings.label,
         "Dataset": dataset,
+        **(
+            {"Sample": f"{most:,} of its graphs at most, drawn at random"}
+            if (most := settings.train.max_graphs)
+            else {}
+        ),
+        **({"Steps": steps} if (steps := settings.train.steps) else {}),
         "Seed": settings.seed,
         "Embeds": f"{settings.level}s",
         "Encoder": f"{network}{readout}",

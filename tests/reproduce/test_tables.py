@@ -11,7 +11,7 @@ import pytest
 
 import nmrgcl.methods
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.methods import build_method
+from nmrgcl.methods import build_method, method_names
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
@@ -27,6 +27,7 @@ from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.reproduce.tables.words import device_marks, figure_text, marks_text
 from nmrgcl.reproduce.verdict import Verdict
 from nmrgcl.run.cell import Cell
+from nmrgcl.settings import resolve
 from tests.reproduce.planted_tables import table_rows_of
 
 SHEET = load_sheet("table1")
@@ -369,22 +370,103 @@ def test_what_is_no_search_is_named(tmp_path: Path, text: str) -> None:
 
 def test_table3_judges_what_is_computed_without_pre_training() -> None:
     def score(forest: float, fresh: float) -> list[str]:
-        return verdicts("table3", lambda data, row, line: forest if row.startswith("ECFP") else fresh)
+        asked = ("No-pre-train", "ECFP + random forest", "ECFP + logistic regression")
+        return verdicts("table3", lambda data, row, line: forest if row.startswith("ECFP") else fresh, rows=asked)
 
-    assert score(90.0, 80.0) == ["no data", "confirmed", "confirmed"]
-    assert score(30.0, 40.0) == ["no data", "not confirmed", "not confirmed"]
+    assert score(90.0, 80.0) == [*["no data"] * 4, "confirmed", "confirmed", "no data"]
+    assert score(30.0, 40.0) == [*["no data"] * 4, "not confirmed", "not confirmed", "no data"]
     item = find_item("table3")
-    plan = item.plan(seeds=3)
+    plan = item.plan(seeds=3, rows=["No-pre-train", "ECFP + random forest", "ECFP + logistic regression"])
     rows = [row | {"folds": [row["score"]]} for row in table_rows_of(item, plan, lambda *at: 70.0, 0.3)]
     assert {pair.row for pair in pairs_against(item.scores(plan, rows), "No-pre-train", "scaffold")} == {
         "ECFP + random forest"
     }
+
+
+def test_table3_judges_pre_training() -> None:
+    def judged(**means: float) -> list[str]:
+        return verdicts("table3", lambda data, row, line: means.get(row.split()[0].strip(",").replace("-", ""), 60.0))
+
+    ahead = judged(nmrGCL=90.0, GraphCL=85.0, ECFP=80.0, Nopretrain=70.0)
+    assert ahead == [*["confirmed"] * 4, "confirmed", "confirmed", "not confirmed"]
+    behind = judged(nmrGCL=50.0, GraphCL=55.0, ECFP=80.0, Nopretrain=70.0)
+    assert behind == [*["not confirmed"] * 4, "confirmed", "confirmed", "confirmed"]
+
+
+def test_table3_judges_the_smaller_pre_training_where_there_is_no_other() -> None:
+    item = find_item("table3")
+    plan = item.plan(rows=["nmrGCL, 250k", "GraphCL, 250k", "No-pre-train"], seeds=5)
+    score = lambda data, row, line: 80.0 if row.startswith("nmrGCL") else 70.0  # noqa: E731
+    found = item.judge(item.scores(plan, table_rows_of(item, plan, score)))
+    assert [one.outcome for one in found[:3]] == ["confirmed"] * 3
+    assert found[2].sentence.startswith("nmrGCL, 250k minus No-pre-train: +")
+
+
+def test_table3_says_on_how_many_datasets_nmrgcl_exceeds_graphcl() -> None:
+    item = find_item("table3")
+    plan = item.plan(rows=["nmrGCL", "GraphCL"], seeds=5)
+
+    def score(data: str, row: str, line: str) -> float:
+        return 60.0 if row == "GraphCL" else 59.0 if data == "SIDER" else 80.0
+
+    found = item.judge(item.scores(plan, table_rows_of(item, plan, score)))[1]
+    assert found.outcome == "not confirmed"  # the mean over datasets exceeds, that of each does not
+    assert found.sentence.endswith("its mean is higher on 3 of 4 datasets")
+
+
+def test_table3_without_pre_training_has_the_cells_it_had() -> None:
     found = cells("table3", only=["BBBP"], seeds=2)
-    assert {(row, run.protocol, run.split) for (_, row, _, _), run in found.items()} == {
+    plain = {(row, run.protocol, run.split) for (_, row, _, _), run in found.items() if run.start is None}
+    assert plain == {
         ("No-pre-train", "finetune", "scaffold"),
         ("ECFP + random forest", "ecfp_forest", "scaffold"),
         ("ECFP + logistic regression", "ecfp_linear", "scaffold"),
     }
+    keys = {found["BBBP", "No-pre-train", "scaffold", seed].key for seed in (0, 1)}
+    assert keys == {Cell("BBBP", resolve("supervised_molecules", assignments=[f"seed={seed}"]), "finetune",
+                         split="scaffold").key for seed in (0, 1)}  # fmt: skip
+
+
+def test_table3_pre_trains_once_for_all_datasets_and_seeds() -> None:
+    found = {at: run for at, run in cells("table3", seeds=3).items() if run.start is not None}
+    there = [row for row in load_sheet("table3").rows if row.pretrained_on and row.method in method_names()]
+    assert {"nmrGCL", "GraphCL", "InfoGraph", "GraphMAE", "nmrGCL, 250k", "GraphCL, 250k"} <= {r.name for r in there}
+    assert len(found) == 4 * 3 * len(there)
+    for row in there:
+        own = [run for (_, name, _, _), run in found.items() if name == row.name]
+        assert len({run.training for run in own}) == 1
+        assert len({run.key for run in own}) == 4 * 3
+        start = own[0].start
+        assert start is not None
+        assert (start.dataset, start.settings.method, start.settings.seed) == (row.pretrained_on, row.method, 0)
+        assert start.settings.train.batch_size == 256
+        assert (own[0].settings.train.batch_size, own[0].settings.encoder.dropout) == (32, 0.5)
+    assert len({run.training for run in found.values()}) == len(there)
+    steps = -(-249_455 // 256) * 100
+    both = [found["BBBP", name, "scaffold", 0].start for name in ("nmrGCL", "nmrGCL, 250k")]
+    assert [one and (one.settings.train.steps, one.settings.train.epochs) for one in both] == [(steps, 100), (0, 100)]
+
+
+def test_a_row_whose_method_has_no_file_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = [name for name in method_names() if name != "graphcl"]
+    monkeypatch.setattr("nmrgcl.reproduce.tables.cells.method_names", lambda: there)
+    assert "GraphCL" not in {row for _, row, _, _ in cells("table3", seeds=1)}
+    assert "nmrGCL" in {row for _, row, _, _ in cells("table3", seeds=1)}
+
+
+def test_a_quick_table3_pre_trains_where_it_is_asked_to() -> None:
+    assert all(run.start is None for run in cells("table3", quick=True).values())
+    asked = cells("table3", quick=True, rows=["nmrGCL, 250k", "nmrGCL"])
+    assert len(asked) == 4
+    for run in asked.values():
+        assert run.start is not None
+        train = run.start.settings.train
+        assert (train.max_graphs, train.epochs, train.steps) == (2000, 3, 0)
+        assert (run.start.settings.encoder.units, run.settings.encoder.units, run.settings.finetune.epochs) == (
+            32,
+            32,
+            3,
+        )
 
 
 def test_the_best_rival_may_be_another_on_each_dataset() -> None:

@@ -92,3 +92,30 @@ def test_a_step_that_reads_progress_is_recorded_by_nobody(monkeypatch: pytest.Mo
     with pytest.warns(UserWarning, match=r"not recorded \(the method reads progress.epoch, so it must say CAPTURABLE"):
         assert callable(gpu_step(Reading(), record, monkeypatch))
     assert callable(gpu_step(Honest(), record, monkeypatch))  # without a warning, which would be an error here
+
+
+@pytest.mark.parametrize(("steps", "per_epoch"), [(1, [1]), (3, [3]), (5, [3, 2]), (7, [3, 3, 1])])
+def test_steps_end_a_training_whatever_the_epochs(steps: int, per_epoch: list[int]) -> None:
+    method, watched = Watching(), list[tuple[int, int, int]]()
+    options = TrainSettings(epochs=2, batch_size=4, steps=steps)
+    epochs = list(pretrain(method, GRAPHS, options, watch=lambda p, items: watched.append((p.step, p.steps, items))))
+    assert [epoch.last for epoch in epochs] == [False] * (len(per_epoch) - 1) + [True]
+    batches = [progress for kind, progress in method.told if kind == "batch"]
+    assert [sum(one.epoch == number for one in batches) for number in range(1, len(per_epoch) + 1)] == per_epoch
+    assert {(one.epochs, one.steps) for one in batches} == {(len(per_epoch), steps)}
+    assert watched == [(step, steps, 3) for step in range(1, steps + 1)]  # ten graphs in three batches
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_a_training_by_steps_goes_on_as_if_nothing_had_happened(tmp_path: Path, at: int) -> None:
+    options, memory, told, epochs = TrainSettings(epochs=1, batch_size=4, steps=5), Stops(tmp_path, at), [], []
+    for _ in range(2):
+        method = Watching()
+        with suppress(KeyboardInterrupt):
+            for one in pretrain(method, GRAPHS, options, memory=memory):
+                epochs.append((one.number, one.loss))
+        told += method.told
+    whole = Watching()
+    assert epochs == [(one.number, one.loss) for one in pretrain(whole, GRAPHS, options)]
+    assert told == whole.told
+    assert torch.equal(method.weight, whole.weight)

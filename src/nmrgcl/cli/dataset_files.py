@@ -103,7 +103,12 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
 
 
 def import_dataset(
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File or folder with graphs.", show_default=False)],
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE...", help="File or folder with graphs; several files of molecules.", show_default=False
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],
     nodes: Annotated[Path | None, typer.Option(help="CSV of nodes, for an edge list.")] = None,
     labels: Annotated[
@@ -124,7 +129,8 @@ def import_dataset(
 
     SOURCE: a TU folder or archive, .jsonl, an edge list (.csv or a folder with edges.csv, nodes.csv, graphs.csv),
     .graphml or .gml (a file or a folder of them), an adjacency matrix (.npz), or molecules: a .csv, .tsv or .parquet
-    with a column of SMILES, .smi or .sdf, also as .gz or .xz.
+    with a column of SMILES, .smi or .sdf, also as .gz or .xz. Several files of molecules become one dataset, in their
+    order; molecules that occur more than once are counted, and stay.
 
     Examples:
 
@@ -133,16 +139,20 @@ def import_dataset(
       nmrgcl datasets import edges.csv --nodes nodes.csv --labels graphs.csv --out my-graphs
 
       nmrgcl datasets import molecules.csv --smiles structure --out my-molecules
+
+      nmrgcl datasets import first.smi second.smi.gz --out both
     """
     from nmrgcl.cli.molecules import molecules_made
-    from nmrgcl.data.read import import_path
+    from nmrgcl.data.molecules.joined import count_repeated
+    from nmrgcl.data.read import import_paths
 
-    if not source.exists():
-        raise DataError(f"{source}: no such file or folder")
+    for source in sources:
+        if not source.exists():
+            raise DataError(f"{source}: no such file or folder")
     files = {"nodes": nodes, "labels": labels, "features": features}
-    options = {"name": name, "keep_directions": directed, "smiles": smiles, "invalid": invalid}
+    options: dict[str, Any] = {**files, "name": name, "keep_directions": directed, "smiles": smiles, "invalid": invalid}
     with molecules_made(quiet=quiet) as watch:
-        dataset = import_path(source, out, watch=watch, **files, **options)
+        dataset = import_paths(sources, out, watch=watch, **options)
     graphs, node_count, edges = dataset.counts
     facts = {
         "store": str(out),
@@ -157,6 +167,8 @@ def import_dataset(
     molecules = dataset.molecules
     if molecules is not None:
         facts |= {"tasks": len(molecules.tasks), "invalid_rows": molecules.skipped}
+        if len(sources) > 1:
+            facts["repeated_molecules"] = count_repeated(molecules.smiles)
     if as_json:
         print(json.dumps(facts))
         return
@@ -164,6 +176,8 @@ def import_dataset(
     for what in ("self_loops_left_out", "repeated_edges_merged", "reverses_added", "labels_missing"):
         if facts[what]:
             print(f"  {what.replace('_', ' ')}: {facts[what]}")
+    if repeated := facts.get("repeated_molecules"):
+        print(f"  molecules that repeat the SMILES of an earlier one, and are kept: {repeated}")
     if molecules is not None and molecules.skipped:
         print(f"  rows that are no molecules: {molecules.skipped} of {molecules.rows}")
         for one in molecules.invalid[:INVALID_SHOWN]:

@@ -1,6 +1,7 @@
 """``nmrgcl pretrain``."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,11 @@ def pretrain(
         Path | None, typer.Option(help="Settings as TOML or JSON; a run's own settings.json will do.")
     ] = None,
     assignments: Assignments = None,
+    max_molecules: Annotated[
+        int | None,
+        typer.Option(min=2, help="Train on a random sample of so many, the same for all seeds. (default: all)"),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Train for so many batches instead of whole epochs.")] = None,
     device: Device = "auto",
     track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of collapse.")] = 10,
     start: Annotated[Path | None, typer.Option("--from", help="Start from the encoder of this model folder.")] = None,
@@ -57,6 +63,8 @@ def pretrain(
       nmrgcl pretrain NCI1 --out runs/nci1 --resume auto
 
       nmrgcl pretrain molecules.csv --out runs/molecules
+
+      nmrgcl pretrain ZINC-2.2M --max-molecules 250000 --steps 20000 --checkpoint-steps 1000 --out runs/zinc
     """
     from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.cli.progress import show_epochs
@@ -64,14 +72,17 @@ def pretrain(
     from nmrgcl.model_folder import load_model
     from nmrgcl.run import Cadence, choose_device, estimate_cost, pretrain_seeds, require_level
     from nmrgcl.run.cell import canonical
-    from nmrgcl.run.recipe import recipe, with_encoder
+    from nmrgcl.run.recipe import recipe, with_encoder, with_options
 
     if resume not in ("no", "yes", "auto"):
         raise SettingError(f"--resume {resume}: unknown; use --resume or --resume auto")
     given: dict[str, Any] = {
         "preset": preset,
         "config": config,
-        "assignments": with_encoder(assignments or (), encoder),
+        "assignments": with_options(
+            with_encoder(assignments or (), encoder),
+            {"--max-molecules": ("train.max_graphs", max_molecules), "--steps": ("train.steps", steps)},
+        ),
     }
     recipe(method, **given)  # what is impossible is said before the data is loaded
     where = choose_device(device)
@@ -85,10 +96,12 @@ def pretrain(
         print(json.dumps({"dataset": dataset.name, "settings": settings.to_dict(), "estimate": cost}, indent=2))
         return
     folder = out or Path("runs") / f"{Path(dataset.name).name}-{settings.label}"
-    steps = pretrain_seeds(
+    numbers = range(settings.seed, settings.seed + seeds)
+    begin = partial(
+        pretrain_seeds,
         dataset,
         settings,
-        seeds=range(settings.seed, settings.seed + seeds),
+        seeds=numbers,
         out=folder,
         device=where,
         track_every=track_every,
@@ -98,10 +111,13 @@ def pretrain(
         start=load_model(start) if start else None,
     )
     last = show_epochs(
-        steps, total=seeds * settings.train.epochs, title=f"{settings.label} on {dataset.name}", quiet=quiet
+        lambda watch: begin(watch=watch),
+        seeds=numbers,
+        title=f"{settings.label} on {dataset.name}",
+        items=f"{dataset.kind}s",
+        quiet=quiet,
     )
     if as_json:
-        numbers = range(settings.seed, settings.seed + seeds)
         ends = {seed: step.record() for seed, step in last.items()}  # an untrained encoder has no last epoch
         models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **ends.get(s, {})} for s in numbers]
         print(json.dumps({"dataset": dataset.name, "method": settings.label, "run": str(folder), "models": models}))

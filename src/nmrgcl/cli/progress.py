@@ -1,57 +1,136 @@
 """Training progress on standard error: a bar on a terminal, plain lines otherwise."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 from nmrgcl.cli.terminal import bar_console
 from nmrgcl.run import SeedEpoch
+from nmrgcl.run.pretrain import Watch
+from nmrgcl.train import Progress
+
+EVERY = 60.0
+"""Seconds between lines about epochs that take longer."""
+REDRAW = 0.1
+"""Seconds between two updates of the bar: a GPU takes thousands of steps per second."""
+Start = Callable[[Watch | None], Iterator[SeedEpoch]]
+"""Begins a run that tells a ``Watch`` about its batches."""
 
 
-def show_epochs(steps: Iterator[SeedEpoch], *, total: int, title: str, quiet: bool = False) -> dict[int, SeedEpoch]:
-    """Follow ``steps`` to their end; returns each seed's last epoch."""
+def show_epochs(
+    start: Start, *, seeds: Sequence[int], title: str, items: str = "graphs", quiet: bool = False
+) -> dict[int, SeedEpoch]:
+    """Follow a run of ``seeds`` to its end; returns each seed's last epoch. ``items`` are what it trains on."""
     follow = _silently if quiet else _bar if sys.stderr.isatty() else _lines
     last: dict[int, SeedEpoch] = {}
-    for step in follow(steps, total, title):
+    for step in follow(start, Pace(seeds), title, items):
         last[step.seed] = step
         if step.warning and not quiet:
             print(f"{title}, seed {step.seed}, epoch {step.epoch.number}: {step.warning}", file=sys.stderr, flush=True)
     return last
 
 
-def _silently(steps: Iterator[SeedEpoch], total: int, title: str) -> Iterator[SeedEpoch]:
-    return steps
+class Pace:
+    """How far a run of several seeds is, how fast, and how much longer it takes, counted from its first batch."""
+
+    def __init__(self, seeds: Sequence[int], clock: Callable[[], float] = time.monotonic) -> None:
+        self.seeds, self.clock = list(seeds), clock
+        self.began: float | None = None
+        self.first = self.done = self.total = self.items = 0
+        self.seconds = 0.0
+
+    def note(self, seed: int, progress: Progress, items: int) -> None:
+        """Another batch has been trained on; the steps before the first one noted were not taken now."""
+        self.done = self.seeds.index(seed) * progress.steps + progress.step
+        self.total = len(self.seeds) * progress.steps
+        if self.began is None:
+            self.began, self.first = self.clock(), self.done
+            return
+        self.items += items
+        self.seconds = self.clock() - self.began
+
+    @property
+    def rate(self) -> float:
+        """Graphs or nodes per second."""
+        return self.items / self.seconds if self.seconds else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until all seeds are trained; None while that cannot be told."""
+        taken = self.done - self.first
+        return (self.total - self.done) * self.seconds / taken if taken > 0 and self.seconds else None
 
 
-def _lines(steps: Iterator[SeedEpoch], total: int, title: str) -> Iterator[SeedEpoch]:
-    previous: SeedEpoch | None = None
-    for step in steps:
-        if previous is not None and previous.seed != step.seed:
-            _print(title, previous)
+def _silently(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
+    return start(None)
+
+
+def _lines(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
+    told = time.monotonic()
+
+    def watch(seed: int, progress: Progress, count: int) -> None:
+        nonlocal told
+        pace.note(seed, progress, count)
+        if time.monotonic() - told >= EVERY:
+            told = time.monotonic()
+            print(f"{title}, seed {seed}, {describe(progress, pace, items)}", file=sys.stderr, flush=True)
+
+    waiting: SeedEpoch | None = None
+    for step in start(watch):
+        if waiting is not None and waiting.seed != step.seed:
+            _print(title, waiting, items)
+        waiting = step
         if step.effective_rank is not None and step.epoch.number == 1:
-            _print(title, step)
-        previous = step
+            _print(title, step, items)
+            waiting = None
         yield step
-    if previous is not None:
-        _print(title, previous)
+    if waiting is not None:
+        _print(title, waiting, items)
 
 
-def _print(title: str, step: SeedEpoch) -> None:
+def describe(progress: Progress, pace: Pace, items: str) -> str:
+    """How far a seed is, how fast the run is, and how much longer it takes."""
+    left = "" if pace.left is None else f", {_duration(pace.left)} left"
+    return f"step {progress.step:,} of {progress.steps:,}, {pace.rate:,.0f} {items}/s{left}"
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+def _print(title: str, step: SeedEpoch, items: str) -> None:
     rank = "" if step.effective_rank is None else f", effective rank {step.effective_rank:.1f}"
-    print(f"{title}, seed {step.seed}, {_describe(step)}{rank}", file=sys.stderr, flush=True)
+    speed = f"{step.epoch.graphs_per_second:,.0f} {items}/s"
+    print(f"{title}, seed {step.seed}, {_describe(step)}, {speed}{rank}", file=sys.stderr, flush=True)
 
 
 def _describe(step: SeedEpoch) -> str:
-    return f"epoch {step.epoch.number}: loss {step.epoch.loss:.4f}, {step.epoch.graphs_per_second:,.0f} {step.level}s/s"
+    return f"epoch {step.epoch.number}: loss {step.epoch.loss:.4f}"
 
 
-def _bar(steps: Iterator[SeedEpoch], total: int, title: str) -> Iterator[SeedEpoch]:
+def _bar(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[state]}"))
     with Bar(*columns, console=bar_console()) as bar:
-        task = bar.add_task(escape(title), total=total or None, state="")
-        for step in steps:
-            bar.update(task, advance=1, state=f"seed {step.seed}, {_describe(step)}")
+        task = bar.add_task(escape(title), total=None, state="")
+        drawn, last = 0.0, ""
+
+        def draw(seed: int) -> None:
+            state = f"seed {seed}{last}, {pace.rate:,.0f} {items}/s"
+            bar.update(task, total=pace.total or None, completed=pace.done, state=state)
+
+        def watch(seed: int, progress: Progress, count: int) -> None:
+            nonlocal drawn
+            pace.note(seed, progress, count)
+            if time.monotonic() - drawn >= REDRAW:
+                drawn = time.monotonic()
+                draw(seed)
+
+        for step in start(watch):
+            last = f", {_describe(step)}"
+            draw(step.seed)
             yield step

@@ -33,6 +33,7 @@ class CatalogEntry:
         tasks: labels that each molecule may have; None where graphs are not molecules. One of 0 and 1 makes classes.
         stem: what its files are called, where that is not the name.
         sha256: digests of files known to hold it, by file name; other packings may hold it as well.
+        parts: names of the datasets that it is made of, one after another.
         note: what a reader of the numbers should know.
     """
 
@@ -50,6 +51,7 @@ class CatalogEntry:
     licence: str = _TU_LICENCE
     citation: str = _MORRIS
     sha256: dict[str, str] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
     note: str = ""
 
     @property
@@ -207,6 +209,12 @@ CATALOG = (
         citation="Polykovskiy et al., Molecular Sets (MOSES), Front. Pharmacol. 11, 2020",
         sha256={"moses_zinc_clean_leads.smi.xz": "115e144a57bec79523b48045ece892854bec6156b9256328571bbbded4aebd31"},
         note="training, test and scaffold test sets in this order; not the two million of Hu et al. (26.6 atoms)",
+    ),
+    CatalogEntry(
+        "ZINC-2.2M", 2186417, 21.84, 23.44, 0,
+        tasks=0, format="zinc", licence=f"MIT (molsets); {_ZINC_LICENCE}", parts=("ZINC250k", "MOSES"),
+        citation="Irwin et al., JCIM 52, 2012; Polykovskiy et al., Front. Pharmacol. 11, 2020",
+        note="ZINC250k, then MOSES; 13,903 molecules are in both (same SMILES) and occur twice",
     ),
 )  # fmt: skip
 

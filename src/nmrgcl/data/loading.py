@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.npz import read_npz
 from nmrgcl.data.formats.planetoid import read_planetoid
 from nmrgcl.data.formats.tu import read_tu
-from nmrgcl.data.locate import Progress, download, locate
+from nmrgcl.data.locate import Progress, download, locate, parts_of
 from nmrgcl.data.molecules.dataset import Watch
+from nmrgcl.data.molecules.joined import write_joined
 from nmrgcl.data.motifs import motifs
-from nmrgcl.data.read import read_path, readable
+from nmrgcl.data.read import held, read_path, readable
 from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, nearest
 
@@ -60,13 +62,26 @@ def known(name: str) -> CatalogEntry | None:
 
 def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True, watch: Watch | None = None) -> Dataset:
     """The dataset in files that are at hand; with ``check`` its numbers must be the published ones, if there are."""
-    if entry.tasks is not None:
+    if entry.parts and source == locate(parts_of(entry)[0]):
+        dataset = _joined(entry, source, watch)
+    elif entry.tasks is not None:
         dataset = read_path(source, watch=watch, name=entry.name)
     else:
         dataset = cached(entry.name, source, partial(_read, entry, source))
     if check and entry.graphs:
         require(dataset, entry)
     return dataset
+
+
+def _joined(entry: CatalogEntry, source: Path, watch: Watch | None) -> Dataset:
+    """A dataset made of others, whose molecules are kept once more, in one store."""
+    places = [(part, locate(part) or download(part)) for part in parts_of(entry)]
+    datasets = [load_entry(part, place, watch=watch) for part, place in places]
+    names = ", ".join(str(place) for _, place in places)
+    write = partial(write_joined, datasets=datasets, name=entry.name, watch=watch)
+    files = [sorted(dataset.store.digests.items()) for dataset in datasets if dataset.store]
+    made = cached(entry.name, source, partial(held, write, names), write=write, options={"parts": files})
+    return replace(made, source=names)
 
 
 def _read(entry: CatalogEntry, source: Path) -> Dataset:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from nmrgcl.data.catalog import CatalogEntry
+from nmrgcl.data.catalog import CatalogEntry, find
 from nmrgcl.data.files.fetch import fetch
 from nmrgcl.errors import DataError
 from nmrgcl.home import home
@@ -28,17 +28,28 @@ Progress = Callable[[str, int, int | None], None]
 
 
 def locate(entry: CatalogEntry) -> Path | None:
-    """The archive, file or folder at hand, or None."""
+    """The archive, file or folder at hand, or None; of a dataset made of others that of the first, if all are there."""
     mirror = os.environ.get("NMRGCL_MIRROR")
     for place in (home(), Path(mirror) if mirror else None):
         if place is not None and (found := _within(place / entry.format, entry)):
             return found
+    if entry.parts:
+        there = [locate(part) for part in parts_of(entry)]
+        return None if None in there else there[0]
     return _bundled_mutag() if entry.name == "MUTAG" else None
+
+
+def parts_of(entry: CatalogEntry) -> list[CatalogEntry]:
+    """The datasets that it is made of."""
+    return [part for name in entry.parts if (part := find(name)) is not None]
 
 
 def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
     """Fetch what is missing into the cache; one that broke off is continued."""
     folder = home() / entry.format
+    for part in parts_of(entry):
+        if locate(part) is None:
+            download(part, progress)
     if entry.format not in ADDRESSES:
         raise DataError(
             f"{entry.name}: is not published as one file of SMILES; place one, a SMILES per line, as "

@@ -1,6 +1,6 @@
 """Files and folders of one's own → datasets: which reader a path is for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from nmrgcl.data.formats.text import stem
 from nmrgcl.data.formats.tu import read_tu, tu_folder
 from nmrgcl.data.molecules.archive import ENDING, expand_molecules
 from nmrgcl.data.molecules.dataset import Watch, read_as_dataset, write_molecules
+from nmrgcl.data.molecules.joined import write_joined
 from nmrgcl.data.molecules.recognise import is_table, require_edges
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.errors import DataError, printable
@@ -51,15 +52,16 @@ def read_molecule_file(path: Path, *, watch: Watch | None = None, **options: Any
 
 def read_archive(path: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
     """The molecules of an archive, which is expanded once to a store in the cache."""
-
-    def read() -> Dataset:
-        with TemporaryDirectory() as folder:
-            expand_molecules(Path(folder) / "store", path, watch=watch, **options)
-            dataset = open_dataset(Path(folder) / "store")
-            return replace(dataset, held=dataset.graphs, source=str(path), store=None)
-
     write = partial(expand_molecules, path=path, watch=watch, **options)
-    return cached(printable(stem(path)), path, read, write=write, options=options)
+    return cached(printable(stem(path)), path, partial(held, write, str(path)), write=write, options=options)
+
+
+def held(write: Callable[[Path], None], source: str) -> Dataset:
+    """The dataset whose store ``write`` writes, in memory."""
+    with TemporaryDirectory() as folder:
+        write(Path(folder) / "store")
+        dataset = open_dataset(Path(folder) / "store")
+        return replace(dataset, held=dataset.graphs, source=source, store=None)
 
 
 def _edge_list(path: Path, **options: Any) -> Dataset:
@@ -117,6 +119,17 @@ def import_path(path: Path, folder: Path, *, watch: Watch | None = None, **optio
     dataset = format_.read(path, **given)
     write_dataset(folder, dataset)
     return dataset
+
+
+def import_paths(
+    paths: Sequence[Path], folder: Path, *, watch: Watch | None = None, name: str | None = None, **options: Any
+) -> Dataset:
+    """The dataset at one path or, of several files of molecules, all of them as one, in their order."""
+    if len(paths) == 1:
+        return import_path(paths[0], folder, watch=watch, name=name, **options)
+    datasets = [read_path(path, watch=watch, **options) for path in paths]
+    write_joined(folder, datasets, name=name or printable(folder.name), watch=watch)
+    return open_dataset(folder)
 
 
 def _format_of(path: Path, options: dict[str, Any]) -> tuple[Format, dict[str, Any]]:

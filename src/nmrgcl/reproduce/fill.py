@@ -28,12 +28,14 @@ class Outlook:
         finished: that are in the folder of results or known from elsewhere.
         seconds: estimated for the others, as many at a time as there are workers; None where nothing was measured.
         unjudged: datasets without a finished cell, of which the training alone is estimated.
+        pretraining: whether cells are missing whose encoders are pre-trained elsewhere, which is not estimated.
     """
 
     cells: int
     finished: int
     seconds: float | None
     unjudged: tuple[str, ...] = ()
+    pretraining: bool = False
 
     @property
     def sentence(self) -> str:
@@ -42,7 +44,8 @@ class Outlook:
         if self.cells == self.finished or self.seconds is None:
             return text
         wait = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
-        besides = f", besides judging on {', '.join(self.unjudged)}" if self.unjudged else ""
+        apart = "pre-training and judging" if self.pretraining else "judging"
+        besides = f", besides {apart} on {', '.join(self.unjudged)}" if self.unjudged else ""
         return f"{text}; about {wait}{besides}"
 
 
@@ -59,7 +62,7 @@ def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int, 
     everything = item.cells(plan)
     cells = [placed for placed in everything if placed.cell.key not in elsewhere]
     found = {placed.cell.key: results.finished(placed.cell.key) for placed in cells}
-    seconds, unjudged = 0.0, []
+    seconds, unjudged, pretraining = 0.0, [], False
     for dataset in plan.datasets:
         own = [(placed, found[placed.cell.key]) for placed in cells if placed.cell.dataset == dataset]
         times: dict[Any, list[float]] = {}
@@ -70,9 +73,11 @@ def look_ahead(item: Item, plan: Plan, folder: Path, *, device: str, jobs: int, 
         seconds += sum(statistics.fmean(times[kind]) for placed in missing if (kind := _kind(item, placed)) in times)
         unknown = [placed for placed in missing if _kind(item, placed) not in times]
         unjudged += [dataset] if unknown else []
+        pretraining |= any(placed.cell.start for placed in unknown)
         seconds += _training(unknown, device)
     done = len(everything) - len(cells) + sum(result is not None for result in found.values())
-    return Outlook(len(everything), done, seconds / worker_count(jobs, choose_device(device).type), tuple(unjudged))
+    wait = seconds / worker_count(jobs, choose_device(device).type)
+    return Outlook(len(everything), done, wait, tuple(unjudged), pretraining)
 
 
 def fill(

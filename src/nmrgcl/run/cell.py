@@ -36,6 +36,40 @@ OF_MOLECULES = ("scaffold", "random")
 
 
 @dataclass(frozen=True)
+class Start:
+    """The pre-training that the encoder of a cell comes from; its seed is its own, whatever the cell's is.
+
+    Attributes:
+        dataset: what the encoder is trained on, as in a cell.
+        settings: of method and training; those of judges, which it does not have, are their defaults.
+    """
+
+    dataset: str
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dataset", canonical(self.dataset))
+        plain = {name: getattr(Settings, name) for name in JUDGES}
+        object.__setattr__(self, "settings", replace(self.settings, **plain))
+        if issubclass(find_method(self.settings.method), Embedder) or not self.settings.train.epochs:
+            raise SettingError(f"method {self.settings.label} pre-trains no encoder; choose another to start from")
+
+    def named(self) -> dict[str, Any]:
+        """What its key is made of."""
+        return _named_training(self.dataset, self.settings)
+
+    @staticmethod
+    def from_dict(values: Any, *, source: str = "start") -> "Start":
+        """The inverse of ``named``; the formats that it may name are those of this version."""
+        if not isinstance(values, Mapping) or not {"dataset", "method"} <= values.keys():
+            raise SettingError(f"{source}: expected dataset, method and settings")
+        settings = values.get("settings", {})
+        if not isinstance(settings, Mapping):
+            raise SettingError(f"{source}: expected a table of settings")
+        return Start(values["dataset"], Settings.from_dict({**settings, "method": values["method"]}, source=source))
+
+
+@dataclass(frozen=True)
 class Cell:
     """A cell; two that mean the same are equal and have the same ``key``.
 
@@ -47,6 +81,8 @@ class Cell:
         selection: "honest" chooses nothing by the evaluated folds; "paper" reports the epoch and the C that are best
             on them, as published code does; with "svm" and "lssvm" alone.
         split: how graphs or nodes are cut into parts.
+        start: a pre-training, mostly on another dataset, whose encoder is judged. The method of ``settings`` is
+            "untrained" then, and its encoder the same but for dropout.
     """
 
     dataset: str
@@ -54,6 +90,7 @@ class Cell:
     protocol: Literal["svm", "lssvm", "linear", "finetune", "ecfp_forest", "ecfp_linear", ""] = ""
     selection: Literal["honest", "paper"] = "honest"
     split: str = ""
+    start: Start | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dataset", canonical(self.dataset))
@@ -76,11 +113,27 @@ class Cell:
             raise SettingError(
                 f"selection = 'paper' is for protocol svm or lssvm; {self.protocol} chooses on a validation part"
             )
+        if self.start is not None:
+            self._check_start(self.start)
+
+    def _check_start(self, start: Start) -> None:
+        """Refuse a pre-training whose encoder this cell cannot take."""
+        if self.selection == "paper":
+            raise SettingError("selection = 'paper' judges during the training; a cell with a start has none")
+        if self.settings.method != "untrained":
+            raise SettingError(f"method {self.settings.label} trains; a cell with a start has method untrained")
+        for name, ours, theirs in (
+            ("level", self.settings.level, start.settings.level),
+            ("data", self.settings.data, start.settings.data),
+            ("encoder", replace(self.settings.encoder, dropout=0.0), replace(start.settings.encoder, dropout=0.0)),
+        ):
+            if ours != theirs:
+                raise SettingError(f"{name}: {ours}, but that of the pre-training is {theirs}; use the same settings")
 
     @property
     def method(self) -> str:
-        """The name of the method."""
-        return self.settings.label
+        """The name of the method, with the dataset that it was pre-trained on if that is another."""
+        return f"{self.start.settings.label} ({self.start.dataset})" if self.start else self.settings.label
 
     @property
     def seed(self) -> int:
@@ -99,27 +152,28 @@ class Cell:
 
     @property
     def training(self) -> str:
-        """The key of its training: cells that differ only in how they are judged have the same."""
-        named = self.named()
-        trained: dict[str, Any] = {"dataset": self.dataset, "method": self.settings.method}
-        for part in ("settings", "formats"):
-            if own := {key: value for key, value in named.get(part, {}).items() if key.partition(".")[0] not in JUDGES}:
-                trained[part] = own
-        return content_key(trained)
+        """The key of its training: cells that differ only in how they are judged have the same.
+
+        So have cells of any dataset and seed that start from one pre-training.
+        """
+        return content_key(self.start.named() if self.start else _named_training(self.dataset, self.settings))
 
     def named(self) -> dict[str, Any]:
         """What the key is made of: a new setting or option changes no key as long as it has its default.
 
         A default that changes, or a meaning, raises the ``FORMAT`` of its settings or its method, which is named then.
         """
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        formats = {name: number for name, number in formats_of(self.settings).items() if number != 1}
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "start"}
+        formats = _changed_formats(self.settings)
         named = plain | {"method": self.settings.method, "settings": self.settings.differences()}
+        named |= {"start": self.start.named()} if self.start else {}
         return named | ({"formats": formats} if formats else {})
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, ready for JSON."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"settings": self.settings.to_dict()}
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "start"}
+        start = {"start": self.start.named()} if self.start else {}
+        return plain | {"settings": self.settings.to_dict()} | start
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], *, source: str = "cell") -> "Cell":
@@ -131,15 +185,32 @@ class Cell:
             if name not in names:
                 raise SettingError(f"{source}: unknown key {name!r}; {nearest(str(name), names)}")
         for name in names:
-            if name not in values:
+            if name not in values and name != "start":
                 raise SettingError(f"{source}: {name} is missing")
-        return Cell(**dict(values) | {"settings": Settings.from_dict(values["settings"], source=source)})
+        given = dict(values) | {"settings": Settings.from_dict(values["settings"], source=source)}
+        if "start" in values:
+            given["start"] = Start.from_dict(values["start"], source=f"{source}: start")
+        return Cell(**given)
 
 
 def content_key(values: Mapping[str, Any]) -> str:
     """The key of what a cell, or its training, names."""
     text = json.dumps({"format": FORMAT, **values}, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _named_training(dataset: str, settings: Settings) -> dict[str, Any]:
+    """What the key of a training is made of: what of its settings differs from the default, but for those of judges."""
+    trained: dict[str, Any] = {"dataset": dataset, "method": settings.method}
+    for part, values in (("settings", settings.differences()), ("formats", _changed_formats(settings))):
+        if own := {key: value for key, value in values.items() if key.partition(".")[0] not in JUDGES}:
+            trained[part] = own
+    return trained
+
+
+def _changed_formats(settings: Settings) -> dict[str, int]:
+    """Format numbers that are not the first."""
+    return {name: number for name, number in formats_of(settings).items() if number != 1}
 
 
 def formats_of(settings: Settings) -> dict[str, int]:

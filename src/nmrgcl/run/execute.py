@@ -18,7 +18,7 @@ import torch
 from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.graphs import Graphs
 from nmrgcl.lock import BusyError, locked
-from nmrgcl.methods import Embedder, Method, Pretraining, build_method
+from nmrgcl.methods import Embedder, Method, Pretraining, build_method, build_pretraining
 from nmrgcl.run.cell import FINGERPRINTS, Cell
 from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
 from nmrgcl.run.embeddings import embed_all, embed_some, kernels_of
@@ -26,7 +26,7 @@ from nmrgcl.run.finetuning import score_by_finetuning
 from nmrgcl.run.fingerprints import score_by_fingerprints
 from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
 from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
-from nmrgcl.run.material import load_material
+from nmrgcl.run.material import Material, load_material
 from nmrgcl.run.protocols import (
     SCORE_BY,
     Case,
@@ -142,22 +142,27 @@ def _owned(results: Results, key: str) -> Iterator[None]:
 
 def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadence) -> Result:
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
-    require_meaning(cell.settings)
+    for settings in (cell.settings, *([cell.start.settings] if cell.start else [])):
+        require_meaning(settings)
     material = load_material(cell, device)
     graphs, truth, data = material.graphs, material.truth, material.record
     loaded = time.perf_counter()
     # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
-    folder, shared = (top / data["sha256"][:16] for top in (results.work(cell.key), results.trained(cell.training)))
-    with explained(cell.settings, "or compute fewer cells at a time (--jobs)"), _one_thread():
-        method = build_method(cell.settings, graphs.num_features, material.features.edge_shape).to(device)
+    folder, shared = (top / material.sha256[:16] for top in (results.work(cell.key), results.trained(cell.training)))
+    trained = cell.start.settings if cell.start else cell.settings
+    shape = graphs.num_features, material.features.edge_shape
+    with explained(trained, "or compute fewer cells at a time (--jobs)"), _one_thread():
+        method = build_method(trained, *shape).to(device)
         with noted_signals() as signals:
-            memory = _Memory(folder, cadence, signals, token_of(cell.key), cell.settings.train.epochs)
+            memory = _Memory(folder, cadence, signals, token_of(cell.key))
             taken = take_training(shared, cell, method)
             if taken is None:
-                _train(cell, method, graphs, truth, memory)
+                _train(cell, method, material, memory)
                 keep_training(shared, cell, method, memory.metrics)
             signals.obey()
         with handled(end_at_once):
+            if cell.start is not None:
+                method = _started(method, build_pretraining(cell.settings, *shape).to(device))
             judging = time.perf_counter()
             lines = taken.metrics if taken else memory.metrics
             epochs = [json.loads(line) for line in lines] or [{"epoch": 0, "loss": None}]
@@ -192,7 +197,8 @@ def score_cell(
     ``epochs`` is what was noted of each; some have the ``scores`` of every C.
     """
     if cell.protocol == "finetune" and isinstance(method, Pretraining):  # a cell has checked that it is one
-        return score_by_finetuning(method, graphs, truth, cell.split, cell.settings).to_dict(), None
+        fresh = cell.start is None and cell.settings.train.epochs == 0
+        return score_by_finetuning(method, graphs, truth, cell.split, cell.settings, fresh=fresh).to_dict(), None
     if cell.protocol in FINGERPRINTS:
         model = FINGERPRINTS[cell.protocol]
         return score_by_fingerprints(truth, cell.split, seed=cell.seed, model=model).to_dict(), None
@@ -217,20 +223,30 @@ def _case(cell: Cell, method: Method, graphs: Graphs, truth: Truth) -> Case:
 class _Memory(RunMemory):
     """Also keeps the end of the training: judging may take longer than the training did."""
 
-    def __init__(self, folder: Path, cadence: Cadence, signals: Signals, token: str, total: int) -> None:
+    def __init__(self, folder: Path, cadence: Cadence, signals: Signals, token: str) -> None:
         super().__init__(folder, cadence, signals, token)
-        self.total = total
+        self.complete = False
 
     def due(self, *, epoch_ended: bool) -> bool:
-        return super().due(epoch_ended=epoch_ended) or (epoch_ended and len(self.metrics) == self.total)
+        return super().due(epoch_ended=epoch_ended) or (epoch_ended and self.complete)
 
 
-def _train(cell: Cell, method: Pretraining | Embedder, graphs: Graphs, truth: Truth, memory: _Memory) -> None:
+def _started(trained: Method, method: Pretraining) -> Pretraining:
+    """``method`` with the encoder of the one that was trained, which a cell has checked to be alike."""
+    assert isinstance(trained, Pretraining)
+    method.encoder.load_state_dict(trained.encoder.state_dict())
+    return method
+
+
+def _train(cell: Cell, method: Pretraining | Embedder, material: Material, memory: _Memory) -> None:
     """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
-    for epoch in pretrain(method, graphs, cell.settings.train, seed=cell.seed, memory=memory):
+    settings, graphs, truth = (cell.start or cell).settings, material.graphs, material.truth
+    source = material.source(settings)
+    for epoch in pretrain(method, source, settings.train, device=graphs.device, seed=settings.seed, memory=memory):
+        memory.complete = epoch.last
         judging = time.perf_counter()
         line: dict[str, Any] = {"epoch": epoch.number, "loss": epoch.loss}
-        if cell.selection == "paper" and is_judged(epoch.number, cell.settings.train.epochs):
+        if cell.selection == "paper" and is_judged(epoch.number, settings.train.epochs):
             with handled(end_at_once):
                 line["scores"] = _score_every_penalty(cell, method, graphs, truth)
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}

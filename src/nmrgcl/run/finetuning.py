@@ -37,23 +37,24 @@ SEEDS_APART = 1_000_003
 """Between the seeds of the weights that the runs of a fold start from."""
 
 
-def candidates(settings: Settings) -> list[dict[str, Any]]:
+def candidates(settings: Settings, *, fresh: bool) -> list[dict[str, Any]]:
     """Every combination of the values of the grid that ``settings`` name; a pre-trained encoder stays as it is."""
-    fresh = settings.train.epochs == 0
     grid = {key: values for key, values in GRIDS[settings.finetune.grid].items() if fresh or key[:8] != "encoder."}
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
 def score_by_finetuning(
-    method: Pretraining, graphs: Graphs, truth: Truth, split: str, settings: Settings
+    method: Pretraining, graphs: Graphs, truth: Truth, split: str, settings: Settings, *, fresh: bool
 ) -> FoldScores:
     """Train encoder and head with labels on every fold; a fold's score is the mean over its runs.
+
+    The encoder is that of ``method``, or a ``fresh`` one as ``settings`` describe it.
 
     The first run is the training by which a fold's settings were chosen, the first of equals. Further ones start from
     other weights, unless the encoder is pre-trained, and validate on other folds.
     """
-    choices, runs = candidates(settings), settings.finetune.runs
-    teach = _Teacher(method, graphs, truth, settings)
+    choices, runs = candidates(settings, fresh=fresh), settings.finetune.runs
+    teach = _Teacher(method, graphs, truth, settings, fresh=fresh)
     with own_chance(settings.seed, 0, graphs.device):
         parts = _parts(truth, split, settings)
         tried = teach([_Job(choice, part) for choice in choices for part in parts])
@@ -93,8 +94,8 @@ class _Job:
 class _Teacher:
     """Trains copies of one pre-trained encoder, or fresh encoders."""
 
-    def __init__(self, method: Pretraining, graphs: Graphs, truth: Truth, settings: Settings) -> None:
-        self.method, self.graphs, self.truth, self.settings = method, graphs, truth, settings
+    def __init__(self, method: Pretraining, graphs: Graphs, truth: Truth, settings: Settings, *, fresh: bool) -> None:
+        self.method, self.graphs, self.truth, self.settings, self.fresh = method, graphs, truth, settings, fresh
         several = truth.molecules is not None
         self.goal = GOALS[goal_of(truth.y)] if several else CLASSES
         self.outputs = truth.y.shape[1] if several else int(truth.y.max()) + 1
@@ -115,7 +116,7 @@ class _Teacher:
     def model(self, job: _Job) -> Classifier:
         """The encoder with a new head."""
         settings = self.settings.updated(job.changed)
-        if settings.train.epochs == 0:
+        if self.fresh:
             seed = settings.seed + SEEDS_APART * job.run
             encoder = build_pretraining(replace(settings, seed=seed % 2**32), *self.method.features)
         else:

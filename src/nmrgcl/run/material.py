@@ -18,14 +18,14 @@ from nmrgcl.data.featured import featured_store
 from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
 from nmrgcl.data.loading import load
 from nmrgcl.data.verify import require
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.run.cell import OF_MOLECULES, Cell
 from nmrgcl.run.protocols import Truth
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 from nmrgcl.sparse_rows import is_sparse
-from nmrgcl.train.feed import Source, fit
+from nmrgcl.train.feed import Source, fit, sample
 
 AT_A_TIME = 65_536
 """Graphs of a store that are in memory at once while their digest is computed."""
@@ -40,12 +40,25 @@ class Material:
         features: how they were made.
         truth: classes of graphs or nodes.
         record: name, sizes and SHA-256 of what training sees.
+        start: the dataset that the encoder is pre-trained on, where that is another.
     """
 
     graphs: Graphs
     features: FeatureSpec
     truth: Truth
     record: dict[str, Any]
+    start: Dataset | None = None
+
+    def source(self, settings: Settings) -> Source:
+        """What a training with ``settings`` trains on; a dataset to pre-train on is read only now."""
+        if self.start is None:
+            return sample(self.graphs, settings.train.max_graphs)
+        return training_source(self.start, self.features, settings, self.graphs.device)
+
+    @property
+    def sha256(self) -> str:
+        """Of the data that is trained on."""
+        return str((self.record.get("start") or self.record)["sha256"])
 
 
 _kept: list[tuple[Hashable, Material]] = []
@@ -53,34 +66,41 @@ _kept: list[tuple[Hashable, Material]] = []
 
 def load_material(cell: Cell, device: torch.device) -> Material:
     """The graphs and labels of the dataset that ``cell`` names; the dataset is looked up on every call."""
-    dataset = load(cell.dataset)
-    entry = find(cell.dataset)
-    if entry is not None:
-        require(dataset, entry)  # a folder of that name, in which the process stands, must not pass for the dataset
-    require_level(dataset, cell.settings)
-    identity = _identity(cell, dataset, device)
+    dataset = _load(cell.dataset, cell.settings)
+    start = _load(cell.start.dataset, cell.start.settings) if cell.start else None
+    identity = _identity(cell, dataset, start, device)
     if identity is None or not _kept or _kept[0][0] != identity:
         _kept.clear()  # before the next is loaded: both might not fit
-        material = _material(cell, dataset, device)
+        material = _material(cell, dataset, start, device)
         if identity is None:
             return material
         _kept.append((identity, material))
     return _kept[0][1]
 
 
-def _identity(cell: Cell, dataset: Dataset, device: torch.device) -> Hashable:
+def _load(name: str, settings: Settings) -> Dataset:
+    """The dataset of that name or path, if ``settings`` are for such a one."""
+    dataset, entry = load(name), find(name)
+    if entry is not None:
+        require(dataset, entry)  # a folder of that name, in which the process stands, must not pass for the dataset
+    require_level(dataset, settings)
+    return dataset
+
+
+def _identity(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> Hashable:
     """What tells its material from any other; None where nothing does, because it was not read from checked files."""
-    if dataset.store is None:
+    stores = [one.store for one in (dataset, start) if one is not None]
+    if None in stores:
         return None
-    files = frozenset(dataset.store.digests.items())
+    files = tuple(frozenset(store.digests.items()) for store in stores if store)
     by_tasks = cell.split in OF_MOLECULES
     return (dataset.name, dataset.classes, files, cell.settings.level, by_tasks, cell.settings.data, device)
 
 
-def _material(cell: Cell, dataset: Dataset, device: torch.device) -> Material:
+def _material(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> Material:
     truth = _truth(cell, dataset)
     options = cell.settings.data
-    features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
+    features = choose_features(start or dataset, options.features, options.max_degree, options.scale, options.edges)
     graphs = apply_features(dataset, features)
     record = {
         "name": dataset.name,
@@ -89,7 +109,16 @@ def _material(cell: Cell, dataset: Dataset, device: torch.device) -> Material:
         "edges": graphs.num_edges // 2,
         "sha256": digest_of(graphs),
     }
-    return Material(graphs.to(device), features, truth, record)
+    if start is not None:
+        record["start"] = {"name": start.name, "graphs": start.counts[0], "sha256": _dataset_digest(start, features)}
+    return Material(graphs.to(device), features, truth, record, start)
+
+
+def _dataset_digest(dataset: Dataset, features: FeatureSpec) -> str:
+    """Stands for a dataset that may be large: what its store's manifest says of its files need not be computed."""
+    if dataset.store is None:
+        return digest_of(apply_features(dataset, features))
+    return hashlib.sha256(repr(sorted(dataset.store.digests.items())).encode()).hexdigest()
 
 
 def _truth(cell: Cell, dataset: Dataset) -> Truth:
@@ -103,13 +132,19 @@ def _truth(cell: Cell, dataset: Dataset) -> Truth:
 
 def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:
     """Graphs on the device or, where they would not fit there or in the host's memory, what to read them from."""
+    most = settings.train.max_graphs
     if settings.level == "node":  # one graph, which a step sees as a whole or samples from
+        if most:
+            raise SettingError(f"train.max_graphs = {most}: a dataset of nodes has one graph; leave the setting out")
         return apply_features(dataset, features).to(device)
     stored = featured_store(dataset, features)
-    fits = stored is None or all(fit(stored, place) for place in (device, torch.device("cpu")))
-    if stored is not None and (settings.train.chunk_graphs or not fits):
-        return stored
-    graphs = apply_features(dataset, features)
+    part = None if stored is None else sample(stored, most)
+    fits = part is None or all(fit(part, place) for place in (device, torch.device("cpu")))
+    if part is not None and (settings.train.chunk_graphs or not fits):
+        return part
+    if part is None or part is stored:
+        part = sample(apply_features(dataset, features), most)
+    graphs = part if isinstance(part, Graphs) else part.take(torch.arange(len(part)))
     return graphs.to(device) if fit(graphs, device) and not settings.train.chunk_graphs else graphs
 
 

@@ -5,9 +5,10 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +30,7 @@ from nmrgcl.run.machine import explained, suitable_threads
 from nmrgcl.run.material import digest_of, training_source
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
-from nmrgcl.train import Epoch, Trainable, pretrain
+from nmrgcl.train import Epoch, Progress, Trainable, pretrain
 from nmrgcl.train.checkpoint import Checkpoint, remove_checkpoints
 from nmrgcl.train.feed import Source, open_feed
 from nmrgcl.train.state import TrainingState
@@ -37,6 +38,10 @@ from nmrgcl.train.step import GuardedStep
 
 STEPS = 4
 """Steps of a training that are timed to estimate its cost."""
+
+
+Watch = Callable[[int, Progress, int], None]
+"""Called after each batch with the seed, where its training stands, and how many graphs or nodes the batch had."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ def pretrain_seeds(
     resume: Resume = "no",
     cadence: Cadence | None = None,
     start: Model | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[SeedEpoch]:
     """Pre-train one model a seed into ``out/seed-…``, yielding after each epoch; each folder appears complete.
 
@@ -96,6 +102,7 @@ def pretrain_seeds(
         cadence: when checkpoints are kept, every five minutes if None; a signal that asks the process to end always
             makes it keep one.
         start: gives every seed the encoder of an earlier model, with the features that it knows.
+        watch: is told about every batch.
     """
     require_level(dataset, settings)
     with explained(settings):
@@ -120,7 +127,10 @@ def pretrain_seeds(
                 if encoder is not None and isinstance(method, Pretraining):
                     method.encoder.load_state_dict(encoder.state_dict())
                 model = Model(method, replace(settings, seed=seed), features, dataset.name)
-                yield from _pretrain_one(model, graphs, device, folder, track_every, cadence or Cadence(), signals)
+                told = partial(watch, seed) if watch else None
+                yield from _pretrain_one(
+                    model, graphs, device, folder, track_every, cadence or Cadence(), signals, told
+                )
             remove_checkpoints(folder.checkpoints(seed), folder.token)
             signals.obey()
         folder.require_there(seeds)
@@ -143,12 +153,13 @@ def _pretrain_one(
     track_every: int,
     cadence: Cadence,
     signals: Signals,
+    watch: Callable[[Progress, int], None] | None,
 ) -> Iterator[SeedEpoch]:
     options, seed = model.settings.train, model.settings.seed
     memory = _Memory(folder, seed, cadence, signals)
     try:
-        for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory):
-            due = epoch.number in (1, options.epochs) or epoch.number % track_every == 0
+        for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory, watch=watch):
+            due = epoch.number == 1 or epoch.last or epoch.number % track_every == 0
             tracked = track(embed_some(model.method, graphs)) if due else {}
             warning = warn_of_collapse([*_tracked(memory), tracked]) if due else None
             step = SeedEpoch(seed, epoch, tracked, warning, model.settings.level)
@@ -214,7 +225,7 @@ def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: t
     with closing(feed), suitable_threads(settings), torch.random.fork_rng(devices=devices):
         feed.begin(feed.cut(), 0)
         per_epoch = len(feed.parts)
-        steps = per_epoch * settings.train.epochs * seeds
+        steps = (settings.train.steps or per_epoch * settings.train.epochs) * seeds
         step = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(device))
         for number in range(min(STEPS + 1, per_epoch)):
             began = time.perf_counter()

@@ -73,6 +73,21 @@ def with_encoder(assignments: Assignments, encoder: Named | None) -> dict[str, A
     return given | {"encoder.name": named}
 
 
+def with_options(assignments: Mapping[str, Any], options: Mapping[str, tuple[str, Any]]) -> dict[str, Any]:
+    """The assignments, and those of options of a command: by the option's name its setting and value, None: not given.
+
+    A setting's group may be left out in an assignment.
+    """
+    given = dict(assignments)
+    for option, (key, value) in options.items():
+        if value is not None:
+            for name in (key, key.rpartition(".")[2]):
+                if given.get(name, value) != value:
+                    raise SettingError(f"--set {name}={given[name]}: {option} says {value}; leave one of the two out")
+            given[key] = value
+    return given
+
+
 def default_preset(method: str, level: str) -> str:
     """The recipe of a method at that level, or its own where it knows no such level; a file's is beside the file."""
     kind = find_method(method)

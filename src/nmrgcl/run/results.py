@@ -45,7 +45,8 @@ class Result:
             for each of them the accuracy by which it was chosen. Results of earlier versions do not have it.
         chosen: the epoch and the C that selection "paper" reports; None where nothing was chosen by evaluated folds.
         training: epochs, last loss, effective rank of the last embeddings.
-        data: name, graphs, nodes, edges, and SHA-256 of what training saw.
+        data: name, graphs, nodes, edges, and SHA-256 of what training saw; ``start`` has name, graphs and SHA-256 of
+            what the encoder was pre-trained on, if that is another dataset.
         versions: of the software.
         hardware: that computed it.
         times: seconds to load, train and judge, in all, and when it began; ``trained_by`` is the key of the cell that
@@ -69,7 +70,8 @@ class Result:
     def cell(self) -> Cell:
         """The cell as a value of this version."""
         names = ("dataset", "protocol", "selection", "split")
-        return Cell.from_dict({name: self.named[name] for name in names} | {"settings": self.settings})
+        given = {name: self.named[name] for name in (*names, "start") if name in names or name in self.named}
+        return Cell.from_dict(given | {"settings": self.settings})
 
     @property
     def mean(self) -> float:

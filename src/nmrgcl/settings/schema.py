@@ -63,6 +63,8 @@ class EncoderSettings:
 class TrainSettings:
     """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU.
 
+    ``steps`` batches end it, whatever ``epochs`` says, if need be in the middle of an epoch (0: whole epochs).
+    ``max_graphs`` of the dataset are trained on, a random sample that is the same for all seeds (0: all of them).
     A loss counts as lower if it is so by more than ``least_gain``, a share of the lowest one.
     ``chunk_graphs`` of a dataset are on the device at a time (0: all of them or, if they do not fit, as many as suit).
     At node level a step sees the whole graph, or what is sampled around ``batch_size`` nodes: a walk of ``hops`` steps
@@ -86,6 +88,8 @@ class TrainSettings:
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup: float = field(default=0.0, metadata={"min": 0, "below": 1})
     weight_decay: float = field(default=0.0, metadata={"min": 0})
+    steps: int = field(default=0, metadata={"min": 0})
+    max_graphs: int = field(default=0, metadata={"min": 0})
 
 
 @dataclass(frozen=True)

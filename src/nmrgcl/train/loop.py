@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
@@ -14,6 +14,7 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train.checkpoint import Checkpoint
 from nmrgcl.train.feed import Feed, Source, open_feed
+from nmrgcl.train.progress import Watch
 from nmrgcl.train.recording import CapturedStep, Recording, captured_by_size, recorded_if_possible
 from nmrgcl.train.state import TrainingState, own_chance, restore, snapshot
 from nmrgcl.train.step import GuardedStep
@@ -38,12 +39,16 @@ class Memory(Protocol):
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the data came to; at node level the speed is that of nodes."""
+    """What one pass over the data came to; at node level the speed is that of nodes.
+
+    The ``last`` one, after which the training ends, may be a part of a pass.
+    """
 
     number: int
     loss: float
     seconds: float
     graphs_per_second: float
+    last: bool = False
 
 
 def pretrain(
@@ -54,6 +59,7 @@ def pretrain(
     device: torch.device | None = None,
     seed: int = 0,
     memory: Memory | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[Epoch]:
     """Train ``method`` in place, yielding after each epoch; stop reading to stop training.
 
@@ -63,6 +69,7 @@ def pretrain(
 
     ``device`` is where the method is; without it, where the graphs are. Those that do not fit there pass through it in
     chunks, as ``options.chunk_graphs`` says. A method that fits all graphs at once does so, and has no epochs.
+    ``watch`` is told about every batch; on a GPU it has been launched then, but need not have been computed.
     """
     if isinstance(method, Fittable):
         _fit(method, graphs, device, seed)
@@ -79,7 +86,7 @@ def pretrain(
     chunk = state.chunk if kept else options.chunk_graphs or None
     with closing(open_feed(graphs, device, options, method.level, chunk)) as feed:
         state.chunk = feed.chunk
-        for epoch in _epochs(step, feed, options, seed, memory):
+        for epoch in _epochs(step, feed, options, seed, memory, watch):
             yield epoch
             if memory and memory.due(epoch_ended=True):
                 memory.keep(state.step, snapshot(state, method, optimisers, device))
@@ -92,11 +99,13 @@ def _fit(method: Fittable, graphs: Graphs | Source, device: torch.device | None,
         method.fit(whole)
 
 
-def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None) -> Iterator[Epoch]:
+def _epochs(
+    step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None, watch: Watch | None
+) -> Iterator[Epoch]:
     """One after another, until there are enough or the loss no longer falls."""
     state, compute = step.state, None
-    while state.epoch < options.epochs and not (options.patience and state.idle_epochs >= options.patience):
-        began = time.perf_counter()
+    while not _ended(state, options):
+        began, first = time.perf_counter(), state.step
         step.method.train()
         with own_chance(seed, state.epoch + 1, feed.device), _numerics(options, feed.device):
             parts = feed.cut()
@@ -107,11 +116,20 @@ def _epochs(step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, me
             feed.begin(parts, state.position)
             compute = compute or _computing(step, feed, options)
             state.recall_chance(feed.device)
-            loss = _run_epoch(step, compute, feed, options, memory)
+            loss = _run_epoch(step, compute, feed, options, memory, watch)
         step.method.train(False)
         state.end_epoch(loss, options.least_gain)
         seconds = time.perf_counter() - began
-        yield Epoch(state.epoch, loss, seconds, feed.items / seconds)
+        done = feed.items * (state.step - first) / len(parts)
+        yield Epoch(state.epoch, loss, seconds, done / seconds, last=_ended(state, options))
+
+
+def _ended(state: TrainingState, options: TrainSettings) -> bool:
+    """Whether there were enough batches or epochs, or the loss no longer falls."""
+    if state.position:  # in an epoch that was interrupted, maybe after its last batch
+        return False
+    enough = state.step >= options.steps if options.steps else state.epoch >= options.epochs
+    return enough or bool(options.patience and state.idle_epochs >= options.patience)
 
 
 def _batches(feed: Feed, parts: list[Tensor]) -> Iterator[Graphs]:
@@ -127,14 +145,20 @@ def _run_epoch(
     feed: Feed,
     options: TrainSettings,
     memory: Memory | None,
+    watch: Watch | None,
 ) -> float:
-    """Mean loss of the batches of ``feed``, from the one on at which the training stands."""
+    """Mean loss of the batches of ``feed``, from the one on at which the training stands, to the training's last."""
     state, count = step.state, len(feed.parts)
     step.begin_epoch(options, count)
+    items = feed.items // count
+    if options.steps:
+        count = min(count, state.position + options.steps - state.step)
     for position in range(state.position, count):
         step.begin_batch()
         compute(*feed.batch(position))
         state.position, state.step = position + 1, state.step + 1
+        if watch is not None:
+            watch(replace(step.progress, step=state.step), items)
         due = memory is not None and memory.due(epoch_ended=False)
         if due or feed.device.type == "cpu" or position + 1 == count:
             step.check(feed.parts, options)

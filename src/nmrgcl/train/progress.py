@@ -1,5 +1,6 @@
 """How far a training has come, as a method sees it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +12,18 @@ class Progress:
     Attributes:
         epoch: the running one; the first is 1.
         step: batches done in the whole training, 0 for the first one.
-        epochs: how many there will be, unless the training stops early.
-        steps: batches of all those epochs.
+        epochs: how many there will be, unless the training stops early; the last one may be a part.
+        steps: batches of the whole training.
     """
 
     epoch: int = 1
     step: int = 0
     epochs: int = 1
     steps: int = 1
+
+
+Watch = Callable[[Progress, int], None]
+"""Called after each batch with where the training stands then, and how many graphs or nodes the batch had."""
 
 
 class Unreadable(Progress):

@@ -45,7 +45,8 @@ class GuardedStep:
             self.method.begin_epoch(self.progress)
 
     def _progress(self, options: TrainSettings, batches: int) -> Progress:
-        return Progress(self.state.epoch + 1, self.state.step, options.epochs, options.epochs * batches)
+        steps = options.steps or options.epochs * batches
+        return Progress(self.state.epoch + 1, self.state.step, -(-steps // batches), steps)
 
     def begin_batch(self) -> None:
         """Note how far the training has come and set the learning rates; before the batch, which may be a replay."""

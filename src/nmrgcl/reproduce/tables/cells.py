@@ -10,13 +10,17 @@ from nmrgcl.own_code import is_reference, label
 from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 from nmrgcl.reproduce.tables.tuned import tuned_values
-from nmrgcl.run.cell import BY_FOLDS, Cell
+from nmrgcl.run.cell import BY_FOLDS, Cell, Start
 from nmrgcl.run.recipe import free_assignments, recipe
 from nmrgcl.settings import Settings
 
 SELECTIONS = ("honest", "paper")
 COMMON = "strong"
 """The recipe of methods that bring none of their own."""
+MOLECULES, FINETUNED = "molecules", "supervised_molecules"
+"""The recipe of methods that bring none for molecules, and the one by which a pre-trained encoder is fine-tuned."""
+QUICK_GRAPHS = 2000
+"""Molecules to pre-train on in a quick version."""
 
 
 def table_rows(sheet: Sheet, level: Level) -> list[TableRow]:
@@ -98,14 +102,33 @@ def node_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
 
 
 def molecule_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
-    """Of the scaffold split; rows that say how they are judged, and no others."""
+    """Of the scaffold split; rows that say how they are judged, and no others.
+
+    In a quick version, rows with pre-training are those that are asked for by name: their molecules, which nobody
+    publishes as one file, may not be there.
+    """
     cells = []
     for dataset in _there(sheet, plan):
         for row in (row for row in chosen_rows(sheet, "graph", plan.rows) if row.protocol):
-            own: dict[str, Any] = {"protocol": row.protocol, "split": "scaffold"}
-            seeded = _seeded(row, dataset, plan, "graph")
+            if row.pretrained_on and ((plan.quick and not plan.rows) or not computable(row, "graph")):
+                continue
+            own: dict[str, Any] = {"protocol": row.protocol, "split": "scaffold", "start": _start(row, plan)}
+            judged = replace(row, method="untrained", preset=FINETUNED, settings={}) if row.pretrained_on else row
+            seeded = _seeded(judged, dataset, plan, "graph")
             cells += [Placed((row.name, "scaffold"), Cell(dataset, settings, **own)) for settings in seeded]
     return cells
+
+
+def _start(row: TableRow, plan: Plan) -> Start | None:
+    """The pre-training of a row, one for all its datasets and seeds; None where it has none."""
+    if not row.pretrained_on:
+        return None
+    preset = row.preset or find_method(row.method).MOLECULES or MOLECULES
+    settings = recipe(row.method, preset=preset).updated(row.settings)
+    if plan.quick:
+        settings = settings.updated({"train.max_graphs": QUICK_GRAPHS})
+    settings = settings.updated(free_assignments(row.method, plan.assignments), source="--set")
+    return Start(row.pretrained_on, _capped(settings, plan.most_epochs))
 
 
 def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> list[Settings]:
@@ -127,4 +150,4 @@ def _capped(settings: Settings, most: int) -> Settings:
     if not most:
         return settings
     epochs, tune = min(settings.train.epochs, most), min(settings.finetune.epochs, most)
-    return settings.updated({"train.epochs": epochs, "finetune.epochs": tune})
+    return settings.updated({"train.epochs": epochs, "train.steps": 0, "finetune.epochs": tune})

@@ -39,6 +39,8 @@ class TableRow:
         seeds: at most so many; 0: as many as others.
         tuned: its settings were searched with labels. Its "honest" line is the nested estimate of ``nmrgcl tune``;
             what the setting that the search chose for all folds scores on them is a line of its own, "seen".
+        pretrained_on: the dataset on which its encoder is pre-trained, by ``method``, ``preset`` and ``settings``,
+            before it is judged on those of the table; "": it is trained where it is judged.
         settings: that make the row what it is.
         printed: by dataset.
         published: in other papers.
@@ -51,6 +53,7 @@ class TableRow:
     protocol: str = ""
     seeds: int = 0
     tuned: bool = False
+    pretrained_on: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     printed: dict[str, Figure] = field(default_factory=dict)
     published: tuple[Published, ...] = ()
