@@ -74,7 +74,8 @@ def test_molecules_are_packed_and_read_again_but_not_written_as_json_lines(
 def test_only_methods_that_have_a_recipe_for_molecules_use_it() -> None:
     assert default_preset("nmrgcl", "molecule") == "molecules"
     assert default_preset("nmrgcl", "graph") == "strong"
-    assert default_preset("infograph", "molecule") == "infograph"
+    assert default_preset("infograph", "molecule") == "infograph_molecules"
+    assert default_preset("wl", "molecule") == "wl"
     assert default_preset("grace", "molecule") == "grace"
 
 

@@ -36,7 +36,7 @@ def test_no_graph_is_in_an_epoch_twice_and_all_have_their_turn(by_size: bool) ->
     assert met == set(train.tolist())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 3000), min_size=6, max_size=60), st.integers(1, 6), st.integers(0, 10_000))
 def test_there_is_room_for_every_batch(numbers: list[int], batch_size: int, seed: int) -> None:
     torch.manual_seed(seed)

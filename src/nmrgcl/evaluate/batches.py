@@ -21,8 +21,7 @@ def batches_by_size(train: Tensor, sizes: Tensor, steps: int, batch_size: int) -
     The graphs of an epoch are ranked by size. The ``steps`` smallest are dealt to the batches at random, one to each,
     then the next ones.
     """
-    taken = random_batches(train, steps, batch_size).flatten()
-    classes = taken[sizes[taken].argsort(stable=True)].view(batch_size, steps)
+    classes = _ranked(random_batches(train, steps, batch_size).flatten(), sizes).view(batch_size, steps)
     return classes.gather(1, torch.rand(batch_size, steps).argsort(1)).T
 
 
@@ -32,6 +31,12 @@ def room_by_size(train: Tensor, nodes: Tensor, edges: Tensor, steps: int, batch_
     Whichever graphs an epoch leaves out, those of class k are among the ranks from ``k steps`` on, of which there are
     as many more than ``steps`` as are left out.
     """
-    ranked, left = train[(nodes + edges)[train].argsort(stable=True)], len(train) - steps * batch_size
-    classes = ranked.unfold(0, steps + left, steps)
+    left = len(train) - steps * batch_size
+    classes = _ranked(train, nodes + edges).unfold(0, steps + left, steps)
     return Room.of(int(nodes[classes].amax(1).sum()), int(edges[classes].amax(1).sum()))
+
+
+def _ranked(train: Tensor, sizes: Tensor) -> Tensor:
+    """By size, and among equals by number: whichever graphs are left out, the others keep their order."""
+    train = train.sort().values
+    return train[sizes[train].argsort(stable=True)]
