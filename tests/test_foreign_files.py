@@ -10,7 +10,7 @@ from tests.faults.commands import COMMANDS
 from tests.faults.foreign import try_one
 
 QUICK = [name for name, command in COMMANDS.items() if not command.slow]
-MANY = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", QUICK)
