@@ -31,7 +31,7 @@ class Promise:
 PROMISES = {
     "kills": Promise(lambda: kills(1000), lambda: kills(40)),
     "methods": Promise(methods, methods),
-    "cuts": Promise(lambda: cuts(1), lambda: cuts(3)),
+    "cuts": Promise(lambda: cuts(1), lambda: cuts(5)),
     "flips": Promise(lambda: flips(10_000), lambda: flips(600)),
     "malice": Promise(malice, malice),
     "foreign": Promise(lambda: foreign(1_050), lambda: foreign(84)),

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 AT_LEAST = {
     "kills": 40,
     "methods": 51,
-    "cuts": 200,
+    "cuts": 120,
     "flips": 500,
     "malice": 40,
     "foreign": 80,
