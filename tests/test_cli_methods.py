@@ -152,3 +152,8 @@ def test_steps_that_cannot_be_recorded_are_said_to_be_so(capsys: pytest.CaptureF
     out, _ = run(capsys, "methods", str(ONLY_HERE / "curriculum.py"))
     assert "recorded   No: its steps depend on Python values" in out
     assert "recorded   No: it is fitted at once" in run(capsys, "methods", "wl")[0]
+
+
+def test_what_learns_from_molecules_alone_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "methods", "edge_pred")
+    assert "embeds     molecules (preset edge_pred)" in out

@@ -54,7 +54,7 @@ def methods(
 def _facts(name: str) -> dict[str, Any]:
     """All that is known of a method; what it does not say itself is None."""
     from nmrgcl.errors import SettingError
-    from nmrgcl.methods import About, Pretraining, find_method
+    from nmrgcl.methods import About, MoleculePretraining, Pretraining, find_method
     from nmrgcl.own_code import label
     from nmrgcl.reproduce.tables.sheet import figures_of
     from nmrgcl.settings import load_preset, preset_names
@@ -71,7 +71,7 @@ def _facts(name: str) -> dict[str, Any]:
         "figures": [{key: value for key, value in one.items() if key != "figure"} for one in figures],
         "recorded": kind.CAPTURABLE if issubclass(kind, Pretraining) else None,
         "fixed": kind.FIXED,
-        "presets": kind.PRESETS,
+        "presets": {"molecule": kind.PRESETS["graph"]} if issubclass(kind, MoleculePretraining) else kind.PRESETS,
         "presets_for_it": [one for one in preset_names() if load_preset(one).get("method") == name],
         "options": _options(name),
     }
