@@ -54,7 +54,8 @@ def embed(
         require_molecules(loaded, str(model))
         with molecules_made() as watch:
             write_embeddings(embed_in_parts(loaded, dataset, where, watch), out)
-        tell_skipped(dataset.molecules, data)
+        rows = dataset.molecules
+        tell_skipped(data, rows.skipped, rows.rows, rows.invalid)
         rows, width, what = len(dataset.molecules), loaded.method.width, "molecules"
         facts = {"labelled": dataset.molecules.binary, "skipped": dataset.molecules.skipped}
     if as_json:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from nmrgcl.cli.counted import counted
+from nmrgcl.cli.molecules import LISTED, tell_skipped
 from nmrgcl.cli.options import AsJson, Assignments, Device
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
-    from nmrgcl.data.molecules import Invalid, Molecules
+    from nmrgcl.data.molecules import Molecules
     from nmrgcl.predict.finetune import Outcome, Row
-
-LISTED = 5
-"""Invalid rows that are named one by one."""
 
 
 def finetune(
@@ -78,15 +76,10 @@ def finetune(
         without_constant_tasks,
     )
     from nmrgcl.report import write_predictor_page
-    from nmrgcl.run import choose_device, find_models
+    from nmrgcl.run import choose_device, find_model
 
     where = choose_device(device)
-    start = None
-    if model is not None:
-        folders = find_models(model)
-        if len(folders) > 1:
-            raise SettingError(f"{model}: holds {len(folders)} models; name one, for example {folders[0]}")
-        start = load_model(folders[0])
+    start = None if model is None else load_model(find_model(model))
     settings = finetune_settings(assignments or (), start)
     wanted = None if labels is None else [name.strip() for name in labels.split(",") if name.strip()]
     options: dict[str, Any] = {"smiles": smiles, "labels": wanted, "invalid": cast(Literal["skip", "error"], invalid)}
@@ -97,7 +90,8 @@ def finetune(
     require_replaceable(folder, PREDICTOR)
     if not overwrite and read_marker(folder, PREDICTOR) is not None:
         raise SettingError(f"{folder}: already holds a fine-tuned model; use --overwrite or another --out")
-    tell_invalid(molecules.invalid)
+    bad = molecules.invalid
+    tell_skipped(data, len(bad), len(bad) + len(molecules), bad)
     if left:
         some = ", ".join(left[:LISTED]) + (", …" if len(left) > LISTED else "")
         print(f"left out, since all labels are the same: {some} ({len(left)})", file=sys.stderr)
@@ -118,14 +112,6 @@ def finetune(
         save_predictor(filling, found.predictor, found.origin)
         write_predictor_page(filling / "report.html", found, molecules)
     print(json.dumps(_values(found, molecules, folder)) if as_json else _table(found, molecules, folder))
-
-
-def tell_invalid(invalid: "tuple[Invalid, ...]") -> None:
-    """Name the rows that are left out, on standard error."""
-    for one in invalid[:LISTED]:
-        print(f"line {one.row}, {one.text!r}: {one.reason}; skipped", file=sys.stderr)
-    if len(invalid) > LISTED:
-        print(f"{len(invalid) - LISTED} more invalid rows are skipped", file=sys.stderr)
 
 
 def _values(found: "Outcome", molecules: "Molecules", folder: Path) -> dict[str, Any]:

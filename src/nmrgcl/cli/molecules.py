@@ -1,7 +1,7 @@
 """What commands on molecules share: options, progress, and what is said about rows that are not molecules."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,10 +12,10 @@ from nmrgcl.cli.counted import counted
 
 if TYPE_CHECKING:
     from nmrgcl.data.dataset import Dataset
-    from nmrgcl.data.molecule_rows import MoleculeRows
+    from nmrgcl.data.molecule_rows import Invalid
 
 LISTED = 5
-"""Rows that are not molecules which are listed; of more, only the number is told."""
+"""Invalid rows that are listed; of further ones only the number is printed."""
 
 Smiles = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Column of SMILES in a file of molecules. (default: smiles)")
@@ -39,11 +39,11 @@ def load_with(data: str, smiles: str | None, invalid: str | None) -> "Dataset":
         return read_path(Path(data).expanduser(), watch=watch, smiles=smiles, invalid=invalid)
 
 
-def tell_skipped(rows: "MoleculeRows", source: str) -> None:
-    """How many rows of a file were skipped, and the first of them, on standard error."""
-    if rows.skipped:
-        print(f"{source}: skipped {rows.skipped} of {rows.rows} rows, which are not molecules:", file=sys.stderr)
-        for line, text, reason in rows.invalid[:LISTED]:
+def tell_skipped(source: str, skipped: int, rows: int, invalid: "Sequence[Invalid]") -> None:
+    """Print how many rows of a file were skipped, and the first of the invalid ones, to standard error."""
+    if skipped:
+        print(f"{source}: skipped {skipped} of {rows} rows, which are not molecules:", file=sys.stderr)
+        for line, text, reason in invalid[:LISTED]:
             print(f"  line {line}, {text!r}: {reason}", file=sys.stderr)
 
 

@@ -65,7 +65,7 @@ def neighbours(
     with molecules_made() as watch:
         found = find_neighbours(asked, among, k=k, model=loaded, by=by, device=where, watch=watch)
     for side in (asked, among):
-        tell_skipped(side.rows, side.source)
+        tell_skipped(side.source, side.rows.skipped, side.rows.rows, side.rows.invalid)
     rows = [asdict(one) for one in found]
     if out is not None:
         atomic.write_text(out, _csv(rows))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nmrgcl.cli.finetune import tell_invalid
+from nmrgcl.cli.molecules import tell_skipped
 from nmrgcl.cli.options import AsJson, Device
 
 
@@ -48,7 +48,7 @@ def predict(
     for member in predictor.members:
         member.to(where)
     table = predict_file(predictor, data, smiles=smiles)
-    tell_invalid(table.invalid)
+    tell_skipped(str(data), len(table.invalid), len(table), table.invalid)
     write_predictions(table, out)
     far = int((table.similarity < UNLIKE).sum())
     if as_json:

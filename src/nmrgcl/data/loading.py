@@ -24,7 +24,7 @@ from nmrgcl.errors import DataError, nearest
 def load(name_or_path: str, *, progress: Progress | None = None, watch: Watch | None = None) -> Dataset:
     """A dataset of the catalog or the TU collection, ``motifs``, a store, or graphs of one's own in a file or folder.
 
-    ``progress`` is told about downloads, ``watch`` about molecules that are made graphs.
+    ``progress`` is called during downloads, ``watch`` while molecules are converted to graphs.
 
     Files of a named dataset are looked for in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
     installed packages, then downloaded; its statistics must be the published ones. It is kept as a store in the

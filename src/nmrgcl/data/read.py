@@ -104,7 +104,7 @@ def readable(path: Path) -> bool:
 def read_path(path: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
     """The dataset at ``path``, by the reader its name and content ask for; options that are None do not count.
 
-    ``watch`` is told how many molecules have been made graphs.
+    ``watch`` is called with the number of molecules that have been converted to graphs, and of all.
     """
     format_, given = _format_of(path, options)
     return format_.read(path, **given, **({"watch": watch} if format_ in _WRITERS else {}))

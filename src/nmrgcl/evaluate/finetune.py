@@ -108,7 +108,7 @@ def finetune_scores(
         batch_size: graphs in a step; those that do not fill one are left out of an epoch, others in each.
         goal: what the labels are, and so what is learnt and judged by.
         capture: on a GPU, record steps and replay them.
-        watch: is told how many epochs are done, and how many there may be.
+        watch: called after each epoch with the number done and the largest number there may be.
     """
     for task in tasks:
         goal.require(y, task.split)

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 MOST_STEPS = 200
-"""Of the optimiser, which needs about ten."""
+"""The optimiser stops after so many steps; it usually needs about ten."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,7 +104,7 @@ def finetune_molecules(
         probe: freeze the encoder.
         device: where to compute.
         tell: is given a line after each member.
-        watch: is told how many epochs are done, and how many there may be.
+        watch: called after each epoch with the number done and the largest number there may be.
     """
     if task not in (None, "binary", "numbers"):
         raise SettingError(f"--task {task}: known: binary, numbers")

@@ -91,7 +91,7 @@ def fit_members(
         start: a pre-trained encoder; each member starts from a fresh one without it.
         probe: freeze the encoder and fit only the head, by logistic or ridge regression.
         device: where to compute.
-        watch: is told how many epochs are done, and how many there may be, of all members.
+        watch: called after each epoch with the number done and the largest number there may be, over all members.
     """
     if probe:  # its weights are for embeddings as they are
         settings = settings.updated({"finetune.head_norm": False})

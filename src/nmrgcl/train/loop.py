@@ -69,7 +69,7 @@ def pretrain(
 
     ``device`` is where the method is; without it, where the graphs are. Those that do not fit there pass through it in
     chunks, as ``options.chunk_graphs`` says. A method that fits all graphs at once does so, and has no epochs.
-    ``watch`` is told about every batch; on a GPU it has been launched then, but need not have been computed.
+    ``watch`` is called after every batch; on a GPU it has been launched then, but need not have been computed.
     """
     if isinstance(method, Fittable):
         _fit(method, graphs, device, seed)

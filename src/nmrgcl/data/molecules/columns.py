@@ -25,9 +25,8 @@ def smiles_column(columns: Any, source: str, wanted: str | None = None) -> str:
         return found
     likeliest = likely_smiles(columns)
     if likeliest is not None:
-        raise DataError(
-            printable(f"{source}: no column is named smiles; {likeliest!r} looks like one: use smiles={likeliest!r}")
-        )
+        use = f"use smiles={likeliest!r} (--smiles)"
+        raise DataError(printable(f"{source}: no column is named smiles; {likeliest!r} looks like one: {use}"))
     listed = ", ".join(columns.column_names[:8]) + (", …" if columns.num_columns > 8 else "")
     raise DataError(printable(f"{source}: no column is named smiles, and none looks like one; there are {listed}"))
 

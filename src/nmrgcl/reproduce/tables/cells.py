@@ -102,7 +102,7 @@ def node_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
 
 
 def molecule_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
-    """Of the scaffold split; rows that say how they are judged, and no others.
+    """The cells of the rows that name a protocol, all on the scaffold split.
 
     In a quick version, rows with pre-training are those that are asked for by name: their molecules, which nobody
     publishes as one file, may not be there.
