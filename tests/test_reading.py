@@ -18,7 +18,7 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "reading.py": "what the others use",
     "atomic.py": "folders, to flush them",
     "lock.py": "locks",
-    "data/files/part.py": "the file that it writes itself",
+    "data/files/fetch.py": "the file that it writes itself",
     "store/growing.py": "the file that it writes itself",
     "memory.py": "/proc",
     "run/machine.py": "/proc",
@@ -32,7 +32,6 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "data/files/archive.py": "streams, of files that are open",
     "data/formats/arrays.py": "streams, of files that are open",
     "data/formats/text.py": "streams, of files that are open",
-    "data/files/request.py": "addresses",
 }
 
 

@@ -126,7 +126,7 @@ def pretrain_seeds(
                 method = build_method(replace(settings, seed=seed), features.width, features.edge_shape).to(device)
                 if encoder is not None and isinstance(method, Pretraining):
                     method.encoder.load_state_dict(encoder.state_dict())
-                model = Model(method, replace(settings, seed=seed), features, dataset.name)
+                model = Model(method, replace(settings, seed=seed), features, dataset.name, record.data_sha256)
                 told = partial(watch, seed) if watch else None
                 yield from _pretrain_one(
                     model, graphs, device, folder, track_every, cadence or Cadence(), signals, told
