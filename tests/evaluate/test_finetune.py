@@ -10,7 +10,7 @@ import torch
 from sklearn.metrics import average_precision_score, mean_absolute_error, mean_squared_error, roc_auc_score
 from torch import nn
 
-from nmrgcl.bench.molecules import bonded_molecules
+from bench.molecules import bonded_molecules
 from nmrgcl.encode import GCN, GIN, MoleculeGIN, embed_graphs, pool
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
