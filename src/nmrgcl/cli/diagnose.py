@@ -34,7 +34,6 @@ def diagnose(
     arrays: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write spectra and correlations: .npz.")
     ] = None,
-    calibrate: Annotated[int, typer.Option(min=0, help="Judge so many planted cases of each make instead.")] = 0,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -52,12 +51,7 @@ def diagnose(
       nmrgcl diagnose z.npz --json
 
       nmrgcl diagnose z.npy --labels y.npy
-
-      nmrgcl diagnose --calibrate 100
     """
-    if calibrate:
-        _calibrate(calibrate, as_json)
-        return
     if model is None:
         raise SettingError("diagnose: name a model or run folder, or an .npz or .npy of embeddings")
     if arrays is not None and arrays.suffix != ".npz":
@@ -156,18 +150,3 @@ def _write_arrays(arrays: dict[str, Any], out: Path) -> None:
             np.savez(file, **arrays)
     except OSError as error:
         raise SettingError(f"--arrays {out}: cannot be written ({error.strerror})") from None
-
-
-def _calibrate(cases: int, as_json: bool) -> None:
-    from nmrgcl.diagnose.calibration import calibrate, sum_up
-
-    table = calibrate(cases)
-    shares = sum_up(table)
-    if as_json:
-        print(json.dumps({"cases": [row.to_dict() for row in table], "right": shares}))
-        return
-    print(f"{'planted':<12} {'case':<32} {'cases':>6} {'complete':>9} {'dimensional':>12} {'none':>6}")
-    for row in table:
-        print(f"{row.kind:<12} {row.case:<32} {row.planted:>6} {row.complete:>9} {row.dimensional:>12} {row.none:>6}")
-    kinds = ", ".join(f"{kind} {100 * shares[kind]:.2f} %" for kind in ("complete", "dimensional", "none"))
-    print(f"called right: {kinds}; false alarms: {100 * shares['false_alarms']:.2f} %")

@@ -1,7 +1,8 @@
 """Complete, dimensional or no collapse: four numbers, their thresholds, one sentence.
 
-The thresholds lie in the gaps between planted cases (``planted.py``); ``nmrgcl diagnose --calibrate`` shows how often
-the verdict is right on them. Units and rotations do not change it. Few long rows do: then the sentence says so.
+The thresholds lie in the gaps between planted cases (``tests/diagnose/planted.py``); how often the verdict is right on
+them: ``python -m tests.diagnose.calibration``. Units and rotations do not change it. A few long rows do; then the
+sentence says so.
 """
 
 from dataclasses import dataclass, replace
