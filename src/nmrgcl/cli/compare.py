@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, Protocol, Split
 from nmrgcl.errors import SettingError
 
 
@@ -15,16 +15,10 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Runs; the first is the reference.")],
     data: Annotated[str, typer.Option(help="Dataset to judge them on.")],
     assignments: Assignments = None,
-    split: Annotated[
-        str | None,
-        typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(metavar="svm|lssvm|linear", help="lssvm: cheaper, on the device. (default: svm, nodes: linear)"),
-    ] = None,
+    split: Split = None,
+    protocol: Protocol = None,
     device: Device = "auto",
-    jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
+    jobs: Jobs = 0,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs with the first one on the same folds, with paired statistics.

@@ -27,6 +27,17 @@ Encoder = Annotated[
         metavar="NAME|FILE:CLASS", help="For example gcn, or a PyG network such as gcn.py:GCN3. (default: the recipe's)"
     ),
 ]
+Split = Annotated[
+    str | None,
+    typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
+]
+Protocol = Annotated[
+    str | None,
+    typer.Option(metavar="svm|lssvm|linear", help="lssvm: cheaper, on the device. (default: svm, nodes: linear)"),
+]
+Jobs = Annotated[int, typer.Option(min=0, help="Worker processes; 0: one per core.")]
+CellJobs = Annotated[int, typer.Option("--jobs", min=0, help="Cells at a time; 0: as many as suit the machine.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 KeepTrained = Annotated[
     bool,
     typer.Option("--keep-trained", help="Keep the weights of every training: other judges, later, need not train."),

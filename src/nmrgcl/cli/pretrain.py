@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Data, Device, Encoder, Resume
+from nmrgcl.cli.options import AsJson, Assignments, Data, Device, Encoder, Quiet, Resume
 from nmrgcl.errors import SettingError
 
 
@@ -36,7 +36,7 @@ def pretrain(
     track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of collapse.")] = 10,
     start: Annotated[Path | None, typer.Option("--from", help="Start from the encoder of this model folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, time and memory; train nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Quiet = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")] = False,
     resume: Resume = "no",
     checkpoint_epochs: Annotated[int, typer.Option(min=0, help="Epochs between checkpoints; 0: never.")] = 0,

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from nmrgcl.cli.terminal import bar_console
+from nmrgcl.cli.terminal import bar_console, duration
 from nmrgcl.run import SeedEpoch
 from nmrgcl.run.pretrain import Watch
 from nmrgcl.train import Progress
@@ -90,13 +90,8 @@ def _lines(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpo
 
 def describe(progress: Progress, pace: Pace, items: str) -> str:
     """How far a seed is, how fast the run is, and how much longer it takes."""
-    left = "" if pace.left is None else f", {_duration(pace.left)} left"
+    left = "" if pace.left is None else f", {duration(pace.left)} left"
     return f"step {progress.step:,} of {progress.steps:,}, {pace.rate:,.0f} {items}/s{left}"
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
 def _print(title: str, step: SeedEpoch, items: str) -> None:
