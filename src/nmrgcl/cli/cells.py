@@ -12,11 +12,11 @@ import typer
 from nmrgcl.cli.terminal import bar_console, duration
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, run_cells
-from nmrgcl.run.execute import Outcome
+from nmrgcl.run.execute import CellOutcome
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.results import Results
 
-Follow = Callable[[Cell, Outcome], None]
+Follow = Callable[[Cell, CellOutcome], None]
 
 
 def compute_cells(cells: Sequence[Cell], folder: Path, **options: Any) -> Summary:
@@ -36,7 +36,7 @@ def show_cells(total: int) -> Iterator[Follow]:
     began, count = time.monotonic(), 0
     with _bar(total) if sys.stderr.isatty() else _lines(total) as follow:
 
-        def counted(cell: Cell, outcome: Outcome) -> None:
+        def counted(cell: Cell, outcome: CellOutcome) -> None:
             nonlocal count
             count += outcome.status == "done"
             follow(cell, outcome)
@@ -53,7 +53,7 @@ def show_cells(total: int) -> Iterator[Follow]:
 def _lines(total: int) -> Iterator[Follow]:
     began, count = time.monotonic(), 0
 
-    def follow(cell: Cell, outcome: Outcome) -> None:
+    def follow(cell: Cell, outcome: CellOutcome) -> None:
         nonlocal count
         count += 1
         left = (time.monotonic() - began) / count * (total - count)
@@ -73,7 +73,7 @@ def _bar(total: int) -> Iterator[Follow]:
     with Progress(*columns, console=bar_console()) as bar:
         task = bar.add_task("", total=total, state="")
 
-        def follow(cell: Cell, outcome: Outcome) -> None:
+        def follow(cell: Cell, outcome: CellOutcome) -> None:
             bar.update(task, advance=1, state=escape(_describe(cell, outcome)))
             if outcome.status != "done":
                 bar.console.print(escape(_describe(cell, outcome)))
@@ -81,7 +81,7 @@ def _bar(total: int) -> Iterator[Follow]:
         yield follow
 
 
-def _describe(cell: Cell, outcome: Outcome) -> str:
+def _describe(cell: Cell, outcome: CellOutcome) -> str:
     score = f"{outcome.mean:.2f}" if outcome.mean is not None else f"{outcome.status}: {outcome.message}"
     trained = f"{cell.method} + finetune" if cell.protocol == "finetune" else cell.method
     return f"{trained} on {cell.dataset}, seed {cell.seed}: {score}"

@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, Protocol, Split
+from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption, SplitOption
 
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Runs; the first is the reference.")],
     data: Annotated[str, typer.Option(help="Dataset to judge them on.")],
     assignments: Assignments = None,
-    split: Split = None,
-    protocol: Protocol = None,
+    split: SplitOption = None,
+    protocol: ProtocolOption = None,
     device: Device = "auto",
     jobs: Jobs = 0,
     as_json: AsJson = False,

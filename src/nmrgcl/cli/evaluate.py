@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, Protocol, Split
+from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption, SplitOption
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ def evaluate(
     seeds: Annotated[
         int, typer.Option(min=1, max=10_000, help="Seeds of folds or splits, if the run is a single model.")
     ] = 5,
-    split: Split = None,
-    protocol: Protocol = None,
+    split: SplitOption = None,
+    protocol: ProtocolOption = None,
     assignments: Assignments = None,
     device: Device = "auto",
     jobs: Jobs = 0,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, Encoder, KeepTrained
+from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, EncoderOption, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
 
@@ -23,7 +23,7 @@ def sweep(
         list[str] | None,
         typer.Option(help="Methods, or their files: the rows. (default: nmrgcl)", show_default=False),
     ] = None,
-    encoder: Encoder = None,
+    encoder: EncoderOption = None,
     preset: Annotated[str | None, typer.Option(help="Settings to start from. (default: each method's)")] = None,
     assignments: Assignments = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Cells for each method and dataset.")] = 5,
@@ -133,8 +133,8 @@ def _print(cells: "list[Cell]", summary: "Summary", folder: Path, as_json: bool)
     from nmrgcl.run.sweep_pairs import compare_methods
     from nmrgcl.run.sweep_table import as_text, tabulate
 
-    kept = Results(folder)
-    results = {cell.key: result for cell in cells if (result := kept.finished(cell.key))}
+    stored = Results(folder)
+    results = {cell.key: result for cell in cells if (result := stored.finished(cell.key))}
     table, compared = tabulate(results.values()), compare_methods(cells, results)
     if as_json:
         facts = {"table": [asdict(entry) for entry in table], "differences": [r for c in compared for r in c.to_rows()]}

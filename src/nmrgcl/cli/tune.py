@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, Encoder
+from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, EncoderOption
 from nmrgcl.cli.results import HOME, Folder
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _WHERE = ("--results", "--jobs", "--device", "--out", "--gather")
 def tune(
     data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets of graphs.", show_default=False)],
     method: Annotated[str, typer.Option(help="Whose settings are searched.")] = "nmrgcl",
-    encoder: Encoder = None,
+    encoder: EncoderOption = None,
     preset: Annotated[
         str | None, typer.Option(help="The first candidate, from which others differ. (default: the method's)")
     ] = None,

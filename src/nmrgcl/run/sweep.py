@@ -49,7 +49,8 @@ def method_settings(
 ) -> list[Settings]:
     """The settings of each method for a dataset; a value that a method fixes wins over an assignment."""
     given: dict[str, Any] = {"preset": preset, "assignments": assignments, "level": level, "dataset": dataset}
-    rows = [recipe(name, **given, method_wins=True) for name in methods or [None]]
+    names: Sequence[str | None] = methods or [None]
+    rows = [recipe(name, **given, method_wins=True) for name in names]
     for text, value in assignments.items():
         if not any(free_assignments(row.method, {text: value}) for row in rows):
             key = full_key(text, rows[0].method, "--set")  # refuses an option that no method here has

@@ -10,7 +10,7 @@ from nmrgcl.data.splits import split_nodes
 from nmrgcl.evaluate.paired import FEWEST, Pair, correct_pairs, pair_rows
 from nmrgcl.evaluate.spread import signed, with_p
 from nmrgcl.run.cell import Cell
-from nmrgcl.run.material import class_labels
+from nmrgcl.run.cell_data import class_labels
 from nmrgcl.run.results import Result
 from nmrgcl.run.sweep_table import aligned, row_of
 

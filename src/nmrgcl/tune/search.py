@@ -14,7 +14,7 @@ from nmrgcl.errors import DataError, SettingError
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import find_method, require_possible
 from nmrgcl.run.cell import BY_FOLDS, Cell, canonical
-from nmrgcl.run.material import class_labels
+from nmrgcl.run.cell_data import class_labels
 from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Result, Results
 from nmrgcl.settings import Settings, full_key
