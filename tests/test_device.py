@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from bench.molecules import bonded_molecules
 from nmrgcl.augment import VIEWS, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
-from nmrgcl.bench.molecules import bonded_molecules
 from nmrgcl.data.conversions import to_pyg
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, EdgeShape, MoleculeGIN, build_encoder, pool

@@ -22,8 +22,6 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "store/growing.py": "the file that it writes itself",
     "memory.py": "/proc",
     "run/machine.py": "/proc",
-    "bench/memory.py": "/proc",
-    "bench/store.py": "/proc",
     "report/render.py": "templates of the package",
     "settings/sources.py": "presets of the package",
     "reproduce/tables/sheet.py": "tables of the package",

@@ -19,7 +19,7 @@ from nmrgcl.encode.named import is_own, network_bytes
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_card import model_card
-from nmrgcl.owned import Kind
+from nmrgcl.owned import FolderKind
 from nmrgcl.settings import Settings
 from nmrgcl.settings.renamed import is_old, renamed
 from nmrgcl.train.checkpoint import packed
@@ -40,7 +40,7 @@ def _is_config(values: Mapping[str, Any]) -> bool:
     return isinstance(values.get("nmrgcl"), str) and all(isinstance(part, dict) for part in parts)
 
 
-MODEL = Kind("model", "config.json", _is_config, lambda _: (*FILES, *BESIDE))
+MODEL = FolderKind("model", "config.json", _is_config, lambda _: (*FILES, *BESIDE))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Data
+from nmrgcl.cli.options import AsJson, Data, Quiet
 from nmrgcl.errors import DataError, SettingError
 
 INVALID_SHOWN = 5
@@ -16,7 +16,7 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_def
 
 def fetch(
     names: Names = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring datasets into the cache: download what is not at hand, read it, verify it, keep it as a store.
@@ -127,7 +127,7 @@ def import_dataset(
     invalid: Annotated[
         str | None, typer.Option(metavar="skip|error", help="Rows that are no molecules. (default: skip)")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Read your own graphs once and keep them as a checksummed store that opens at once and loads like any dataset.
@@ -214,7 +214,7 @@ def export_dataset(
 def pack_dataset(
     data: Data,
     out: Annotated[Path, typer.Option(help="The file to write, ending in .molecules.", show_default=False)],
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Write molecules, already made graphs, as one small file that any machine reads without RDKit.

@@ -21,7 +21,7 @@ from nmrgcl.encode.molecule import BONDS
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.evaluate.finetune import Classifier
 from nmrgcl.methods import build_pretraining
-from nmrgcl.owned import Kind
+from nmrgcl.owned import FolderKind
 from nmrgcl.predict.calibrate import Calibration
 from nmrgcl.predict.card import predictor_card
 from nmrgcl.predict.predictor import Predictor
@@ -34,7 +34,7 @@ from nmrgcl.train.checkpoint import packed
 
 NAME, WEIGHTS, REPORT = "predictor.json", "model.safetensors", "report.html"
 RECORD = RecordFormat("nmrgcl-predictor", 1, "the record of a fine-tuned model", limit=1 << 28)
-PREDICTOR = Kind(
+PREDICTOR = FolderKind(
     "fine-tuned model",
     NAME,
     lambda values: values.get("format") == RECORD.name,

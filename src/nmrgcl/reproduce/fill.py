@@ -13,7 +13,7 @@ from nmrgcl.reproduce.scores import Row
 from nmrgcl.run.backends import worker_count
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, run_cells
-from nmrgcl.run.execute import Outcome
+from nmrgcl.run.execute import CellOutcome
 from nmrgcl.run.machine import choose_device
 from nmrgcl.run.pretrain import estimate_cost
 from nmrgcl.run.results import Result, Results
@@ -87,7 +87,7 @@ def fill(
     *,
     device: str,
     jobs: int,
-    on_done: Callable[[Cell, Outcome], None] | None,
+    on_done: Callable[[Cell, CellOutcome], None] | None,
     known: Sequence[Row] = (),
     keep_trained: bool = False,
 ) -> Summary:
