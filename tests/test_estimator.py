@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import nmrgcl
 from nmrgcl import GraphEmbedder, UserError, as_dataset, from_networkx, load, to_networkx, to_pyg
 from nmrgcl.data.features import apply_features, choose_features
-from nmrgcl.run.material import digest_of
+from nmrgcl.run.cell_data import digest_of
 
 SMALL = {"train.epochs": 2, "encoder.layers": 2, "encoder.units": 8, "train.batch_size": 16}
 

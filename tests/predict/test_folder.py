@@ -17,7 +17,7 @@ from nmrgcl.data.molecules import Molecules, featurise
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.predict import PREDICTOR, Outcome, finetune_molecules, load_predictor, save_predictor
 from nmrgcl.predict.folder import NAME, RECORD, WEIGHTS
-from nmrgcl.run.material import digest_of
+from nmrgcl.run.cell_data import digest_of
 from tests.predict.planted import read, tiny
 
 pytest.importorskip("rdkit", reason="RDKit reads SMILES")

@@ -19,7 +19,8 @@ OPTIONAL = {
     "torch-geometric": "PyG data in and out: pip install torch-geometric",
     "networkx": "NetworkX graphs in and out: pip install networkx",
     "grakel": "the bundled MUTAG: pip install grakel",
-    "pyarrow": "embeddings as .parquet, tables of molecules: pip install pyarrow",
+    "msgspec": "graphs as JSON lines: pip install msgspec",
+    "pyarrow": "edge lists as CSV, tables of molecules, embeddings as .parquet: pip install pyarrow",
     "rdkit": "molecules as SMILES: pip install rdkit",
     "pooch": "downloads of datasets: pip install pooch",
 }

@@ -19,7 +19,7 @@ from nmrgcl.model_folder import Model
 from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, require_labels
 from nmrgcl.predict.folder import Origin
 from nmrgcl.predict.predictor import METRICS, Predictions, Predictor, outputs_of, summarise
-from nmrgcl.run.material import digest_of
+from nmrgcl.run.cell_data import digest_of
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import FinetuneSettings, Settings, read_assignments
 

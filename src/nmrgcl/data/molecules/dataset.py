@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.formats.csv_file import arrow
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.molecule_rows import LISTED, Invalid, MoleculeRows, class_codes, is_binary
 from nmrgcl.data.molecules.read import MoleculeListing, list_molecules, names_column, read_molecules, refusal
 from nmrgcl.data.molecules.scaffolds import numbered, scaffolds
 from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY, featurise_in_parts
-from nmrgcl.data.molecules.tables import arrow
 from nmrgcl.data.stored_molecules import MOLECULES, molecule_arrays, molecule_notes
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import printable
