@@ -11,6 +11,7 @@ import pytest
 
 import nmrgcl.methods
 from nmrgcl.errors import DataError, SettingError
+from nmrgcl.evaluate.paired import paired_difference
 from nmrgcl.methods import build_method, method_names
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.scores import Scores
@@ -21,7 +22,7 @@ from nmrgcl.reproduce.tables.cells import table_rows
 from nmrgcl.reproduce.tables.claims import best_rival, leads_on_most, reaches_printed
 from nmrgcl.reproduce.tables.entries import entries, optimism
 from nmrgcl.reproduce.tables.nested import searched
-from nmrgcl.reproduce.tables.pairs import pairs_against
+from nmrgcl.reproduce.tables.pairs import pairs_against, size_ratio
 from nmrgcl.reproduce.tables.sheet import load_sheet
 from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.reproduce.tables.words import device_marks, figure_text, marks_text
@@ -191,6 +192,18 @@ def test_pairs_are_of_the_same_folds_and_corrected_for_all() -> None:
     assert pair.difference.mean == pytest.approx(5.0, abs=1)
     assert pair.difference.p < pair.p < 0.001
     assert found["untrained", "DD"].p > 0.05
+
+
+def test_a_fine_tuned_row_trains_on_one_fold_fewer() -> None:
+    assert size_ratio("honest", 10, {"svm"}) == 1 / 9
+    assert size_ratio("honest", 10, {"svm", "finetune"}) == 1 / 8
+    assert size_ratio("scaffold", 1, {"finetune"}) == pytest.approx(1 / 8)
+    scores = planted(lambda data, row, line: 75.0, rows=["GIN", "GraphCL", "untrained"])
+    found = {(pair.row, pair.dataset): pair.difference for pair in pairs_against(scores, "GraphCL", "honest")}
+    for row, ratio in (("GIN", 1 / 8), ("untrained", 1 / 9)):
+        own, rival = ([r["folds"] for r in scores.rows if (r["row"], r["dataset"], r["selection"]) == (name, "DD", "honest")]
+                      for name in (row, "GraphCL"))  # fmt: skip
+        assert found[row, "DD"] == paired_difference(np.array(own), np.array(rival), test_to_train=ratio)
 
 
 def test_nodes_are_paired_by_split() -> None:
