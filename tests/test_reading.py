@@ -24,7 +24,7 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "run/machine.py": "/proc",
     "bench/memory.py": "/proc",
     "bench/store.py": "/proc",
-    "report/render.py": "templates of the package",
+    "report/page.py": "the style of the package",
     "settings/sources.py": "presets of the package",
     "reproduce/tables/sheet.py": "tables of the package",
     "reproduce/tables/tuned.py": "presets of the package",

@@ -25,7 +25,7 @@ from nmrgcl.diagnose.verdict import judge_collapse
 from nmrgcl.graphs import Graphs
 from nmrgcl.report.svg import Picture
 from nmrgcl.reproduce.figure1_drawing import LATE, plot_patterns
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import MeasuredItem
 from nmrgcl.reproduce.patterns import EPOCHS, OBJECTIVES, STAGES, UNITS, train_pattern
 from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
@@ -136,7 +136,7 @@ def _ranks(scores: Scores, name: str, dataset: str) -> np.ndarray:
     return ranks
 
 
-ITEM = Item(
+ITEM = MeasuredItem(
     name="figure1",
     title="Figure 1: three patterns of collapse",
     note=f"Preset graphcl with {UNITS} units in the head; {EPOCHS} epochs at each of three falling learning rates. "

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from nmrgcl.report.svg import PALETTE, STYLE, Picture
 from nmrgcl.reproduce.drawing import grid_lines, hatch_gaps, heading, mean_and_deviation, missing_patch, panels, trials
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import Comparison, compare, corrected
@@ -121,7 +121,7 @@ def plot_variants(scores: Scores) -> Figure:
     return figure
 
 
-ITEM = Item(
+ITEM = FigureItem(
     name="figure5",
     title="Figure 5: variants of the removal",
     note="Preset graphcl with another removal; w/o RO is Eq. 14 with nothing removed, not GraphCL's own loss.",

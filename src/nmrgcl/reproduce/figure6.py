@@ -25,7 +25,7 @@ from nmrgcl.reproduce.drawing import (
     panels,
     trials,
 )
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import best_level, compare, corrected, rise
@@ -132,7 +132,7 @@ def _where(
     return by_share(claim, found.most, what, enough=found.enough(len(datasets)), best=places, n=found.n)
 
 
-ITEM = Item(
+ITEM = FigureItem(
     name="figure6",
     title="Figure 6: threshold of the removal",
     note="Preset graphcl with another delta. The paper names NCI1 alone of its four datasets; the others are "

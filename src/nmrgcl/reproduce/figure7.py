@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture
 from nmrgcl.reproduce.drawing import cross_gaps, curve, grid_lines, heading, missing_cross, panels, trials
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import best_level, compare, corrected
@@ -111,7 +111,7 @@ def _where(scores: Scores, curves: np.ndarray) -> Verdict:
     return by_share(CLAIMS[0], found.most, what, enough=found.enough(total), best=best, n=found.n)
 
 
-ITEM = Item(
+ITEM = FigureItem(
     name="figure7",
     title="Figure 7: intensity of augmentations",
     note="Preset graphcl with both views replaced by one augmentation; features: labels of nodes, else one-hot degree. "

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from nmrgcl.evaluate.paired import holm
 from nmrgcl.report.svg import STYLE, Picture
 from nmrgcl.reproduce.drawing import heading, heat, mean_and_deviation, missing_patch, panels, trials
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import LEVEL, compare, corrected, spread
@@ -137,7 +137,7 @@ def _varies(scores: Scores) -> Verdict:
     return Verdict(CLAIMS[0], outcome, sentence, numbers)
 
 
-ITEM = Item(
+ITEM = FigureItem(
     name="figure8",
     title="Figure 8: pairs of augmentations",
     note="Preset graphcl with the two views replaced; features: labels of nodes, else one-hot degree. "

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from nmrgcl.diagnose.spectrum import entropy_rank
-from nmrgcl.theory.claim import Claim
-from nmrgcl.theory.gradients import loss_gradient, pair_loss
+from nmrgcl.reproduce.theory.claim import Claim
+from nmrgcl.reproduce.theory.gradients import loss_gradient, pair_loss
 
 TAU = 0.5
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.contrast import cosine
-from nmrgcl.theory.claim import Claim
+from nmrgcl.reproduce.theory.claim import Claim
 
 
 def pair_loss(z: Tensor, tau: float) -> Tensor:

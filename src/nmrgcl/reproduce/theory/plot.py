@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from nmrgcl.errors import SettingError
 from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure, write_figure
-from nmrgcl.theory.findings import Findings
+from nmrgcl.reproduce.theory.findings import Findings
 
 MARKERS = "os^D"
 
