@@ -131,12 +131,10 @@ def test_a_row_fills_when_a_file_with_its_name_appears(monkeypatch: pytest.Monke
 
 def test_tuned_presets_make_a_row_where_there_are_any(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     presets = tmp_path / "presets"
-    (presets / "tuned").mkdir(parents=True)
+    presets.mkdir()
     monkeypatch.setattr(tuned_module.resources, "files", lambda package: tmp_path)
     assert tuned_values("NCI1") is None
-    (presets / "tuned" / "NCI1.toml").write_text("encoder = { units = 64 }\n")
     (presets / "tuned.toml").write_text("train = { lr = 0.5 }\n[dataset.DD.encoder]\nunits = 8\n")
-    assert tuned_values("NCI1") == {"encoder.units": 64}
     assert tuned_values("DD") == {"train.lr": 0.5, "encoder.units": 8}
     assert tuned_values("PROTEINS") is None
     monkeypatch.undo()
@@ -457,9 +455,9 @@ def test_table3_pre_trains_once_for_all_datasets_and_seeds() -> None:
         assert start.settings.train.batch_size == 256
         assert (own[0].settings.train.batch_size, own[0].settings.encoder.dropout) == (32, 0.5)
     assert len({run.training for run in found.values()}) == len(there)
-    steps = -(-249_455 // 256) * 100
+    steps = -(-249_455 // 256) * 20
     both = [found["BBBP", name, "scaffold", 0].start for name in ("nmrGCL", "nmrGCL, 250k")]
-    assert [one and (one.settings.train.steps, one.settings.train.epochs) for one in both] == [(steps, 100), (0, 100)]
+    assert [one and (one.settings.train.steps, one.settings.train.epochs) for one in both] == [(steps, 100)] * 2
 
 
 def test_a_row_whose_method_has_no_file_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,18 +6,15 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from nmrgcl.diagnose import verdict as thresholds
 from nmrgcl.diagnose.measure import Measurement
 from nmrgcl.diagnose.spectrum import ROUNDING, noise_rank
 from nmrgcl.report import page
-from nmrgcl.report.figures import used_spectrum
-from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture, new_figure
+from nmrgcl.report.figures import plot_spectra, used_spectrum
+from nmrgcl.report.svg import PALETTE, STYLE, Picture, grid_lines, new_figure
 from nmrgcl.run import versions
 from nmrgcl.run.diagnosis import Diagnosis
-
-LINES = ("--", ":", "-.")
 
 
 def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
@@ -110,6 +107,7 @@ def pictures(first: Diagnosis) -> list[Picture]:
     found = first.found
     values = found.singular_values.cpu().numpy()
     used = len(used_spectrum(values))
+    limit = float(thresholds.EMPTY * np.sqrt(np.mean((values / values[0]) ** 2))) if used else 0.0
     n = f"{found.rows} {first.things}, {found.verdict.width} dimensions"
     shown = [
         Picture(
@@ -118,7 +116,7 @@ def pictures(first: Diagnosis) -> list[Picture]:
             description=f"Falling lines on a log axis. {found.verdict.sentence}",
             caption=f"Centred embeddings, {n}; {used} singular values are more than rounding."
             + (" Broken lines: each layer of the encoder alone." if found.layers else ""),
-            figure=plot_spectra(values, [layer.cpu().numpy() for layer in found.layer_spectra]),
+            figure=plot_spectra(_spectra(found), height=3.2, limit=limit),
         ),
         Picture(
             key="correlation",
@@ -145,28 +143,10 @@ def pictures(first: Diagnosis) -> list[Picture]:
     return shown
 
 
-@rc_context(STYLE)
-def plot_spectra(values: np.ndarray, layers: list[np.ndarray]) -> Figure:
-    """Singular values beside the largest of their kind, on a log axis; rounding is left out."""
-    figure, (axes,) = new_figure(height=3.2)
-    for number, layer in enumerate(layers):
-        share = used_spectrum(layer)
-        line, colour = LINES[number % len(LINES)], PALETTE[1 + number % (len(PALETTE) - 1)]
-        axes.plot(np.arange(1, len(share) + 1), share, line, color=colour, lw=1.4, label=f"layer {number + 1}")
-    share = used_spectrum(values)
-    axes.plot(np.arange(1, len(share) + 1), share, color=PALETTE[0], linewidth=2.2, label="embeddings")
-    if len(share):
-        limit = float(thresholds.EMPTY * np.sqrt(np.mean((values / values[0]) ** 2)))
-        axes.axhline(limit, color=INK, alpha=0.5, linewidth=0.8)
-        axes.annotate("below: empty", (1, limit), (3, -10), textcoords="offset points", fontsize=8)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("direction, largest first")
-    axes.set_ylabel("singular value / largest")
-    axes.grid(color=INK, alpha=0.15, linewidth=0.6)
-    axes.legend(fontsize=8)
-    return figure
+def _spectra(found: Measurement) -> dict[str, np.ndarray]:
+    """Spectra of the encoder's layers, and last that of the embeddings."""
+    layers = {f"layer {number}": layer for number, layer in enumerate(found.layer_spectra, 1)}
+    return {name: values.cpu().numpy() for name, values in (layers | {"embeddings": found.singular_values}).items()}
 
 
 @rc_context(STYLE)
@@ -189,5 +169,5 @@ def plot_distances(distances: np.ndarray) -> Figure:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("dimension, largest first")
     axes.set_ylabel("Wasserstein distance / std")
-    axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+    grid_lines(axes)
     return figure

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup, escape
+from sklearn.metrics import roc_curve
 
 from nmrgcl import atomic
 from nmrgcl.data.molecules import Molecules
@@ -22,16 +23,15 @@ from nmrgcl.report.judged import (
     plot_roc,
     plot_similarity,
     reliability,
-    roc_curve,
 )
 from nmrgcl.report.svg import PALETTE, Picture
 from nmrgcl.run import hardware, versions
 from nmrgcl.settings.check import flatten
 
 SHOWN = 4
-"""Molecules of each group."""
+"""Molecules shown per group."""
 SIZE = 230, 180
-"""Of a molecule's picture, in pixels."""
+"""Width and height of a molecule's picture, in pixels."""
 
 
 def write_predictor_page(out: Path, found: Outcome, molecules: Molecules) -> None:
@@ -103,7 +103,7 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
     curves = {}
     for task in drawn:
         known = ~np.isnan(labels[:, task])
-        curves[names[task]] = roc_curve(made.mean[known, task], labels[known, task])
+        curves[names[task]] = roc_curve(labels[known, task], made.mean[known, task])[:2]
     before, after = (reliability(p, labels)[:2] for p in (made.mean, made.probability))
     errors = [calibration_error(p, labels) for p in (made.mean, made.probability)]
     more = f" The {len(drawn)} of {len(names)} tasks with most labels." if len(names) > len(drawn) else ""

@@ -188,7 +188,7 @@ def _kind(item: Item, placed: Placed) -> tuple[Any, ...]:
 
 
 def _training_seconds(cells: list[Placed], device: str) -> float:
-    """Of all cells, each at the cost of the typical one; cells that share a training count once."""
+    """Seconds to train all cells, each at the cost of a typical one; cells that share a training count once."""
     trained = {placed.cell.training: placed.cell for placed in cells if placed.cell.settings.train.epochs}
     if not trained:
         return 0.0

@@ -65,7 +65,7 @@ def measure(plan: Plan, device: torch.device) -> Iterator[Row]:
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Of the embeddings, before the head, as everything downstream sees them."""
+    """Verdicts about the embeddings before the head, which is what everything downstream uses."""
     ranks = [_ranks(scores, "nmrGCL", data) - _ranks(scores, "contrastive", data) for data in scores.datasets]
     means = np.array([gains[np.isfinite(gains)].mean() for gains in ranks if np.isfinite(gains).any()])
     # The claim is about graph datasets in general, so each dataset is one observation, whatever its seeds.

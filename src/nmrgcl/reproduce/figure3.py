@@ -147,7 +147,7 @@ def _sample(dataset: Dataset) -> Graphs:
 
 
 def _alike(first: torch.Tensor, second: torch.Tensor) -> Row:
-    """Of the two views of a graph, and of one graph's first and the next one's second view."""
+    """Cosine and overlap of a graph's two views, and of one graph's first with the next one's second view."""
     other = second.roll(1, 0)
     cosines = [float(cosine(first, z).mean()) for z in (second, other)]
     overlaps = [prominent_overlap(first, z) for z in (second, other)]

@@ -71,7 +71,7 @@ def judge(scores: Scores) -> list[Verdict]:
 
 
 def draw(scores: Scores) -> list[Picture]:
-    """One 7 × 7 map a dataset."""
+    """One 7 × 7 map per dataset."""
     mean, _ = mean_and_deviation(scores.cube)
     ranges = [f"{name} {np.nanmin(row):.1f} to {np.nanmax(row):.1f} %"
               for name, row in zip(scores.datasets, mean, strict=True) if np.isfinite(row).any()]  # fmt: skip

@@ -88,5 +88,5 @@ def optimism_entries(rows: Sequence[TableRow], scores: Scores) -> pd.DataFrame:
 
 
 def _frame(found: Sequence[Row]) -> pd.DataFrame:
-    """Of objects, so that counts stay whole numbers where others have none."""
+    """A frame of objects, so that counts stay whole numbers where some are missing."""
     return pd.DataFrame([[one.get(name) for name in COLUMNS] for one in found], columns=COLUMNS, dtype=object)

@@ -48,7 +48,7 @@ class TableItem(Item):
         return self.fill(self.sheet, replace(plan, preset=plan.preset or self.preset))
 
     def scores(self, plan: Plan, rows: Sequence[Row]) -> Scores:
-        """Of rows that are cells and of those that are not, such as nested estimates."""
+        """Scores of cells, and of rows that are no cells, such as nested estimates."""
         cells = self.cells(plan)
         others = [tuple(row[axis] for axis in self.axes) for row in rows if not row["key"]]
         wanted = tuple(dict.fromkeys([*others, *(placed.at for placed in cells)]))
@@ -101,13 +101,9 @@ class TableItem(Item):
         return chosen_rows(self.sheet, self.level, plan.rows)
 
     def ranking(self, scores: Scores) -> Ranking | None:
-        """Of the rows that see no labels."""
-        rows, line = self.unlabelled(scores), self.judged(scores)
+        """Average ranks of the rows that see no labels."""
+        rows, line = unlabelled_rows(self.sheet, self.level, scores), self.judged(scores)
         return rank_rows([row.name for row in rows], scores.datasets, grids.mean_table(scores, rows, line))
-
-    def unlabelled(self, scores: Scores) -> list[TableRow]:
-        """Computed rows whose encoders and settings see no labels."""
-        return unlabelled_rows(self.sheet, self.level, scores)
 
     def judged(self, scores: Scores) -> str:
         """The table's way to judge, or the one there is."""

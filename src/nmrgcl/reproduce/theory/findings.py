@@ -30,7 +30,7 @@ class Findings:
         claims: in the paper's order.
         similarity: Theorem 1 by N, F, q and p.
         imbalance: depth → (size of the imbalance, relative gap of Theorem 2).
-        ranks: depth → effective rank of the weights' product by step, a list a seed.
+        ranks: depth → effective rank of the weights' product by step, one list per seed.
     """
 
     claims: list[Claim]
