@@ -40,7 +40,7 @@ test: $(READY)
 	$(PYTHON) -m pytest -n 2
 
 fuzz: $(READY)
-	$(PYTHON) -m tests.fuzz --inputs $(or $(INPUTS),1000000)
+	FUZZ_INPUTS=$(or $(INPUTS),1000000) $(PYTHON) -m pytest -n 2 tests/fuzz
 
 faults: $(READY)
 	$(PYTHON) -m tests.faults --out benchmarks/results/faults.json

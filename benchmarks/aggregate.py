@@ -5,7 +5,6 @@
 The named peer is PyTorch's ``index_add``, which PyG's layers use where its compiled add-ons are absent.
 """
 
-import argparse
 import json
 import statistics
 import time
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from bench.script import script_parser
 from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.graphs import Graphs
 
@@ -60,7 +60,7 @@ def measure(units: int) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

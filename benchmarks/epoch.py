@@ -7,16 +7,16 @@ The floor and the two peers are those of ``nmrgcl bench step``. A ``--method`` i
 peers.
 """
 
-import argparse
 import json
 import statistics
 from typing import Any
 
 import torch
 
-from nmrgcl.bench.graphs_at_hand import load_graphs
-from nmrgcl.bench.step import epoch_measures, method_measures
-from nmrgcl.bench.timing import in_turn, one_thread
+from bench.graphs_at_hand import load_graphs
+from bench.script import script_parser
+from bench.step import epoch_measures, method_measures
+from bench.timing import in_turn, one_thread
 from nmrgcl.run.recipe import recipe
 
 REPEATS = 7
@@ -41,7 +41,7 @@ def measure(name: str, method: str | None) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = script_parser(__doc__)
     parser.add_argument("datasets", nargs="*", default=["NCI1", "PROTEINS", "IMDB-BINARY"])
     parser.add_argument("--method")
     parser.add_argument("--json", action="store_true")

@@ -6,8 +6,6 @@ The molecules are the first of ZINC250k in the mirror. PyG computes more feature
 molecule; it is what most people use.
 """
 
-import argparse
-import json
 import lzma
 import os
 import statistics
@@ -17,12 +15,13 @@ from pathlib import Path
 import torch
 from torch_geometric.utils import from_smiles
 
-from nmrgcl.bench.timing import in_turn, one_thread, stopwatch
+from bench.script import print_facts, script_parser
+from bench.timing import in_turn, one_thread, stopwatch
 from nmrgcl.data.molecules import featurise
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("--molecules", type=int, default=4000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", action="store_true")
@@ -41,7 +40,7 @@ def main() -> None:
     rates = {name: len(smiles) / statistics.median(seconds) for name, seconds in costs.items()}
     ratio = round(rates["ours"] / rates["PyG"], 2)
     result = {"molecules": len(smiles), **{name: round(rate) for name, rate in rates.items()}, "ratio": ratio}
-    print(json.dumps(result) if options.json else "  ".join(f"{k} {v}" for k, v in result.items()))
+    print_facts(result, as_json=options.json)
 
 
 if __name__ == "__main__":

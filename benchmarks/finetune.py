@@ -6,15 +6,13 @@ Seconds include the building of the models, the recording of steps, the comparis
 and the test at the end, but not the reading of the data. On a GPU several seeds train side by side.
 """
 
-import argparse
-import json
 from dataclasses import replace
 
 import numpy as np
 import torch
 
-from nmrgcl.bench.table import to_dict, to_text
-from nmrgcl.bench.timing import now, row
+from bench.script import print_rows, script_parser
+from bench.timing import now, row
 from nmrgcl.data import apply_features, choose_features, load
 from nmrgcl.data.molecules.splits import split_rows
 from nmrgcl.evaluate.finetune import Task, finetune_scores
@@ -25,7 +23,7 @@ from nmrgcl.settings import resolve
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = script_parser(__doc__)
     parser.add_argument("dataset", nargs="?", default="BBBP")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--device", default="cuda")
@@ -51,7 +49,7 @@ def main() -> None:
         found.append(row(name, "s", [now(device) - began]))
         tests = [one.test for one in scores]
         print(f"{count} seeds: test {np.mean(tests):.2f}, from {min(tests):.2f} to {max(tests):.2f}", flush=True)
-    print(json.dumps(to_dict(found, device)) if arguments.json else to_text(found))
+    print_rows(found, device, as_json=arguments.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Losses of two epochs at seed 0 and a digest of all weights, for every pre-training: equal lines, equal trainings.
 
-python -m benchmarks.fingerprints    # before and after a refactoring, then compare what it prints
+python benchmarks/fingerprints.py    # before and after a refactoring, then compare what it prints
 """
 
 import hashlib

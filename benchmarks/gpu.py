@@ -6,16 +6,15 @@ Method nmrGCL, GIN 3 × 32, both views one of the named ones for each graph. "20
 does after its first epochs, which record the step: shuffling, batches, views, steps, and asking for the loss.
 """
 
-import argparse
-import json
 from collections.abc import Iterator
 from itertools import islice
 
 import torch
 
-from nmrgcl.bench.graphs_at_hand import load_graphs
-from nmrgcl.bench.table import Row, to_dict, to_text
-from nmrgcl.bench.timing import now, row
+from bench.graphs_at_hand import load_graphs
+from bench.script import print_rows, script_parser
+from bench.table import Row
+from bench.timing import now, row
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.settings import resolve
@@ -53,7 +52,7 @@ def measure(name: str, graphs: Graphs, views: str, batch_size: int, precision: s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = script_parser(__doc__)
     parser.add_argument("datasets", nargs="*", default=["NCI1", "PROTEINS", "IMDB-BINARY"])
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -63,7 +62,7 @@ def main() -> None:
         for batch_size, precision in CASES if name == "NCI1" else CASES[:1]:
             for views in VIEWS if batch_size == CASES[0][0] else ["three views"]:
                 rows += measure(name, graphs, views, batch_size, precision)
-    print(json.dumps(to_dict(rows, device)) if arguments.json else to_text(rows))
+    print_rows(rows, device, as_json=arguments.json)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ the grid in five folds of each training set: 360 machines, for three classes 1,0
 folds for every C. The processor uses all its cores; without a GPU, only that is measured.
 """
 
-import argparse
 import json
 import time
 from dataclasses import replace
@@ -16,12 +15,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from bench.script import machine, print_json, script_parser
 from nmrgcl.data import load
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.evaluate.svm import svm_nested
 from nmrgcl.methods import build_method
 from nmrgcl.run.embeddings import embed_all
-from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
 
 
@@ -55,7 +54,7 @@ def measure(name: str, seeds: int, device: torch.device, *, standardise: bool, h
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -70,9 +69,7 @@ def main() -> None:
             rows.append(measure(name, args.seeds, where, standardise=standardise, host=host))
             print(json.dumps(rows[-1]), flush=True)
     if args.json:
-        found = {"rows": rows, "machine": {**hardware(torch.device(args.device)), **versions()}}
-        with open(args.json, "w", encoding="utf-8") as file:
-            file.write(json.dumps(found, indent=1) + "\n")
+        print_json({"rows": rows, "machine": machine(args.device)}, args.json)
 
 
 if __name__ == "__main__":

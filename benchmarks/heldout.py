@@ -7,7 +7,6 @@ from those drawn at random, per word, is printed for each combination: the lower
 zeros is (1 + negatives) ln 2.
 """
 
-import argparse
 import itertools
 import math
 import time
@@ -17,6 +16,7 @@ import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import softplus
 
+from bench.script import script_parser
 from nmrgcl import load
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.graphs import Graphs
@@ -77,7 +77,7 @@ def measure(name: str, method: str, assignments: list[str]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("dataset", nargs="+")
     parser.add_argument("--method", choices=["dgk", "graph2vec"], default="graph2vec")
     parser.add_argument("--try", dest="tried", action="append", default=[], help="a setting and its values: a=1,2")

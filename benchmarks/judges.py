@@ -8,7 +8,6 @@ folds of several seeds. ``again`` is how well the SVM agrees with itself on the 
 how well the least-squares SVM agrees with it there: no judge can be expected to do better than ``again``.
 """
 
-import argparse
 import json
 import sys
 import time
@@ -21,6 +20,7 @@ import numpy as np
 import torch
 from scipy.stats import kendalltau, spearmanr
 
+from bench.script import script_parser
 from nmrgcl.data import load
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features, choose_features
@@ -174,7 +174,7 @@ def _invert(kernel: torch.Tensor, unit: torch.Tensor) -> torch.Tensor:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--times", action="store_true", help="only what the least-squares SVM costs")
     arguments = parser.parse_args()

@@ -6,17 +6,16 @@
 """
 
 import argparse
-import json
 import resource
 import statistics
 import time
 
 import torch
 
+from bench.script import machine, print_json, script_parser
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_pretraining
 from nmrgcl.run.embeddings import embed_all
-from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
 from nmrgcl.train.feed import open_feed
 from nmrgcl.train.state import TrainingState
@@ -74,11 +73,11 @@ def measure(args: argparse.Namespace) -> dict[str, object]:
     began = time.perf_counter()
     z = embed_all(method, graphs)
     found |= {"embed_seconds": time.perf_counter() - began, "embeddings": list(z.shape), "peak_gb": peak_gb()}
-    return found | {"machine": {**hardware(graphs.device), **versions()}}
+    return found | {"machine": machine(graphs.device)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--edges", type=int, default=2_000_000)
     parser.add_argument("--features", type=int, default=64)
@@ -89,11 +88,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json")
     args = parser.parse_args()
-    text = json.dumps(measure(args), indent=1)
-    print(text)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+    print_json(measure(args), args.json)
 
 
 if __name__ == "__main__":

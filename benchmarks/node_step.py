@@ -17,11 +17,10 @@ import time
 
 import torch
 
-from nmrgcl import load
+from bench.graphs_at_hand import load_graphs
+from bench.script import machine, print_json, script_parser
 from nmrgcl.contrast import infonce
-from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.methods import build_pretraining
-from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
 from nmrgcl.train.state import TrainingState
 from nmrgcl.train.step import GuardedStep
@@ -33,8 +32,7 @@ def measure(name: str, form: str, device: str, steps: int, units: int, precision
         loss = sys.modules[infonce.__module__]
         loss.DENSE_ROWS, loss.fits_fused_loss = sys.maxsize, lambda *_: False  # type: ignore[attr-defined]
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    dataset = load(name)
-    graphs = apply_features(dataset, choose_features(dataset)).to(device)
+    graphs = load_graphs(name, torch.device(device))
     settings = resolve("node", assignments=[f"encoder.units={units}"])
     method = build_pretraining(settings, graphs.num_features).to(device).train()
     step, seconds = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device)), []
@@ -50,7 +48,7 @@ def measure(name: str, form: str, device: str, steps: int, units: int, precision
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     typical = statistics.median(seconds[1:] or seconds)
     return {
-        "dataset": dataset.name,
+        "dataset": name,
         "form": form,
         "units": units,
         "precision": precision,
@@ -60,7 +58,7 @@ def measure(name: str, form: str, device: str, steps: int, units: int, precision
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("dataset", nargs="?", default="PubMed")
     parser.add_argument("--forms", nargs="+", default=["streamed"], choices=["streamed", "plain"])
     parser.add_argument("--device", default="cpu")
@@ -78,11 +76,7 @@ def main() -> None:
     for form, precision in itertools.product(args.forms, args.precision):
         command = [sys.executable, __file__, args.dataset, "--forms", form, "--precision", precision, *common]
         rows.append(json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout))
-    found = {"rows": rows, "machine": {**hardware(torch.device(args.device)), **versions()}}
-    print(json.dumps(found, indent=1))
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            file.write(json.dumps(found, indent=1) + "\n")
+    print_json({"rows": rows, "machine": machine(args.device)}, args.json)
 
 
 if __name__ == "__main__":

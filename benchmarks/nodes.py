@@ -6,8 +6,6 @@ Features: ``x @ w`` with 512 units and its gradient. Judge: logistic regression 
 for every C, to the optimum; the peer is scikit-learn at two tolerances.
 """
 
-import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable
@@ -19,6 +17,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from torch.nn.functional import normalize
 
+from bench.script import machine, print_json, script_parser
 from nmrgcl import load
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.data.splits import split_nodes
@@ -26,7 +25,6 @@ from nmrgcl.encode.sparse_product import sparse_product
 from nmrgcl.evaluate.linear import GRID
 from nmrgcl.evaluate.logistic import fit_logistic, predict
 from nmrgcl.methods import build_method
-from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings import resolve
 from nmrgcl.sparse_rows import sparse_rows
 
@@ -97,17 +95,13 @@ def judge_rows(name: str, split: str) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("--json")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rows = [row for name in ("Coauthor-CS", "PubMed", "Amazon-Photo") for row in product_rows(name)]
     rows += judge_rows("PubMed", "random-10-10-80") + judge_rows("PubMed", "paper-80-10-10")
-    text = json.dumps({"rows": rows, "machine": {**hardware(torch.device("cpu")), **versions()}}, indent=1)
-    print(text)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+    print_json({"rows": rows, "machine": machine("cpu")}, args.json)
 
 
 if __name__ == "__main__":

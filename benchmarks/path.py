@@ -1,6 +1,6 @@
 """How far it is from ``nmrgcl pretrain MUTAG`` to the first sum over neighbours: files that execute, and frames.
 
-python -m benchmarks.path
+python benchmarks/path.py
 """
 
 import sys

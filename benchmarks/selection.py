@@ -8,7 +8,6 @@ most frequent class among the graphs that colour refinement (Weisfeiler and Lema
 no message passing gets more right, even if it knew every label.
 """
 
-import argparse
 import json
 from collections import Counter, defaultdict
 from typing import Any
@@ -17,6 +16,7 @@ import networkx as nx
 import numpy as np
 import torch
 
+from bench.script import script_parser
 from nmrgcl.data import load
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features, choose_features
@@ -86,7 +86,7 @@ def _majority(groups: list[list[int]]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
-from nmrgcl.bench.store import measure, peer_costs, written
-from nmrgcl.bench.timing import one_thread
+from bench.store import measure, peer_costs, written
+from bench.timing import one_thread
 
 
 def main() -> None:

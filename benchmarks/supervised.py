@@ -5,16 +5,15 @@
 GIN 5 × 32, batches of 32 graphs, ten folds. A step is one of ten models in training; "alone" means one after another.
 """
 
-import argparse
-import json
 from unittest.mock import patch
 
 import numpy as np
 import torch
 
-from nmrgcl.bench.graphs_at_hand import load_graphs
-from nmrgcl.bench.table import Row, to_dict, to_text
-from nmrgcl.bench.timing import now, row
+from bench.graphs_at_hand import load_graphs
+from bench.script import print_rows, script_parser
+from bench.table import Row
+from bench.timing import now, row
 from nmrgcl.data import load
 from nmrgcl.data.splits import Split, stratified_folds
 from nmrgcl.evaluate.finetune import Classifier, Task, Training, train
@@ -64,14 +63,14 @@ def measure(name: str, graphs: Graphs) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = script_parser(__doc__)
     parser.add_argument("datasets", nargs="*", default=["REDDIT-BINARY", "NCI1"])
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     device, found = torch.device("cuda"), []
     for name in arguments.datasets:
         found += measure(name, load_graphs(name, device))
-    print(json.dumps(to_dict(found, device)) if arguments.json else to_text(found))
+    print_rows(found, device, as_json=arguments.json)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from nmrgcl.data import load
 from nmrgcl.data.features import choose_features
 from nmrgcl.diagnose.track import track
 from nmrgcl.methods import build_method
+from nmrgcl.run.cell_data import training_source
 from nmrgcl.run.embeddings import embed_some
-from nmrgcl.run.material import training_source
 from nmrgcl.run.recipe import recipe
 from nmrgcl.train import pretrain
 

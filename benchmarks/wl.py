@@ -7,8 +7,6 @@ the best of the repeats. GraKeL returns one normalised matrix, for the last roun
 those of the rounds before, too, among which the SVM chooses. GraKeL is given its own kind of input beforehand.
 """
 
-import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,8 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from bench.script import print_facts, script_parser
+from bench.timing import one_thread
 from nmrgcl import load
-from nmrgcl.bench.timing import one_thread
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
@@ -90,7 +89,7 @@ def measure(name: str, count: int, iterations: int, repeats: int) -> dict[str, A
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script_parser(__doc__)
     parser.add_argument("--graphs", type=int, default=1000)
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=5)
@@ -98,7 +97,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in DATASETS:
         result = measure(name, options.graphs, options.iterations, options.repeats)
-        print(json.dumps(result) if options.json else "  ".join(f"{k} {v}" for k, v in result.items()), flush=True)
+        print_facts(result, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import pytest
 
 from nmrgcl import atomic
 from nmrgcl.errors import SettingError
-from nmrgcl.owned import Kind
+from nmrgcl.owned import FolderKind
 
-BOX = Kind("box", "box.json", lambda values: values.get("format") == "box", lambda _: ("box.json", "inside"))
+BOX = FolderKind("box", "box.json", lambda values: values.get("format") == "box", lambda _: ("box.json", "inside"))
 TOKEN = "0123456789abcdef"
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from nmrgcl.bench import geometric, geometric_transforms
-from nmrgcl.bench.loss import loss_rows, plain_infonce
-from nmrgcl.bench.memory import peak_bytes, watched
-from nmrgcl.bench.molecules import bonded_molecules, drawn, molecules
-from nmrgcl.bench.scale import Point, exponent, sizes_up_to
-from nmrgcl.bench.step import step_rows
-from nmrgcl.bench.table import Row, to_text
-from nmrgcl.bench.timing import in_turn, row
+from bench import geometric, geometric_transforms
+from bench.loss import loss_rows, plain_infonce
+from bench.memory import peak_bytes, watched
+from bench.molecules import bonded_molecules, drawn, molecules
+from bench.scale import Point, exponent, sizes_up_to
+from bench.step import step_rows
+from bench.table import Row, to_text
+from bench.timing import in_turn, row
 from nmrgcl.cli import main
 from nmrgcl.contrast import infonce
 from nmrgcl.data.conversions import from_pyg, to_pyg
@@ -93,6 +93,17 @@ def test_every_benchmark_explains_itself_with_an_example(command: str, capsys: p
     assert "--json" in out
 
 
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["step", "--data", "MUTAG"]])
+def test_outside_a_checkout_one_line_says_where_it_works(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.modules["nmrgcl.cli.bench"], "BENCHMARKS", tmp_path)
+    out, err = run(capsys, *arguments, code=2)
+    assert out == ""
+    assert err.startswith("nmrgcl: bench works only in a checkout")
+    assert err.count("\n") == 1
+
+
 def test_a_table_shows_every_column(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "loss", "--pairs", "16", "--device", "cpu", "--repeats", "2")
     head, *lines = out.splitlines()
@@ -129,11 +140,13 @@ def test_without_pyg_its_column_is_empty_and_a_note_says_so(
     assert err == "note: PyG is not installed, so its columns are empty; pip install torch-geometric\n"
 
 
-def test_a_matrix_that_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmrgcl.bench.loss.available_bytes", lambda device: 10**6)
-    rows, notes = loss_rows([8, 512], units=4, device=CPU, repeats=1)
+def test_a_matrix_that_does_not_fit_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bench.loss.available_bytes", lambda device: 10**6)
+    rows = loss_rows([8, 512], units=4, device=CPU, repeats=1)
     assert [r.peer is None for r in rows] == [False, False, True, True]
-    assert notes == ["N = 512: the plain matrix form would not fit in memory"]
+    assert capsys.readouterr().err == "note: N = 512: the plain matrix form would not fit in memory\n"
 
 
 def test_the_plain_loss_is_the_same_loss() -> None:
@@ -250,7 +263,7 @@ def test_a_plot_that_cannot_be_written_is_refused_at_once(
 def test_svm_scores_that_differ_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("nmrgcl.bench.svm.by_grid_search", lambda *_: np.zeros(2))
+    monkeypatch.setattr("bench.svm.by_grid_search", lambda *_: np.zeros(2))
     out, err = run(capsys, "svm", "--rows", "120", "--repeats", "1", code=2)
     assert out == ""
     assert err.startswith("nmrgcl: the SVM scores")

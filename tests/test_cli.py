@@ -343,6 +343,21 @@ def test_doctor_finds_a_working_installation(
     assert "cannot be written" in out
 
 
+@pytest.mark.parametrize(
+    ("mirror", "found"),
+    [
+        ("https://h/data", "https://h/data; not asked"),
+        ("ftp://h", "NMRGCL_MIRROR=ftp://h: give a folder or an https address"),
+    ],
+)
+def test_doctor_shows_a_mirror_on_the_network(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, mirror: str, found: str
+) -> None:
+    monkeypatch.setenv("NMRGCL_MIRROR", mirror)
+    out, _ = run(capsys, "doctor", "--json")
+    assert found in [check["found"] for check in json.loads(out)["checks"]]
+
+
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_is_asked_to_end_keeps_a_checkpoint_and_goes_on(tmp_path: Path, signum: int, code: int) -> None:
     command = [sys.executable, "-m", "nmrgcl", "pretrain", "motifs", "--preset", "graphcl", "--seeds", "1"]

@@ -171,8 +171,9 @@ def test_a_set_that_differs_is_shown_beside_what_is_published(
     shutil.make_archive(str(tmp_path / "tu" / "DD"), "zip", tmp_path / "tu" / "DD")
     out, _ = run(capsys, "datasets", "verify", "DD", code=1)
     assert out.splitlines() == [
-        "NOT DD: 2 graphs, 2.5 nodes, 1.5 edges, 2 classes (edges: undirected)",
+        "NOT DD: 2 graphs, 2.5 nodes, 1.5 edges, 2 classes (edges: undirected); 3 files by SHA-256",
         "    published: 1178 graphs, 284.32 nodes, 715.66 edges, 2 classes",
+        "    missing or changed: DD_graph_indicator.txt, DD_graph_labels.txt, DD_node_labels.txt",
     ]
 
 
@@ -182,7 +183,8 @@ def test_fetch_goes_on_after_a_failure_and_says_how_many(
     pytest.importorskip("grakel")
     monkeypatch.delenv("NMRGCL_MIRROR", raising=False)
     monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(locate, "ADDRESSES", dict.fromkeys(locate.ADDRESSES, (tmp_path / "gone").as_uri()))
+    monkeypatch.setattr(locate, "ADDRESSES", dict.fromkeys(locate.ADDRESSES, "http://127.0.0.1:9"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     out, err = run(capsys, "datasets", "fetch", "Cora", "MUTAG", code=2)
     first, second = out.splitlines()
     assert f"place it as {tmp_path / 'home' / 'planetoid' / 'Cora' / 'raw' / 'ind.cora.x'}" in first

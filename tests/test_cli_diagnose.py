@@ -81,15 +81,6 @@ def test_two_runs_are_compared_seed_by_seed(capsys: pytest.CaptureFixture[str], 
     assert "other seeds" in err
 
 
-def test_the_calibration_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(capsys, "diagnose", "--calibrate", "2", "--json")
-    found = json.loads(out)
-    assert found["right"]["false_alarms"] == 0
-    assert {case["kind"] for case in found["cases"]} == {"complete", "dimensional", "none"}
-    out, _ = run(capsys, "diagnose", "--calibrate", "1")
-    assert "called right: complete 100.00 %" in out
-
-
 BAD = {
     "nothing": ([], "name a model"),
     "no such run": (["nowhere"], "no such run"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nmrgcl.cli.sweep_table import as_text, tabulate
 from nmrgcl.run.results import Results
+from nmrgcl.run.sweep_table import as_text, tabulate
 from tests.run.cells import QUICK, quick, result_of
 from tests.test_cli import run
 

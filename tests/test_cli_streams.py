@@ -19,7 +19,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import printable
 from nmrgcl.run.cell import Cell
-from nmrgcl.run.execute import Outcome
+from nmrgcl.run.execute import CellOutcome
 from nmrgcl.settings import Settings
 from tests.test_cli import run
 
@@ -69,7 +69,7 @@ def test_a_bar_is_drawn_and_what_is_printed_beside_it_too(monkeypatch: pytest.Mo
     with show_cells(2) as follow:
         print("beside", file=sys.stderr)
         for seed in (0, 1):
-            follow(Cell("[/bold]", Settings(seed=seed)), Outcome("k", "failed", message="[red]"))
+            follow(Cell("[/bold]", Settings(seed=seed)), CellOutcome("k", "failed", message="[red]"))
     assert "\x1b[" in raw.getvalue()
     assert "\\x1b" not in raw.getvalue()
     assert "beside" in raw.getvalue()

@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from bench.molecules import bonded_molecules
 from nmrgcl.augment import VIEWS, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
-from nmrgcl.bench.molecules import bonded_molecules
 from nmrgcl.data.conversions import to_pyg
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, EdgeShape, MoleculeGIN, build_encoder, pool
@@ -423,6 +423,21 @@ def test_recorded_steps_on_molecules_lower_the_loss_as_ordinary_ones_do(name: st
     assert recorded[-1] < recorded[0]
     assert len(set(recorded)) == 6
     assert recorded == pytest.approx(ordinary, rel=0.25, abs=0.05)
+
+
+@pytest.mark.filterwarnings("error:steps are not recorded")
+@pytest.mark.parametrize("change", [*(name for name in VIEWS if "Central" not in name), "representation"])
+def test_steps_on_molecules_are_recorded_with_every_view(change: str) -> None:
+    """Batches of 256, as in a pre-training: the rooms of recorded steps have padding in every one of them."""
+    graphs = bonded_molecules(2048).to("cuda")
+    view = f'[{{name="{change}"}}]'
+    changed = (
+        ["where=representation"] if change == "representation" else [f"views.first={view}", f"views.second={view}"]
+    )
+    small = ["encoder.layers=3", "epochs=3", "batch_size=256", "precision=bf16"]
+    settings = recipe("nmrgcl", level="molecule", assignments=[*small, *changed])
+    method = build_pretraining(settings, graphs.num_features, (4, 2)).to("cuda")
+    assert np.isfinite([epoch.loss for epoch in pretrain(method, graphs, settings.train)]).all()
 
 
 @pytest.mark.parametrize("name", ["attr_masking", "context_pred", "edge_pred"])

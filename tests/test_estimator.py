@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import nmrgcl
 from nmrgcl import GraphEmbedder, UserError, as_dataset, from_networkx, load, to_networkx, to_pyg
 from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.run.cell_data import digest_of
 
 SMALL = {"train.epochs": 2, "encoder.layers": 2, "encoder.units": 8, "train.batch_size": 16}
 
@@ -92,6 +93,8 @@ def test_saved_and_loaded_it_is_the_same(tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     loaded = GraphEmbedder.load(tmp_path / "model", device="cpu")
     np.testing.assert_array_equal(loaded.transform("motifs"), fitted.transform("motifs"))
+    graphs, features = load("motifs"), fitted.model_.features
+    assert loaded.model_.data_sha256 == fitted.model_.data_sha256 == digest_of(apply_features(graphs, features))
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(UserError, match="holds no model"):
         fitted.save(tmp_path)

@@ -46,6 +46,7 @@ def test_a_run_holds_a_model_a_seed_with_settings_and_metrics(run: Path) -> None
     for seed, folder in enumerate(find_models(run)):
         model = load_model(folder)
         assert model.settings == small(f"seed={seed}")
+        assert model.data_sha256 == json.loads((run / "run.json").read_text())["data_sha256"]
         assert resolve(config=folder / "config.json") == model.settings
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         assert [line["epoch"] for line in lines] == [1, 2]
@@ -58,7 +59,14 @@ def test_a_run_holds_a_model_a_seed_with_settings_and_metrics(run: Path) -> None
 def test_the_card_says_what_the_model_is(run: Path) -> None:
     card = (run / "seed-1/README.md").read_text()
     assert card.startswith("---\nlibrary_name: nmrgcl")
-    for fact in ("| Dataset | motifs |", "| Seed | 1 |", "2 layers × 4 units", "labels, 3 columns", "2203.12821"):
+    for fact in (
+        "| Dataset | motifs |",
+        "| Seed | 1 |",
+        "| SHA-256 of the data | ",
+        "2 layers × 4 units",
+        "labels, 3 columns",
+        "2203.12821",
+    ):
         assert fact in card
     assert "README.md" in (run / "seed-1/SHA256SUMS").read_text()
 

@@ -11,8 +11,6 @@ import pytest
 import torch
 
 from nmrgcl import GraphEmbedder, load
-from nmrgcl.cli.sweep_pairs import compare_methods
-from nmrgcl.cli.sweep_table import tabulate
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.linear import linear_score
@@ -24,6 +22,8 @@ from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Results
+from nmrgcl.run.sweep_pairs import compare_methods
+from nmrgcl.run.sweep_table import tabulate
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import pretrain
 from nmrgcl.train.checkpoint import Checkpoint

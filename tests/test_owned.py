@@ -11,7 +11,15 @@ from nmrgcl.data import load
 from nmrgcl.errors import SettingError
 from nmrgcl.estimator import GraphEmbedder
 from nmrgcl.model_folder import MODEL
-from nmrgcl.owned import Kind, read_marker, remove, require_format, require_group, require_named, require_replaceable
+from nmrgcl.owned import (
+    FolderKind,
+    read_marker,
+    remove,
+    require_format,
+    require_group,
+    require_named,
+    require_replaceable,
+)
 from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.folder import RUN
 from nmrgcl.settings import resolve
@@ -52,7 +60,7 @@ def test_what_we_write_is_ours(made: Path) -> None:
 
 @pytest.mark.parametrize("values", FOREIGN, ids=json.dumps)
 @pytest.mark.parametrize("kind", [RUN, MODEL, STORE], ids=["run", "model", "store"])
-def test_another_s_file_of_the_same_name_makes_nothing_ours(tmp_path: Path, kind: Kind, values: Any) -> None:
+def test_another_s_file_of_the_same_name_makes_nothing_ours(tmp_path: Path, kind: FolderKind, values: Any) -> None:
     (tmp_path / kind.marker).write_text(json.dumps(values))
     assert read_marker(tmp_path, kind) is None
     with pytest.raises(SettingError, match=f"is not empty and holds no {kind.what}"):

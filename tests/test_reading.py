@@ -18,12 +18,10 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "reading.py": "what the others use",
     "atomic.py": "folders, to flush them",
     "lock.py": "locks",
-    "data/files/part.py": "the file that it writes itself",
+    "data/files/fetch.py": "the file that it writes itself",
     "store/growing.py": "the file that it writes itself",
     "memory.py": "/proc",
     "run/machine.py": "/proc",
-    "bench/memory.py": "/proc",
-    "bench/store.py": "/proc",
     "report/page.py": "the style of the package",
     "settings/sources.py": "presets of the package",
     "reproduce/tables/sheet.py": "tables of the package",
@@ -32,7 +30,6 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "data/files/archive.py": "streams, of files that are open",
     "data/formats/arrays.py": "streams, of files that are open",
     "data/formats/text.py": "streams, of files that are open",
-    "data/files/request.py": "addresses",
 }
 
 

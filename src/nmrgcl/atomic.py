@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from nmrgcl.owned import Kind, is_plain, remove, require_replaceable
+from nmrgcl.owned import FolderKind, is_plain, remove, require_replaceable
 
 TOKEN = re.compile(r"[0-9a-f]{16}")
 """What a marker holds, so that unfinished files of a process that was killed can be told from those of others."""
@@ -51,7 +51,7 @@ def new_file(path: Path, token: str = "") -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def new_folder(path: Path, kind: Kind, token: str = "") -> Iterator[Path]:
+def new_folder(path: Path, kind: FolderKind, token: str = "") -> Iterator[Path]:
     """A folder to fill; it appears as ``path`` when the block ends well.
 
     It takes the place of a folder of the same kind that holds nothing foreign; any other is refused.
@@ -75,7 +75,7 @@ def new_folder(path: Path, kind: Kind, token: str = "") -> Iterator[Path]:
         raise
 
 
-def remove_folder(path: Path, kind: Kind, token: str = "") -> None:
+def remove_folder(path: Path, kind: FolderKind, token: str = "") -> None:
     """Remove a folder of ours that holds nothing foreign; it loses its name before it loses any file."""
     remove(_set_aside(path, kind, token), kind)
 
@@ -90,7 +90,7 @@ def remove_strays(folder: Path, token: str) -> None:
             stray.unlink(missing_ok=True) if is_plain(stray) else shutil.rmtree(stray, ignore_errors=True)
 
 
-def _put(filling: Path, path: Path, kind: Kind, token: str) -> None:
+def _put(filling: Path, path: Path, kind: FolderKind, token: str) -> None:
     """Give a complete folder its name; what had it is set aside first, and put back if that fails."""
     done = _renamed(filling, path)
     while not done:
@@ -107,7 +107,7 @@ def _put(filling: Path, path: Path, kind: Kind, token: str) -> None:
         remove(aside, kind)
 
 
-def _set_aside(path: Path, kind: Kind, token: str) -> Path:
+def _set_aside(path: Path, kind: FolderKind, token: str) -> Path:
     """Rename a folder to a hidden name, unless it turns out to hold something foreign."""
     aside = _hidden(path, f"old.{token}" if token else "old")
     os.rename(path, aside)
@@ -119,7 +119,7 @@ def _set_aside(path: Path, kind: Kind, token: str) -> Path:
     return aside
 
 
-def _put_back(aside: Path, path: Path, kind: Kind) -> None:
+def _put_back(aside: Path, path: Path, kind: FolderKind) -> None:
     if not _renamed(aside, path):
         remove(aside, kind)  # another process has put a newer one in its place
 

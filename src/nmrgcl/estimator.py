@@ -17,8 +17,8 @@ from nmrgcl.methods import Method, build_method
 from nmrgcl.model_folder import MODEL, Model, load_model, save_model
 from nmrgcl.run import choose_device, embed_dataset, require_level
 from nmrgcl.run.cell import canonical
+from nmrgcl.run.cell_data import digest_of, training_source
 from nmrgcl.run.machine import suitable_threads
-from nmrgcl.run.material import training_source
 from nmrgcl.run.recipe import recipe, with_encoder
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
@@ -95,7 +95,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
                 self.history_.append(epoch)
                 if self.verbose:
                     print(f"epoch {epoch.number}: loss {epoch.loss:.4f}")
-        self.model_ = Model(method, settings, features, dataset.name)
+        self.model_ = Model(method, settings, features, dataset.name, digest_of(source))
         return self
 
     def transform(self, graphs: Any) -> np.ndarray:

@@ -21,6 +21,7 @@ def model_card(
     settings: Settings,
     features: FeatureSpec,
     dataset: str,
+    data_sha256: str | None,
     training: dict[str, Any] | None,
     *,
     pooled: bool = False,
@@ -39,6 +40,7 @@ def model_card(
     facts = {
         "Method": settings.label,
         "Dataset": dataset,
+        **({"SHA-256 of the data": data_sha256} if data_sha256 else {}),
         **(
             {"Sample": f"{most:,} of its graphs at most, drawn at random"}
             if (most := settings.train.max_graphs)

@@ -19,7 +19,7 @@ from nmrgcl.encode.named import is_own, network_bytes
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_card import model_card
-from nmrgcl.owned import Kind
+from nmrgcl.owned import FolderKind
 from nmrgcl.settings import Settings
 from nmrgcl.settings.renamed import is_old, renamed
 from nmrgcl.train.checkpoint import packed
@@ -40,17 +40,21 @@ def _is_config(values: Mapping[str, Any]) -> bool:
     return isinstance(values.get("nmrgcl"), str) and all(isinstance(part, dict) for part in parts)
 
 
-MODEL = Kind("model", "config.json", _is_config, lambda _: (*FILES, *BESIDE))
+MODEL = FolderKind("model", "config.json", _is_config, lambda _: (*FILES, *BESIDE))
 
 
 @dataclass(frozen=True)
 class Model:
-    """A method with what it takes to feed it."""
+    """A method with what it takes to feed it.
+
+    ``data_sha256`` is of the graphs and features it was trained on; models of earlier versions do not have it.
+    """
 
     method: Pretraining | Embedder
     settings: Settings
     features: FeatureSpec
     dataset: str
+    data_sha256: str | None = None
 
 
 def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = None) -> None:
@@ -59,13 +63,15 @@ def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = 
         "format": FORMAT,
         "nmrgcl": __version__,
         "dataset": model.dataset,
+        "data_sha256": model.data_sha256,
         "features": model.features.to_dict(),
         "settings": model.settings.to_dict(),
         "training": training,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     pooled = bool(getattr(getattr(model.method, "encoder", None), "pooled", False))
-    card = model_card(model.settings, model.features, model.dataset, training, pooled=pooled)
+    trained_on = model.dataset, model.data_sha256
+    card = model_card(model.settings, model.features, *trained_on, training, pooled=pooled)
     (folder / "README.md").write_text(card, encoding="utf-8")
     # Not by safetensors' save_file, which on a full disk raises an error of its own kind.
     (folder / WEIGHTS).write_bytes(packed(model.method.state_dict()))
@@ -107,14 +113,16 @@ def load_model(folder: Path) -> Model:
             raise ModelError(f"{folder}: its settings need more weights than there are; copy the model folder again")
         method = build_method(settings, features.width, features.edge_shape)
         method.load_state_dict(load(weights))
-        dataset = str(config["dataset"])
+        dataset, digest = str(config["dataset"]), config.get("data_sha256")
+        if not isinstance(digest, str | None):
+            raise TypeError("data_sha256 is not text")
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError, SafetensorError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"{folder}: not a usable model folder ({reason})") from None
     method.eval()
-    return Model(method, settings, features, dataset)
+    return Model(method, settings, features, dataset, digest)
 
 
 def _least_bytes(settings: Settings, features: FeatureSpec) -> int:

@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
-class Kind:
+class FolderKind:
     """A kind of folder that is ours.
 
     Attributes:
@@ -38,7 +38,7 @@ class Kind:
     names: Callable[[Mapping[str, Any]], Collection[str]]
 
 
-def read_marker(folder: Path, kind: Kind) -> dict[str, Any] | None:
+def read_marker(folder: Path, kind: FolderKind) -> dict[str, Any] | None:
     """The values of the marker; None if the folder is not ours."""
     values = _values(folder / kind.marker)
     return values if values is not None and kind.recognise(values) else None
@@ -51,7 +51,7 @@ def is_plain(path: Path) -> bool:
     return False
 
 
-def require_replaceable(folder: Path, kind: Kind) -> None:
+def require_replaceable(folder: Path, kind: FolderKind) -> None:
     """Refuse to put a new folder in place of this one, unless it is absent, empty, or ours with nothing foreign."""
     while True:
         seen = _version(folder)
@@ -62,7 +62,7 @@ def require_replaceable(folder: Path, kind: Kind) -> None:
             raise SettingError(f"{folder}: {problem} choose another place")
 
 
-def _problem(folder: Path, kind: Kind) -> str | None:
+def _problem(folder: Path, kind: FolderKind) -> str | None:
     if not folder.is_dir() or folder.is_symlink():
         return "exists and is not a folder;"
     try:
@@ -84,7 +84,7 @@ def _version(folder: Path) -> tuple[int, int, int] | None:
     return None
 
 
-def remove(folder: Path, kind: Kind) -> None:
+def remove(folder: Path, kind: FolderKind) -> None:
     """Remove what is ours in a folder of ours, its marker last, and then the folder if nothing else is in it."""
     names = kind.names(read_marker(folder, kind) or {})
     for name in sorted(names, key=lambda name: name == kind.marker):
@@ -107,7 +107,7 @@ def require_no_link(path: Path) -> None:
         )
 
 
-def require_named(path: Path, *kinds: Kind) -> None:
+def require_named(path: Path, *kinds: FolderKind) -> None:
     """Refuse to replace a file unless its folder is one of these kinds, whose marker stands for that name."""
     found = ((kind, read_marker(path.parent, kind)) for kind in kinds)
     ours = any(values is not None and path.name in kind.names(values) for kind, values in found)

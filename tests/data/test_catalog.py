@@ -8,6 +8,7 @@ from nmrgcl.data.catalog import CATALOG, CatalogEntry, find, find_tu, known_name
 from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError
 from tests.data.formats.tu_text import write_tu
+from tests.local_server import serving_folder
 
 LARGE = ("COLLAB", "ZINC250k", "MOSES")
 """Datasets that take minutes to read."""
@@ -18,7 +19,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, no mirror, and an address that answers nothing."""
     monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("NMRGCL_MIRROR", raising=False)
-    monkeypatch.setattr(locate, "ADDRESSES", dict.fromkeys(locate.ADDRESSES, (tmp_path / "nowhere").as_uri()))
+    monkeypatch.setattr(locate, "ADDRESSES", dict.fromkeys(locate.ADDRESSES, "http://127.0.0.1:9"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
 
@@ -100,25 +102,66 @@ def test_the_cache_comes_before_the_mirror_and_the_mirror_before_packages(
 
 def test_a_set_with_other_numbers_is_refused_by_name_but_read_by_path(home: Path) -> None:
     (home / "tu").mkdir(parents=True)
-    write_tu(home / "tu" / "DD", "DD")
-    shutil.make_archive(str(home / "tu" / "DD"), "zip", home / "tu" / "DD")
+    write_tu(home / "tu" / "COLLAB", "COLLAB")
+    shutil.make_archive(str(home / "tu" / "COLLAB"), "zip", home / "tu" / "COLLAB")
     with pytest.raises(DataError) as caught:
-        load("DD")
-    assert "not DD as published: 2 graphs instead of 1178, 2.50 nodes a graph instead of 284.32" in str(caught.value)
-    assert load(str(home / "tu" / "DD.zip")).statistics.graphs == 2
+        load("COLLAB")
+    assert "not COLLAB as published: 2 graphs instead of 5000, 2.50 nodes a graph instead of 74.49" in str(caught.value)
+    assert load(str(home / "tu" / "COLLAB.zip")).statistics.graphs == 2
+
+
+@pytest.fixture
+def mutag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with ``tu/MUTAG.zip``, the only copy on this machine."""
+    pytest.importorskip("grakel")
+    (tmp_path / "served" / "tu").mkdir(parents=True)
+    shutil.make_archive(str(tmp_path / "served" / "tu" / "MUTAG"), "zip", load("MUTAG").source)
+    monkeypatch.setattr(locate, "_bundled_mutag", lambda: None)
+    return tmp_path / "served"
 
 
 def test_a_missing_set_is_downloaded_once_into_the_cache(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, mutag: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("grakel")
-    monkeypatch.setitem(locate.ADDRESSES, "tu", tmp_path.as_uri())
-    shutil.make_archive(str(tmp_path / "MUTAG"), "zip", load("MUTAG").source)
-    monkeypatch.setattr(locate, "_bundled_mutag", lambda: None)
-    assert load("mutag").source == str(home / "tu" / "MUTAG.zip")
-    (tmp_path / "MUTAG.zip").unlink()
+    with serving_folder(mutag / "tu") as address:
+        monkeypatch.setitem(locate.ADDRESSES, "tu", address)
+        assert load("mutag").source == str(home / "tu" / "MUTAG.zip")
     assert load("mutag").graphs.num_graphs == 188
     assert [p.name for p in (home / "tu").iterdir()] == ["MUTAG.zip"]
+
+
+def test_a_mirror_on_the_network_has_the_layout_of_one_in_a_folder(
+    home: Path, mutag: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    with serving_folder(mutag, asked) as address:
+        monkeypatch.setenv("NMRGCL_MIRROR", f"{address}/")
+        for _ in range(2):
+            assert load("MUTAG").source == str(home / "tu" / "MUTAG.zip")
+        assert asked == ["/tu/MUTAG.zip"]
+        with pytest.raises(DataError, match="get http://127.0.0.1:9/ENZYMES.zip elsewhere"):
+            load("ENZYMES")
+        assert asked[1:] == ["/tu/ENZYMES.zip", "/tu/ENZYMES.tar.xz", "/tu/ENZYMES.tar.gz"]
+
+
+def test_a_packing_that_the_catalog_knows_is_asked_for_first(mutag: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    with serving_folder(mutag, asked) as address:
+        monkeypatch.setenv("NMRGCL_MIRROR", address)
+        for name in ("DD", "Cora", "ZINC250k"):
+            with pytest.raises(DataError, match="place (it|one)"):
+                load(name)
+    assert asked[0] == "/tu/DD.tar.xz"
+    assert "/planetoid/Cora/raw/ind.cora.x" in asked
+    assert "/zinc/zinc250k.smi.xz" in asked
+
+
+@pytest.mark.parametrize("mirror", ["ftp://h/data", "http://h/data", "file:///data", "https://"])
+def test_other_addresses_of_a_mirror_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, mirror: str) -> None:
+    monkeypatch.setenv("NMRGCL_MIRROR", mirror)
+    with pytest.raises(DataError) as caught:
+        load("MUTAG")
+    assert str(caught.value) == f"NMRGCL_MIRROR={mirror}: give a folder or an https address"
 
 
 def test_a_failed_download_says_what_to_place_where(home: Path) -> None:

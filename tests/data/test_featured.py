@@ -15,8 +15,8 @@ from nmrgcl.data.motifs import motifs
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.run.cell_data import digest_of
 from nmrgcl.run.checkpoints import RunMemory
-from nmrgcl.run.material import digest_of
 from nmrgcl.settings import Settings
 from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.test_resume import files
@@ -57,7 +57,7 @@ def test_what_is_taken_is_what_the_whole_has(
             source.take(torch.tensor(index, dtype=torch.long)), whole.take(torch.tensor(index, dtype=torch.long))
         )
     for at_a_time in (7, 100):
-        monkeypatch.setattr("nmrgcl.run.material.AT_A_TIME", at_a_time)
+        monkeypatch.setattr("nmrgcl.run.cell_data.AT_A_TIME", at_a_time)
         assert digest_of(source) == digest_of(whole)
     assert "graphs" not in vars(stored)  # nobody has read all of them
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from nmrgcl.diagnose.calibration import calibrate, sum_up
 from nmrgcl.diagnose.verdict import judge_collapse
+from tests.diagnose.calibration import calibrate, sum_up
 
 
 def noise(rows: int, width: int, seed: int = 0) -> torch.Tensor:

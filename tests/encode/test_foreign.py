@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from nmrgcl import GraphEmbedder, load, own_code, to_pyg
 from nmrgcl.augment import build_view
 from nmrgcl.checksums import write_checksums
-from nmrgcl.cli.sweep import _rows
 from nmrgcl.data.features import apply_features
 from nmrgcl.encode import Foreign, build_encoder, embed_graphs, pool
 from nmrgcl.encode.named import encoder_label, encoder_reference
@@ -33,6 +32,7 @@ from nmrgcl.run.embeddings import embed_all
 from nmrgcl.run.execute import execute
 from nmrgcl.run.recipe import recipe, with_encoder
 from nmrgcl.run.results import Results
+from nmrgcl.run.sweep import method_settings
 from nmrgcl.settings import Settings
 from nmrgcl.train import pretrain
 from tests.examples import random_graphs, sparse_x
@@ -320,8 +320,8 @@ def test_workers_find_it_and_its_digest_is_part_of_the_key(gcn3: Path, tmp_path:
     assert Cell("MUTAG", settings_of("graphcl", f"{gcn3}:GCN3")).key == one.key
     gcn3.write_text(gcn3.read_text() + "# another version\n")
     assert Cell("MUTAG", settings_of("graphcl", str(gcn3))).key != one.key
-    with pytest.raises(UserError, match="every method here means another encoder.name"):
-        _rows(None, ["merit"], with_encoder((), str(gcn3)), "node", "Cora")
+    with pytest.raises(UserError, match="every method here fixes another encoder.name"):
+        method_settings(["merit"], preset=None, assignments=with_encoder((), str(gcn3)), level="node", dataset="Cora")
 
 
 def test_a_search_tries_its_units(gcn3: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
 """Encoder and head end to end: nothing but the training and validation parts decides."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -10,7 +9,8 @@ import torch
 from sklearn.metrics import average_precision_score, mean_absolute_error, mean_squared_error, roc_auc_score
 from torch import nn
 
-from nmrgcl.bench.molecules import bonded_molecules
+from bench.molecules import bonded_molecules
+from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, MoleculeGIN, embed_graphs, pool
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
@@ -21,13 +21,6 @@ from tests.examples import random_graphs
 
 NETWORK = random_graphs([60], density=0.08, features=5)
 Y = np.asarray((NETWORK.x[:, 0] > 0).long())
-
-
-@dataclass
-class Split:
-    train: np.ndarray
-    valid: np.ndarray
-    test: np.ndarray
 
 
 SPLIT = Split(np.arange(0, 30), np.arange(30, 45), np.arange(45, 60))

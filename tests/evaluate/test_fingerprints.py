@@ -1,6 +1,5 @@
 """Forests and linear models on fingerprints: they are scikit-learn's, and no test label chooses anything."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import average_precision_score, mean_absolute_error, mean_squared_error, roc_auc_score
 
+from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError
 from nmrgcl.evaluate import fingerprints
 from nmrgcl.evaluate.fingerprints import fingerprint_score
@@ -20,13 +20,6 @@ NUMBERS = np.stack([BITS[:, 0] + BITS[:, 1], BITS[:, 2] - BITS[:, 3].astype(floa
 NUMBERS = NUMBERS + 0.3 * CHANCE.normal(size=NUMBERS.shape)
 NUMBERS[CHANCE.random(NUMBERS.shape) < 0.2] = NAN
 BINARY = np.where(np.isnan(NUMBERS), NAN, NUMBERS > 0.3)
-
-
-@dataclass
-class Split:
-    train: np.ndarray
-    valid: np.ndarray
-    test: np.ndarray
 
 
 SPLIT = Split(np.arange(80), np.arange(80, 100), np.arange(100, 120))

@@ -1,7 +1,6 @@
 """What is learnt and judged by: labels that are missing have no part in it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
@@ -9,17 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError
 from nmrgcl.evaluate.goals import BINARY, CLASSES, GOALS, NUMBERS, Goal, masked_cross_entropy, masked_squared_error
 
 NAN = float("nan")
-
-
-@dataclass
-class Split:
-    train: np.ndarray
-    valid: np.ndarray
-    test: np.ndarray
 
 
 SPLIT = Split(np.arange(2), np.arange(2, 4), np.arange(4, 6))

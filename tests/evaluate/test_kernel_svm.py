@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from nmrgcl.errors import DataError
 from nmrgcl.evaluate import kernel_svm, svm_on_device
-from nmrgcl.evaluate.cases import GRID
+from nmrgcl.evaluate.cross_validation import GRID
 from nmrgcl.evaluate.kernel_svm import kernel_nested, kernel_table
 from nmrgcl.evaluate.rbf import padded
 from nmrgcl.evaluate.svm import Inner

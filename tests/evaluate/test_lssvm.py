@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import lssvm
-from nmrgcl.evaluate.cases import GRID, Penalty
+from nmrgcl.evaluate.cross_validation import GRID, Penalty
 from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_scores, lssvm_table
 from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.evaluate.svm import svm_scores

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate import svm
-from nmrgcl.evaluate.cases import FINE, GRID, Penalty
+from nmrgcl.evaluate.cross_validation import FINE, GRID, Penalty
 from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.evaluate.svm import svm_nested, svm_scores, svm_table
 

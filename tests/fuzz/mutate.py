@@ -6,84 +6,48 @@ import re
 from tests.fuzz.target import Files, Target
 
 _NUMBER = re.compile(rb"-?\d+")
-_NUMBERS: tuple[bytes, ...] = (
-    b"0",
-    b"-1",
-    b"1",
-    b"2",
-    b"7",
-    b"255",
-    b"65536",
-    b"2147483648",
-    b"4294967296",
-    b"-9223372036854775809",
-)
-_NUMBERS += (b"99999999999999999999", b"1e308", b"1e999", b"0.5", b"-0", b"nan", b"inf", b"00", b"1_0", b"0x10")
+_NUMBERS = (
+    b"0 -1 1 2 7 255 65536 2147483648 4294967296 -9223372036854775809 99999999999999999999 "
+    b"1e308 1e999 0.5 -0 nan inf 00 1_0 0x10"
+).split()
 
 
 def mutated(target: Target, random_: random.Random) -> Files:
     """An example of ``target`` with one of its files changed, now and then dropped or swapped."""
     files = dict(random_.choice(target.examples))
-    name = random_.choice(sorted(files))
-    fate = random_.random()
-    if len(files) > 1 and fate < 0.02:
+    name, other = random_.choice(sorted(files)), random_.choice(sorted(files))
+    fate = random_.random() if len(files) > 1 else 1.0
+    if fate < 0.02:
         del files[name]
-        return files
-    if len(files) > 1 and fate < 0.04:
-        other = random_.choice(sorted(files))
+    elif fate < 0.04:
         files[name], files[other] = files[other], files[name]
-        return files
-    data = files[name]
-    for _ in range(random_.choice((1, 1, 1, 2, 3, 4))):
-        data = _CHANGES[random_.randrange(len(_CHANGES))](data, target, random_)
-    files[name] = data
+    else:
+        for _ in range(random_.choice((1, 1, 1, 2, 3, 4))):
+            files[name] = _changed(files[name], target.tokens, random_)
     return files
 
 
-def _flip(data: bytes, target: Target, random_: random.Random) -> bytes:
-    if not data:
-        return data
-    at = random_.randrange(len(data))
-    return data[:at] + bytes([data[at] ^ 1 << random_.randrange(8)]) + data[at + 1 :]
-
-
-def _byte(data: bytes, target: Target, random_: random.Random) -> bytes:
-    at = random_.randrange(len(data) + 1)
-    return data[:at] + bytes([random_.randrange(256)]) + data[at + random_.randrange(2) :]
-
-
-def _token(data: bytes, target: Target, random_: random.Random) -> bytes:
-    at = random_.randrange(len(data) + 1)
-    return data[:at] + random_.choice(target.tokens) + data[at + random_.choice((0, 0, 1, 2, 4)) :]
-
-
-def _number(data: bytes, target: Target, random_: random.Random) -> bytes:
-    """Another number in the place of one."""
-    places = list(_NUMBER.finditer(data, random_.randrange(len(data) + 1)))[:8] or list(_NUMBER.finditer(data))
-    if not places:
-        return _token(data, target, random_)
-    place = random_.choice(places)
-    return data[: place.start()] + random_.choice(_NUMBERS) + data[place.end() :]
-
-
-def _cut(data: bytes, target: Target, random_: random.Random) -> bytes:
+def _changed(data: bytes, tokens: tuple[bytes, ...], random_: random.Random) -> bytes:
+    """Something else in the place of some bytes, or a line gone, twice, or elsewhere."""
+    kind = random_.choice(("bit", "byte", "token", "token", "number", "number", "cut", "repeat", "line"))
+    if kind == "line":
+        lines = data.split(b"\n")
+        line = lines.pop(random_.randrange(len(lines)))
+        for _ in range(random_.randrange(3)):
+            lines.insert(random_.randrange(len(lines) + 1), line)
+        return b"\n".join(lines)
     start = random_.randrange(len(data) + 1)
-    return data[:start] + data[start + random_.choice((1, 2, 4, 8, 16, len(data))) :]
-
-
-def _repeat(data: bytes, target: Target, random_: random.Random) -> bytes:
-    start = random_.randrange(len(data) + 1)
-    piece = data[start : start + random_.choice((1, 2, 4, 8, 32))]
-    return data[:start] + piece * random_.choice((2, 2, 3, 20)) + data[start + len(piece) :]
-
-
-def _line(data: bytes, target: Target, random_: random.Random) -> bytes:
-    """A line gone, twice, or in another place."""
-    lines = data.split(b"\n")
-    line = lines.pop(random_.randrange(len(lines)))
-    for _ in range(random_.randrange(3)):
-        lines.insert(random_.randrange(len(lines) + 1), line)
-    return b"\n".join(lines)
-
-
-_CHANGES = (_flip, _byte, _token, _token, _number, _number, _cut, _repeat, _line)
+    if kind == "bit":
+        end, new = start + 1, bytes(byte ^ 1 << random_.randrange(8) for byte in data[start : start + 1])
+    elif kind == "byte":
+        end, new = start + random_.randrange(2), random_.randbytes(1)
+    elif kind == "number" and (found := _NUMBER.search(data, start) or _NUMBER.search(data)):
+        start, end, new = found.start(), found.end(), random_.choice(_NUMBERS)
+    elif kind == "cut":
+        end, new = start + random_.choice((1, 2, 4, 8, 16, len(data))), b""
+    elif kind == "repeat":
+        end = start + random_.choice((1, 2, 4, 8, 32))
+        new = data[start:end] * random_.choice((2, 2, 3, 20))
+    else:
+        end, new = start + random_.choice((0, 0, 1, 2, 4)), random_.choice(tokens)
+    return data[:start] + new + data[end:]

@@ -1,5 +1,6 @@
 """The folder of a fine-tuned model: complete, checked, and never somebody else's."""
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from nmrgcl.data.molecules import Molecules, featurise
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.predict import PREDICTOR, Outcome, finetune_molecules, load_predictor, save_predictor
 from nmrgcl.predict.folder import NAME, RECORD, WEIGHTS
+from nmrgcl.run.cell_data import digest_of
 from tests.predict.planted import read, tiny
 
 pytest.importorskip("rdkit", reason="RDKit reads SMILES")
@@ -56,6 +58,8 @@ def test_what_comes_back_predicts_the_same(folder: Path, fitted: tuple[Outcome, 
     np.testing.assert_array_equal(predictor.known.packed, outcome.predictor.known.packed)
     assert origin == outcome.origin
     assert origin.seeds == [3, 4]
+    whole = digest_of(molecules.graphs).encode() + molecules.labels.tobytes()
+    assert origin.data_sha256 == hashlib.sha256(whole).hexdigest()
     assert sorted(origin.split["train"] + origin.split["valid"] + origin.split["test"]) == list(range(len(molecules)))
 
 

@@ -17,7 +17,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.lock import locked
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, run_cells
-from nmrgcl.run.execute import Outcome, attempt, execute
+from nmrgcl.run.execute import CellOutcome, compute_cell, execute
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.machine import OutOfMemoryError, spoilt
 from nmrgcl.run.results import Results
@@ -29,30 +29,30 @@ HUGE = quick(seed=8)
 NOWHERE = quick("./nowhere/X")
 
 
-def deadly(run: Cell, folder: Path, device: str, stop: Path) -> Outcome:
+def deadly(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
     """A worker that one cell always kills."""
     if run == POISON:
         os.kill(os.getpid(), signal.SIGKILL)
-    return attempt(run, folder, device, stop)
+    return compute_cell(run, folder, device, stop)
 
 
-def sickly(run: Cell, folder: Path, device: str, stop: Path) -> Outcome:
+def sickly(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
     """A worker whose GPU is of no use any more after a cell has failed."""
-    outcome = attempt(run, folder, device, stop)
+    outcome = compute_cell(run, folder, device, stop)
     if outcome.status == "failed":
         sys.modules["nmrgcl.run.execute"].spoilt = lambda: True  # type: ignore[attr-defined]
     return outcome
 
 
-def crowded(run: Cell, folder: Path, device: str, stop: Path) -> Outcome:
+def crowded(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
     """A worker that lacks memory for one cell at first, and for another always."""
     here, mark = sys.modules["nmrgcl.run.execute"], folder / ".crowded"
     here.spoilt = spoilt  # type: ignore[attr-defined]  # it may have been a sickly one
     if run == HUGE or (run == POISON and not mark.exists()):
         mark.touch()
         with patch.object(here, "execute", side_effect=OutOfMemoryError("full")):
-            return attempt(run, folder, device, stop)
-    return attempt(run, folder, device, stop)
+            return compute_cell(run, folder, device, stop)
+    return compute_cell(run, folder, device, stop)
 
 
 def endless(method: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
@@ -137,7 +137,7 @@ def test_a_signal_makes_every_worker_keep_a_checkpoint(tmp_path: Path) -> None:
 def test_processes_survive_a_cell_that_kills_its_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("nmrgcl.run.backends.attempt", deadly)
+    monkeypatch.setattr("nmrgcl.run.backends.compute_cell", deadly)
     found = run_cells([quick(), POISON, NOWHERE], tmp_path, backend="processes", jobs=2, device="cpu")
     assert found == Summary(done=(quick().key,), failed=(NOWHERE.key,), lost=(POISON.key,))
     assert "a worker died" in capsys.readouterr().err
@@ -150,7 +150,7 @@ def test_processes_survive_a_cell_that_kills_its_worker(
 def test_a_worker_that_can_only_fail_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("nmrgcl.run.backends.attempt", sickly)
+    monkeypatch.setattr("nmrgcl.run.backends.compute_cell", sickly)
     # Two that fail: whichever workers take them, one of them is given a cell afterwards.
     failing, others = [NOWHERE, quick("./nowhere/Y")], [quick(seed=seed) for seed in range(3)]
     found = run_cells([*failing, *others], tmp_path, backend="processes", jobs=2, device="cpu")
@@ -160,7 +160,7 @@ def test_a_worker_that_can_only_fail_is_replaced(
 
 
 def test_a_cell_that_lacks_memory_beside_others_is_tried_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmrgcl.run.backends.attempt", crowded)
+    monkeypatch.setattr("nmrgcl.run.backends.compute_cell", crowded)
     told: list[tuple[str, str]] = []
     cells = [POISON, HUGE, quick()]
     found = run_cells(

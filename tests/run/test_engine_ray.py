@@ -9,7 +9,7 @@ import pytest
 
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import run_cells
-from nmrgcl.run.execute import Outcome, attempt, execute
+from nmrgcl.run.execute import CellOutcome, compute_cell, execute
 from nmrgcl.run.results import Results
 from tests.run.cells import CPU, quick
 
@@ -25,17 +25,17 @@ def local_ray() -> Iterator[None]:
     ray.shutdown()
 
 
-def deadly(run: Cell, folder: Path, device: str, stop: Path) -> Outcome:
+def deadly(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
     """A worker that one cell always kills."""
     if run == POISON:
         os.kill(os.getpid(), signal.SIGKILL)
-    return attempt(run, folder, device, stop)
+    return compute_cell(run, folder, device, stop)
 
 
 def test_ray_gives_the_results_of_this_process_and_survives_a_dying_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmrgcl.run.backends.attempt", deadly)
+    monkeypatch.setattr("nmrgcl.run.backends.compute_cell", deadly)
     found = run_cells([quick(), NOWHERE, POISON, quick(seed=1)], tmp_path, backend="ray", jobs=2, device="cpu")
     assert sorted(found.done) == sorted([quick().key, quick(seed=1).key])
     assert (found.failed, found.lost) == ((NOWHERE.key,), (POISON.key,))

@@ -13,7 +13,7 @@ import pytest
 
 from nmrgcl.data import load
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.evaluate.cases import GRID
+from nmrgcl.evaluate.cross_validation import GRID
 from nmrgcl.evaluate.lssvm import lssvm_table
 from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.lock import BusyError, locked

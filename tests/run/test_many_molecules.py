@@ -101,7 +101,7 @@ def test_the_command_trains_on_some_molecules_for_some_steps(
 
 
 def test_one_graph_of_nodes_has_no_sample(tmp_path: Path) -> None:
-    from nmrgcl.run.material import training_source
+    from nmrgcl.run.cell_data import training_source
 
     nodes = Settings().updated({"level": "node", "train.max_graphs": 3})
     with pytest.raises(SettingError, match="a dataset of nodes has one graph"):

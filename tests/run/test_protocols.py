@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nmrgcl.data import load
-from nmrgcl.evaluate.cases import GRID
+from nmrgcl.evaluate.cross_validation import GRID
 from nmrgcl.run import evaluate_run, pretrain_seeds
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import execute

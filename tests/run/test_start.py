@@ -133,9 +133,9 @@ def test_one_cell_pre_trains_and_the_others_take_its_encoder(
     alone = [execute(one, Results(tmp_path / one.key), device=CPU).scores for one in cells]
     trained = epochs_trained(monkeypatch)
     read = list[str]()
-    sourced = executing.Material.source
+    sourced = executing.CellData.source
     monkeypatch.setattr(
-        executing.Material,
+        executing.CellData,
         "source",
         lambda self, of: [read.append("data"), sourced(self, of)][1],  # type: ignore[func-returns-value]
     )

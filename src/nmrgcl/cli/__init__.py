@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from nmrgcl.cli.bench import app as bench
+from nmrgcl.cli.bench import bench
 from nmrgcl.cli.compare import compare
 from nmrgcl.cli.datasets import app as datasets
 from nmrgcl.cli.diagnose import diagnose
@@ -51,7 +51,8 @@ app.command()(methods)
 app.command()(doctor)
 app.add_typer(datasets, name="datasets")
 app.add_typer(results, name="results")
-app.add_typer(bench, name="bench")
+# The commands of ``bench`` parse their own arguments, --help included.
+app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 
 
 def _version(wanted: bool) -> None:

@@ -1,24 +1,42 @@
-"""Progress over cells on standard error: a bar on a terminal, a line a cell otherwise."""
+"""Computing cells with progress on standard error: a bar on a terminal, one line per cell otherwise."""
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from nmrgcl.cli.terminal import bar_console
+import typer
+
+from nmrgcl.cli.terminal import bar_console, duration
 from nmrgcl.run.cell import Cell
-from nmrgcl.run.execute import Outcome
+from nmrgcl.run.engine import Summary, run_cells
+from nmrgcl.run.execute import CellOutcome
+from nmrgcl.run.interrupt import Interrupted
+from nmrgcl.run.results import Results
 
-Follow = Callable[[Cell, Outcome], None]
+Follow = Callable[[Cell, CellOutcome], None]
+
+
+def compute_cells(cells: Sequence[Cell], folder: Path, **options: Any) -> Summary:
+    """``run_cells`` with progress; an interrupt ends the command with one line."""
+    finished = set(Results(folder).keys())
+    try:
+        with show_cells(sum(cell.key not in finished for cell in cells)) as on_done:
+            return run_cells(cells, folder, on_done=on_done, **options)
+    except Interrupted as ended:
+        print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
+        raise typer.Exit(128 + ended.signum) from None
 
 
 @contextmanager
 def show_cells(total: int) -> Iterator[Follow]:
-    """What to call with each of up to ``total`` cells as it ends; says at the end how many took how long."""
+    """Yields a function to call with each finished cell, of ``total`` at most; prints at the end how long they took."""
     began, count = time.monotonic(), 0
     with _bar(total) if sys.stderr.isatty() else _lines(total) as follow:
 
-        def counted(cell: Cell, outcome: Outcome) -> None:
+        def counted(cell: Cell, outcome: CellOutcome) -> None:
             nonlocal count
             count += outcome.status == "done"
             follow(cell, outcome)
@@ -35,11 +53,13 @@ def show_cells(total: int) -> Iterator[Follow]:
 def _lines(total: int) -> Iterator[Follow]:
     began, count = time.monotonic(), 0
 
-    def follow(cell: Cell, outcome: Outcome) -> None:
+    def follow(cell: Cell, outcome: CellOutcome) -> None:
         nonlocal count
         count += 1
         left = (time.monotonic() - began) / count * (total - count)
-        print(f"{count} of {total}, {_describe(cell, outcome)}, {_minutes(left)} left", file=sys.stderr, flush=True)
+        print(
+            f"{count} of {total}, {_describe(cell, outcome)}, about {duration(left)} left", file=sys.stderr, flush=True
+        )
 
     yield follow
 
@@ -53,7 +73,7 @@ def _bar(total: int) -> Iterator[Follow]:
     with Progress(*columns, console=bar_console()) as bar:
         task = bar.add_task("", total=total, state="")
 
-        def follow(cell: Cell, outcome: Outcome) -> None:
+        def follow(cell: Cell, outcome: CellOutcome) -> None:
             bar.update(task, advance=1, state=escape(_describe(cell, outcome)))
             if outcome.status != "done":
                 bar.console.print(escape(_describe(cell, outcome)))
@@ -61,11 +81,7 @@ def _bar(total: int) -> Iterator[Follow]:
         yield follow
 
 
-def _describe(cell: Cell, outcome: Outcome) -> str:
+def _describe(cell: Cell, outcome: CellOutcome) -> str:
     score = f"{outcome.mean:.2f}" if outcome.mean is not None else f"{outcome.status}: {outcome.message}"
     trained = f"{cell.method} + finetune" if cell.protocol == "finetune" else cell.method
     return f"{trained} on {cell.dataset}, seed {cell.seed}: {score}"
-
-
-def _minutes(seconds: float) -> str:
-    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"

@@ -1,30 +1,22 @@
 """``nmrgcl compare``."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device
-from nmrgcl.errors import SettingError
+from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption, SplitOption
 
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Runs; the first is the reference.")],
     data: Annotated[str, typer.Option(help="Dataset to judge them on.")],
     assignments: Assignments = None,
-    split: Annotated[
-        str | None,
-        typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(metavar="svm|lssvm|linear", help="lssvm: cheaper, on the device. (default: svm, nodes: linear)"),
-    ] = None,
+    split: SplitOption = None,
+    protocol: ProtocolOption = None,
     device: Device = "auto",
-    jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
+    jobs: Jobs = 0,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs with the first one on the same folds, with paired statistics.
@@ -35,41 +27,15 @@ def compare(
 
       nmrgcl compare runs/graphcl runs/nmrgcl --data MUTAG
     """
-    from nmrgcl.data import load
-    from nmrgcl.evaluate.paired import holm, paired_difference
     from nmrgcl.evaluate.spread import with_p
-    from nmrgcl.run import choose_device, evaluate_run, find_models
+    from nmrgcl.run import choose_device
+    from nmrgcl.run.compare import compare_runs
 
-    if len(runs) < 2:
-        raise SettingError("compare needs at least two runs")
-    where = choose_device(device)
-    seeds = [[folder.name for folder in find_models(run)] for run in runs]
-    for run, names in zip(runs, seeds, strict=True):
-        if len(names) != len(seeds[0]) or (len(names) > 1 and names != seeds[0]):
-            raise SettingError(
-                f"{run}: has other seeds than {runs[0]}; folds belong to seeds, so they cannot be paired"
-            )
-    dataset = load(data)
     options: dict[str, Any] = {"overrides": assignments or (), "jobs": jobs, "split": split, "protocol": protocol}
-    found = [evaluate_run(run, dataset, device=where, **options) for run in runs]
-    if found[0].trained.folds.size < 2:
-        raise SettingError(
-            f"{runs[0]}: one model on one split has one score, and nothing tells how far that is due to chance; "
-            "pre-train with --seeds 2 or more, or use a split that has seeds"
-        )
-    ratio = found[0].test_to_train
-    differences = [paired_difference(f.trained.folds, found[0].trained.folds, test_to_train=ratio) for f in found[1:]]
-    adjusted = holm([d.p for d in differences])
+    found = compare_runs(runs, data, device=choose_device(device), **options)
     if as_json:
-        rows = [
-            {"run": str(r), **asdict(d), "p_holm": p} for r, d, p in zip(runs[1:], differences, adjusted, strict=True)
-        ]
-        means = [{"run": str(run), **f.trained.to_dict()} for run, f in zip(runs, found, strict=True)]
-        print(json.dumps({"dataset": dataset.name, "reference": str(runs[0]), "runs": means, "differences": rows}))
+        print(json.dumps(found.to_dict()))
         return
-    for number, (run, judged) in enumerate(zip(runs, found, strict=True)):
-        line = f"{run!s:<24}  {judged.trained}"
-        if number:
-            d, p = differences[number - 1], adjusted[number - 1]
-            line += f"   {d.mean:+.2f} points (95 % CI {d.low:+.2f} … {d.high:+.2f}, {with_p(p)})"
-        print(line)
+    print(f"{found.runs[0]:<24}  {found.scores[0]}")
+    for run, scores, d, p in zip(found.runs[1:], found.scores[1:], found.differences, found.p_holm, strict=True):
+        print(f"{run:<24}  {scores}   {d.mean:+.2f} points (95 % CI {d.low:+.2f} … {d.high:+.2f}, {with_p(p)})")

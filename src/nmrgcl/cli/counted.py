@@ -1,19 +1,19 @@
-"""How much of many is done, on standard error: a bar on a terminal, now and then a line otherwise."""
+"""Progress through many items, on standard error: a bar on a terminal, a line every ten seconds otherwise."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from nmrgcl.cli.terminal import bar_console
+from nmrgcl.cli.terminal import bar_console, duration
 
 EVERY = 10.0
-"""Seconds between lines; what takes less is done in silence."""
+"""Seconds between lines; work that takes less prints none."""
 
 
 @contextmanager
 def counted(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """What to call with how many are done, and how many there are; ``unit`` is their name, in the plural."""
+    """Yields a function to call with the numbers done and in all; ``unit`` is their name in the plural."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -36,11 +36,9 @@ def _lines(unit: str) -> Callable[[int, int], None]:
 
 
 def describe(unit: str, done: int, total: int, seconds: float) -> str:
-    """One line: how far, how fast, and how much longer."""
+    """One line: progress, speed and time left."""
     rate = done / seconds
-    left = (total - done) / rate
-    longer = f"{left / 60:.0f} min" if left >= 120 else f"{left:.0f} s"
-    return f"{done:,} of {total:,} {unit}, {_speed(rate)}, {longer} left"
+    return f"{done:,} of {total:,} {unit}, {_speed(rate)}, {duration((total - done) / rate)} left"
 
 
 def _speed(rate: float) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Data
+from nmrgcl.cli.options import AsJson, Data, Quiet
 from nmrgcl.errors import DataError, SettingError
 
 INVALID_SHOWN = 5
@@ -16,12 +16,12 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_def
 
 def fetch(
     names: Names = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring datasets into the cache: download what is not at hand, read it, verify it, keep it as a store.
 
-    Without names: all of the catalog. A download that broke off is continued.
+    Without names: all of the catalog.
 
     Examples:
 
@@ -61,7 +61,8 @@ def fetch(
 def verify(names: Names = None, as_json: AsJson = False) -> None:
     """Measure datasets and compare them with the published numbers, each counted as its publication does.
 
-    Without names: all of the catalog whose files are at hand. Exit code 1 where a number differs.
+    Files whose originals are known byte for byte are compared with their SHA-256, too. Without names: all of the
+    catalog whose files are at hand. Exit code 1 where a number or a file differs.
 
     Examples:
 
@@ -73,6 +74,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
     from nmrgcl.data.catalog import CATALOG, find, known_names
     from nmrgcl.data.loading import load_entry
     from nmrgcl.data.locate import locate
+    from nmrgcl.data.published_files import differing_files, published_files
     from nmrgcl.data.verify import compare
     from nmrgcl.errors import nearest
 
@@ -90,8 +92,11 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
             continue
         with molecules_made() as watch:
             found = compare(load_entry(entry, source, check=False, watch=watch), entry)
-        rows.append({"name": found.name, "ok": found.ok, "measured": found.measured, "published": found.published})
+        differing = differing_files(entry.name, source)
+        ok = found.ok and not differing
+        rows.append({"name": found.name, "ok": ok, "measured": found.measured, "published": found.published})
         rows[-1] |= {"edges_counted": found.counted, "note": found.note}
+        rows[-1] |= {"files_known": len(published_files(entry.name)), "files_differing": differing}
         if not as_json:
             _print_comparison(rows[-1])
     if as_json:
@@ -122,7 +127,7 @@ def import_dataset(
     invalid: Annotated[
         str | None, typer.Option(metavar="skip|error", help="Rows that are no molecules. (default: skip)")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Read your own graphs once and keep them as a checksummed store that opens at once and loads like any dataset.
@@ -209,7 +214,7 @@ def export_dataset(
 def pack_dataset(
     data: Data,
     out: Annotated[Path, typer.Option(help="The file to write, ending in .molecules.", show_default=False)],
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Write molecules, already made graphs, as one small file that any machine reads without RDKit.
@@ -239,9 +244,11 @@ def _print_comparison(row: dict[str, Any]) -> None:
     def shown(values: dict[str, float]) -> str:
         return ", ".join(f"{round(value, 2):g} {key}" for key, value in values.items())
 
+    known = f"; {row['files_known']} files by SHA-256" if row["files_known"] else ""
     note = f"; {row['note']}" if row["note"] else ""
-    print(
-        f"{'ok ' if row['ok'] else 'NOT'} {row['name']}: {shown(row['measured'])} (edges: {row['edges_counted']}){note}"
-    )
+    mark = "ok " if row["ok"] else "NOT"
+    print(f"{mark} {row['name']}: {shown(row['measured'])} (edges: {row['edges_counted']}){known}{note}")
     if not row["ok"]:
         print(f"    published: {shown(row['published'])}")
+    if row["files_differing"]:
+        print(f"    missing or changed: {', '.join(row['files_differing'])}")

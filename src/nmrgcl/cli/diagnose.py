@@ -10,9 +10,9 @@ from nmrgcl.cli.options import AsJson, Device
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
-    from nmrgcl.run.diagnosis import Diagnosis
+    import torch
 
-FILES = (".npy", ".npz")
+    from nmrgcl.run.diagnosis import Diagnosis
 
 
 def diagnose(
@@ -34,7 +34,6 @@ def diagnose(
     arrays: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write spectra and correlations: .npz.")
     ] = None,
-    calibrate: Annotated[int, typer.Option(min=0, help="Judge so many planted cases of each make instead.")] = 0,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -52,59 +51,33 @@ def diagnose(
       nmrgcl diagnose z.npz --json
 
       nmrgcl diagnose z.npy --labels y.npy
-
-      nmrgcl diagnose --calibrate 100
     """
-    if calibrate:
-        _calibrate(calibrate, as_json)
-        return
     if model is None:
         raise SettingError("diagnose: name a model or run folder, or an .npz or .npy of embeddings")
     if arrays is not None and arrays.suffix != ".npz":
         raise SettingError(f"--arrays {arrays}: the ending must be .npz")
-    if data is not None and _is_model(Path(data)):
-        _compare(model, Path(data), on, device, as_json)
+    from nmrgcl.run import choose_device
+    from nmrgcl.run.diagnosis import diagnose_path, is_model, write_arrays
+
+    where = choose_device(device)
+    if data is not None and is_model(Path(data)):
+        _compare(model, Path(data), on, where, as_json)
         return
-    found = _diagnose(model, data or on, labels, device)
+    found = diagnose_path(model, data or on, where, labels=labels)
     if out is not None:
         from nmrgcl.report.collapse import write_diagnosis
 
         write_diagnosis(found, out)
     if arrays is not None:
-        _write_arrays(found[0].found.arrays(), arrays)
+        write_arrays(found[0].found.arrays(), arrays)
     print(json.dumps(_as_json(found)) if as_json else _words(found))
 
 
-def _diagnose(model: Path, data: str | None, labels: Path | None, device: str) -> "list[Diagnosis]":
-    from nmrgcl.data import load
-    from nmrgcl.model_folder import load_model
-    from nmrgcl.run import choose_device, find_models
-    from nmrgcl.run.diagnosis import diagnose_embeddings, diagnose_model, read_rows
-
-    where = choose_device(device)
-    if model.suffix in FILES and not model.is_dir():
-        if data is not None:
-            raise SettingError(f"{model}: embeddings need no dataset; leave {data} out (classes: --labels y.npy)")
-        return [diagnose_embeddings(read_rows(model, labels), model.name)]
-    if labels is not None:
-        raise SettingError("--labels is for embeddings in an .npy or .npz; a dataset has its own")
-    models = [(folder, load_model(folder)) for folder in find_models(model)]
-    dataset = load(data or models[0][1].dataset)
-    return [diagnose_model(one, dataset, where, str(folder)) for folder, one in models]
-
-
-def _is_model(path: Path) -> bool:
-    """Whether the second argument is a model, a run or a file of embeddings, and not a dataset."""
-    embeddings = path.suffix in FILES and path.is_file()
-    return embeddings or (path / "config.json").is_file() or any(path.glob("seed-*/config.json"))
-
-
-def _compare(first: Path, second: Path, data: str | None, device: str, as_json: bool) -> None:
+def _compare(first: Path, second: Path, data: str | None, device: "torch.device", as_json: bool) -> None:
     from nmrgcl.diagnose.paired import compare_measures, say_which_is_flatter
+    from nmrgcl.run.diagnosis import diagnose_pair
 
-    sides = [_diagnose(path, None if path.suffix in FILES else data, None, device) for path in (first, second)]
-    if [one.seed for one in sides[0]] != [one.seed for one in sides[1]]:
-        raise SettingError(f"{second}: has other seeds than {first}; compare runs of the same seeds")
+    sides = diagnose_pair(first, second, data, device)
     facts = [[one.to_dict() for one in side] for side in sides]
     differences = compare_measures(*facts)
     sentence = say_which_is_flatter(differences)
@@ -123,7 +96,7 @@ def _compare(first: Path, second: Path, data: str | None, device: str, as_json: 
 
 
 def _as_json(found: "list[Diagnosis]") -> dict[str, Any]:
-    """The first model in full, and of all the verdict."""
+    """The first model in full, and the verdict of each."""
     short = [
         {"source": one.source, "seed": one.seed, "verdict": one.found.verdict.kind}
         | {"effective_rank": one.found.verdict.effective_rank, "used": one.found.verdict.used}
@@ -144,30 +117,3 @@ def _words(found: "list[Diagnosis]") -> str:
         kinds = [f"seed {one.seed}: {one.found.verdict.kind} ({one.found.verdict.effective_rank:.1f})" for one in found]
         lines.append("Verdict and effective rank of each model: " + ", ".join(kinds))
     return "\n".join(lines)
-
-
-def _write_arrays(arrays: dict[str, Any], out: Path) -> None:
-    import numpy as np
-
-    from nmrgcl import atomic
-
-    try:
-        with atomic.new_file(out) as file:
-            np.savez(file, **arrays)
-    except OSError as error:
-        raise SettingError(f"--arrays {out}: cannot be written ({error.strerror})") from None
-
-
-def _calibrate(cases: int, as_json: bool) -> None:
-    from nmrgcl.diagnose.calibration import calibrate, sum_up
-
-    table = calibrate(cases)
-    shares = sum_up(table)
-    if as_json:
-        print(json.dumps({"cases": [row.to_dict() for row in table], "right": shares}))
-        return
-    print(f"{'planted':<12} {'case':<32} {'cases':>6} {'complete':>9} {'dimensional':>12} {'none':>6}")
-    for row in table:
-        print(f"{row.kind:<12} {row.case:<32} {row.planted:>6} {row.complete:>9} {row.dimensional:>12} {row.none:>6}")
-    kinds = ", ".join(f"{kind} {100 * shares[kind]:.2f} %" for kind in ("complete", "dimensional", "none"))
-    print(f"called right: {kinds}; false alarms: {100 * shares['false_alarms']:.2f} %")

@@ -19,8 +19,10 @@ OPTIONAL = {
     "torch-geometric": "PyG data in and out: pip install torch-geometric",
     "networkx": "NetworkX graphs in and out: pip install networkx",
     "grakel": "the bundled MUTAG: pip install grakel",
-    "pyarrow": "embeddings as .parquet, tables of molecules: pip install pyarrow",
+    "msgspec": "graphs as JSON lines: pip install msgspec",
+    "pyarrow": "edge lists as CSV, tables of molecules, embeddings as .parquet: pip install pyarrow",
     "rdkit": "molecules as SMILES: pip install rdkit",
+    "pooch": "downloads of datasets: pip install pooch",
 }
 
 
@@ -73,12 +75,24 @@ def _device() -> list[dict[str, Any]]:
 def _folders() -> list[dict[str, Any]]:
     where = home()
     checks = [_check("cache", _writable(where), f"{where}" if _writable(where) else f"{where} cannot be written")]
-    mirror = os.environ.get("NMRGCL_MIRROR")
-    if not mirror:
-        return [*checks, _check("mirror", False, "NMRGCL_MIRROR is not set; datasets are downloaded", optional=True)]
-    archives = sorted(p.name for p in Path(mirror).glob("tu/*.*")) if Path(mirror).is_dir() else []
-    found = f"{mirror}: {len(archives)} archives" if archives else f"{mirror} holds no tu/NAME.zip"
-    return [*checks, _check("mirror", bool(archives), found, optional=True)]
+    return [*checks, _mirror()]
+
+
+def _mirror() -> dict[str, Any]:
+    from nmrgcl.data.locate import mirror
+    from nmrgcl.errors import DataError
+
+    try:
+        place = mirror()
+    except DataError as error:
+        return _check("mirror", False, str(error), optional=True)
+    if place is None:
+        return _check("mirror", False, "NMRGCL_MIRROR is not set; datasets are downloaded", optional=True)
+    if isinstance(place, str):
+        return _check("mirror", True, f"{place}; not asked", optional=True)
+    archives = len(list(place.glob("tu/*.*"))) if place.is_dir() else 0
+    found = f"{place}: {archives} archives" if archives else f"{place} holds no tu/NAME.zip"
+    return _check("mirror", bool(archives), found, optional=True)
 
 
 def _writable(folder: Path) -> bool:

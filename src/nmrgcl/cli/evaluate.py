@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption, SplitOption
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
@@ -19,17 +19,11 @@ def evaluate(
     seeds: Annotated[
         int, typer.Option(min=1, max=10_000, help="Seeds of folds or splits, if the run is a single model.")
     ] = 5,
-    split: Annotated[
-        str | None,
-        typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(metavar="svm|lssvm|linear", help="lssvm: cheaper, on the device. (default: svm, nodes: linear)"),
-    ] = None,
+    split: SplitOption = None,
+    protocol: ProtocolOption = None,
     assignments: Assignments = None,
     device: Device = "auto",
-    jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
+    jobs: Jobs = 0,
     as_json: AsJson = False,
 ) -> None:
     """Judge frozen embeddings beside the untrained encoder's: graphs by an SVM, ten-fold, nodes by logistic regression.

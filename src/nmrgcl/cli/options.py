@@ -12,7 +12,7 @@ Data = Annotated[
 ]
 Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object; the rest goes to stderr.")]
-Resume = Annotated[
+ResumeOption = Annotated[
     str,
     typer.Option(metavar="[auto]", help="Go on with the run in --out; auto: go on, or start one.", show_default=False),
 ]
@@ -21,12 +21,23 @@ Assignments = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting, for example epochs=12.", show_default=False),
 ]
 
-Encoder = Annotated[
+EncoderOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME|FILE:CLASS", help="For example gcn, or a PyG network such as gcn.py:GCN3. (default: the recipe's)"
     ),
 ]
+SplitOption = Annotated[
+    str | None,
+    typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
+]
+ProtocolOption = Annotated[
+    str | None,
+    typer.Option(metavar="svm|lssvm|linear", help="lssvm: cheaper, on the device. (default: svm, nodes: linear)"),
+]
+Jobs = Annotated[int, typer.Option(min=0, help="Worker processes; 0: one per core.")]
+CellJobs = Annotated[int, typer.Option("--jobs", min=0, help="Cells at a time; 0: as many as suit the machine.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 KeepTrained = Annotated[
     bool,
     typer.Option("--keep-trained", help="Keep the weights of every training: other judges, later, need not train."),

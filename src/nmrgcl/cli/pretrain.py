@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Data, Device, Encoder, Resume
+from nmrgcl.cli.options import AsJson, Assignments, Data, Device, EncoderOption, Quiet, ResumeOption
 from nmrgcl.errors import SettingError
 
 
@@ -20,7 +20,7 @@ def pretrain(
         str | None,
         typer.Option(help="For example nmrgcl, graphcl or grace, or a file such as mine.py. (default: nmrgcl)"),
     ] = None,
-    encoder: Encoder = None,
+    encoder: EncoderOption = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="How many models, from seed 0 on.")] = 5,
     out: Annotated[Path | None, typer.Option(help="Run folder. (default: runs/DATA-METHOD)")] = None,
     config: Annotated[
@@ -36,9 +36,9 @@ def pretrain(
     track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of collapse.")] = 10,
     start: Annotated[Path | None, typer.Option("--from", help="Start from the encoder of this model folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, time and memory; train nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Quiet = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")] = False,
-    resume: Resume = "no",
+    resume: ResumeOption = "no",
     checkpoint_epochs: Annotated[int, typer.Option(min=0, help="Epochs between checkpoints; 0: never.")] = 0,
     checkpoint_steps: Annotated[int, typer.Option(min=0, help="Batches between checkpoints; 0: never.")] = 0,
     checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints; 0: never.")] = 5.0,

@@ -4,21 +4,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from nmrgcl.cli.terminal import bar_console
+from nmrgcl.cli.terminal import bar_console, duration
 from nmrgcl.run import SeedEpoch
-from nmrgcl.run.pretrain import Watch
+from nmrgcl.run.pretrain import SeedWatch
 from nmrgcl.train import Progress
 
 EVERY = 60.0
 """Seconds between lines about epochs that take longer."""
 REDRAW = 0.1
 """Seconds between two updates of the bar: a GPU takes thousands of steps per second."""
-Start = Callable[[Watch | None], Iterator[SeedEpoch]]
-"""Begins a run that tells a ``Watch`` about its batches."""
+StartRun = Callable[[SeedWatch | None], Iterator[SeedEpoch]]
+"""Begins a run that tells a ``SeedWatch`` about its batches."""
 
 
 def show_epochs(
-    start: Start, *, seeds: Sequence[int], title: str, items: str = "graphs", quiet: bool = False
+    start: StartRun, *, seeds: Sequence[int], title: str, items: str = "graphs", quiet: bool = False
 ) -> dict[int, SeedEpoch]:
     """Follow a run of ``seeds`` to its end; returns each seed's last epoch. ``items`` are what it trains on."""
     follow = _silently if quiet else _bar if sys.stderr.isatty() else _lines
@@ -61,11 +61,11 @@ class Pace:
         return (self.total - self.done) * self.seconds / taken if taken > 0 and self.seconds else None
 
 
-def _silently(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
+def _silently(start: StartRun, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
     return start(None)
 
 
-def _lines(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
+def _lines(start: StartRun, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
     told = time.monotonic()
 
     def watch(seed: int, progress: Progress, count: int) -> None:
@@ -90,13 +90,8 @@ def _lines(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpo
 
 def describe(progress: Progress, pace: Pace, items: str) -> str:
     """How far a seed is, how fast the run is, and how much longer it takes."""
-    left = "" if pace.left is None else f", {_duration(pace.left)} left"
+    left = "" if pace.left is None else f", {duration(pace.left)} left"
     return f"step {progress.step:,} of {progress.steps:,}, {pace.rate:,.0f} {items}/s{left}"
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
 def _print(title: str, step: SeedEpoch, items: str) -> None:
@@ -109,7 +104,7 @@ def _describe(step: SeedEpoch) -> str:
     return f"epoch {step.epoch.number}: loss {step.epoch.loss:.4f}"
 
 
-def _bar(start: Start, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
+def _bar(start: StartRun, pace: Pace, title: str, items: str) -> Iterator[SeedEpoch]:
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Device
+from nmrgcl.cli.options import AsJson, Device, Jobs
 
 if TYPE_CHECKING:
     from nmrgcl.data import Dataset
@@ -21,7 +21,7 @@ def report(
     out: Annotated[Path | None, typer.Option(help="HTML file. (default: RUN/report.html)")] = None,
     figures: Annotated[Path | None, typer.Option(help="Also save each figure as SVG and PDF in this folder.")] = None,
     device: Device = "auto",
-    jobs: Annotated[int, typer.Option(min=0, help="Worker processes; 0: one a core.")] = 0,
+    jobs: Jobs = 0,
     as_json: AsJson = False,
 ) -> None:
     """Show a run on one HTML page: accuracy, curves, spectrum, embeddings, settings, and how to repeat it.

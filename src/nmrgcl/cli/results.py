@@ -11,7 +11,6 @@ import typer
 from nmrgcl.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from nmrgcl.run.pack import Merged
     from nmrgcl.run.results import Result
 
 app = typer.Typer(help="Finished cells of tables: look at them, and bring them home.", no_args_is_help=True)
@@ -133,10 +132,7 @@ def unpack(
 
       nmrgcl results unpack table1.nmrgcl-results --results runs/table1
     """
-    from nmrgcl.run.pack import merge as merge_into
-    from nmrgcl.run.results import Results
-
-    _tell(merge_into(Results(results), [source]), results, as_json)
+    _merge([source], results, as_json)
 
 
 @app.command()
@@ -153,13 +149,14 @@ def merge(
 
       nmrgcl results merge other/results laptop.nmrgcl-results --results runs/table1
     """
-    from nmrgcl.run.pack import merge as merge_into
+    _merge(sources, results, as_json)
+
+
+def _merge(sources: list[Path], folder: Path, as_json: bool) -> None:
+    from nmrgcl.run.pack import merge
     from nmrgcl.run.results import Results
 
-    _tell(merge_into(Results(results), sources), results, as_json)
-
-
-def _tell(merged: "Merged", folder: Path, as_json: bool) -> None:
+    merged = merge(Results(folder), sources)
     if as_json:
         print(json.dumps({"folder": str(folder), **asdict(merged)}))
     else:

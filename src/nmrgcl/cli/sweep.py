@@ -2,21 +2,19 @@
 
 import json
 import sys
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device, Encoder, KeepTrained
+from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, EncoderOption, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
     from nmrgcl.run.cell import Cell
     from nmrgcl.run.engine import Summary
-    from nmrgcl.settings import Settings
 
 
 def sweep(
@@ -25,7 +23,7 @@ def sweep(
         list[str] | None,
         typer.Option(help="Methods, or their files: the rows. (default: nmrgcl)", show_default=False),
     ] = None,
-    encoder: Encoder = None,
+    encoder: EncoderOption = None,
     preset: Annotated[str | None, typer.Option(help="Settings to start from. (default: each method's)")] = None,
     assignments: Assignments = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Cells for each method and dataset.")] = 5,
@@ -47,7 +45,7 @@ def sweep(
         typer.Option(metavar="honest|paper|both", help="paper: report the best epoch and C, as published code does."),
     ] = "honest",
     results: Folder = HOME,
-    jobs: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as suit the machine.")] = 0,
+    jobs: CellJobs = 0,
     backend: Annotated[
         str, typer.Option(metavar="processes|ray|slurm|inline", help="Where cells are computed.")
     ] = "processes",
@@ -78,98 +76,34 @@ def sweep(
 
       nmrgcl sweep MUTAG --backend slurm --slurm partition=gpu --device cuda --jobs 20
     """
+    from nmrgcl.cli.cells import compute_cells
     from nmrgcl.run.backends import BACKENDS
-    from nmrgcl.run.cell import canonical
     from nmrgcl.run.machine import choose_device
     from nmrgcl.run.recipe import with_encoder
+    from nmrgcl.run.sweep import sweep_cells
 
     if backend not in BACKENDS:
         raise SettingError(f"--backend {backend}: known: {', '.join(BACKENDS)}")
     if backend in ("processes", "inline"):
         device = choose_device(device).type
-    _require_datasets(data)
-    level = "graph" if preset else _level(data)
-    given = with_encoder(assignments or (), encoder)
-    cells: list[Cell] = []
-    for name in dict.fromkeys(canonical(name) for name in data):
-        rows = _rows(preset, method or [], given, level, name)
-        cells += _cells(name, rows, seeds, protocol or [""], split or [""], selection)
+    cells = sweep_cells(
+        data,
+        method or (),
+        preset=preset,
+        assignments=with_encoder(assignments or (), encoder),
+        seeds=seeds,
+        protocols=protocol or (),
+        splits=split or (),
+        selection=selection,
+    )
     if dry_run:
         _list(cells, results, as_json)
         return
-    options = {"jobs": jobs, "backend": backend, "cluster": cluster, "slurm": _parameters(slurm or [])}
-    summary = _compute(cells, results, device=device, keep_trained=keep_trained, **options)
+    options: dict[str, Any] = {"jobs": jobs, "backend": backend, "cluster": cluster, "slurm": _parameters(slurm or [])}
+    summary = compute_cells(cells, results, device=device, keep_trained=keep_trained, **options)
     _print(cells, summary, results, as_json)
     if not summary.complete:
         raise typer.Exit(1)
-
-
-def _cells(
-    data: str, rows: "list[Settings]", seeds: int, protocols: list[str], splits: list[str], selection: str
-) -> "list[Cell]":
-    """Every row with every way to judge; of both selections, "paper" where a protocol knows it."""
-    from nmrgcl.run.cell import BY_FOLDS, cross
-
-    cells: dict[str, Cell] = {}
-    for protocol in protocols:
-        both = ["honest", "paper"] if protocol in ("", *BY_FOLDS) else ["honest"]
-        for split in splits:
-            for chosen in both if selection == "both" else [selection]:
-                found = cross([data], rows, seeds, protocol=protocol, split=split, selection=chosen)
-                cells |= {cell.key: cell for cell in found}
-    return list(cells.values())
-
-
-def _rows(
-    preset: str | None, methods: list[str], assignments: dict[str, Any], level: str, data: str
-) -> "list[Settings]":
-    """The settings of each method for a dataset: where it means one of them, its own meaning counts."""
-    from nmrgcl.methods import find_method, require_possible
-    from nmrgcl.run.recipe import free_assignments, recipe
-    from nmrgcl.settings import full_key
-
-    given: dict[str, Any] = {"preset": preset, "assignments": assignments, "level": level, "dataset": data}
-    names: list[str] | list[None] = methods or [None]
-    rows = [recipe(name, **given, method_wins=True) for name in names]
-    for text, value in assignments.items():
-        if not any(free_assignments(row.method, {text: value}) for row in rows):
-            key = full_key(text, rows[0].method, "--set")  # which refuses an option that no method here has
-            if all(find_method(row.method).FIXED.get(key, value) != value for row in rows):
-                raise SettingError(f"--set {text}: every method here means another {key}; leave it out")
-    labels: dict[str, str] = {}
-    for settings in rows:
-        if labels.setdefault(settings.label, settings.method) != settings.method:
-            raise SettingError(f"two different methods are called {settings.label}; rename the file of one of them")
-        require_possible(settings)  # before anything is written
-    return rows
-
-
-def _require_datasets(names: list[str]) -> None:
-    """Names that nothing answers to are told before anything is computed; loading is left to the workers."""
-    from nmrgcl.data.loading import known, load
-
-    for name in names:
-        if known(name) is None and not Path(name).expanduser().exists():
-            load(name)
-
-
-def _level(names: list[str]) -> str:
-    """Whether these are datasets of graphs or of nodes; one table holds one kind.
-
-    What cannot be read is left to the worker that needs it.
-    """
-    from nmrgcl.data.loading import known, load
-    from nmrgcl.errors import UserError
-
-    levels = {}
-    for name in names:
-        entry = known(name)
-        with suppress(UserError):
-            levels[name] = entry.level if entry else load(name).level
-    if len(set(levels.values())) > 1:
-        kinds = ", ".join(f"{name} of {level}s" for name, level in levels.items())
-        raise SettingError(f"datasets of graphs and of nodes make two tables ({kinds}); sweep them apart")
-    return next(iter(levels.values()), "graph")
 
 
 def _parameters(texts: list[str]) -> dict[str, Any]:
@@ -194,28 +128,13 @@ def _list(cells: "list[Cell]", folder: Path, as_json: bool) -> None:
     print(f"{len(cells)} cells, {sum(row['finished'] for row in rows)} of them finished, in {folder}")
 
 
-def _compute(cells: "list[Cell]", folder: Path, **options: Any) -> "Summary":
-    from nmrgcl.cli.cells import show_cells
-    from nmrgcl.run.engine import run_cells
-    from nmrgcl.run.interrupt import Interrupted
-    from nmrgcl.run.results import Results
-
-    finished = set(Results(folder).keys())
-    try:
-        with show_cells(sum(cell.key not in finished for cell in cells)) as on_done:
-            return run_cells(cells, folder, on_done=on_done, **cast(Any, options))
-    except Interrupted as ended:
-        print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
-        raise typer.Exit(128 + ended.signum) from None
-
-
 def _print(cells: "list[Cell]", summary: "Summary", folder: Path, as_json: bool) -> None:
-    from nmrgcl.cli.sweep_pairs import compare_methods
-    from nmrgcl.cli.sweep_table import as_text, tabulate
     from nmrgcl.run.results import Results
+    from nmrgcl.run.sweep_pairs import compare_methods
+    from nmrgcl.run.sweep_table import as_text, tabulate
 
-    kept = Results(folder)
-    results = {cell.key: result for cell in cells if (result := kept.finished(cell.key))}
+    stored = Results(folder)
+    results = {cell.key: result for cell in cells if (result := stored.finished(cell.key))}
     table, compared = tabulate(results.values()), compare_methods(cells, results)
     if as_json:
         facts = {"table": [asdict(entry) for entry in table], "differences": [r for c in compared for r in c.to_rows()]}

@@ -30,7 +30,7 @@ class Printable:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        """What ``print`` calls."""
+        """Write ``text`` without control characters; called by ``print``."""
         text = printable(text, keep="\n\t")
         try:
             text.encode(self.rich_proxied_file.encoding or "utf-8")
@@ -39,7 +39,7 @@ class Printable:
         return self.rich_proxied_file.write(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Likewise."""
+        """Write each line as ``write`` does."""
         for line in lines:
             self.write(line)
 
@@ -61,14 +61,20 @@ def safe_streams() -> Iterator[None]:
 
 
 def bar_console() -> "Console":
-    """Where bars are drawn: standard error, which Rich itself replaces while it draws, so that it is named here."""
+    """Standard error for Rich's bars, named here because Rich replaces it while it draws."""
     from rich.console import Console
 
     return Console(file=sys.stderr)
 
 
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, whichever reads best."""
+    minutes = round(seconds / 60)
+    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
 def tell(text: str) -> None:
-    """One line about an error, on standard error; where even that fails, the exit code has to say it."""
+    """Print one line about an error to standard error; if even that fails, only the exit code is left."""
     line = printable(text)
     with suppress(OSError):
         print(line if len(line) <= LONGEST else f"{line[:LONGEST]} …", file=sys.stderr, flush=True)
@@ -77,7 +83,7 @@ def tell(text: str) -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Send what a stream still holds nowhere, so that Python does not fail at it once more when it exits."""
+    """Discard what a stream still holds, so that Python does not fail again when it flushes at exit."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -100,7 +106,7 @@ def _safe(stream: TextIO | None) -> TextIO:
 
 
 def _occupy_descriptors() -> None:
-    """Open 0, 1 and 2, lest a file that is opened later gets one and a library writes its messages into it."""
+    """Open descriptors 0 to 2, so that no file opened later gets one and receives a library's messages."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device, Encoder
+from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, EncoderOption
 from nmrgcl.cli.results import HOME, Folder
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _WHERE = ("--results", "--jobs", "--device", "--out", "--gather")
 def tune(
     data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets of graphs.", show_default=False)],
     method: Annotated[str, typer.Option(help="Whose settings are searched.")] = "nmrgcl",
-    encoder: Encoder = None,
+    encoder: EncoderOption = None,
     preset: Annotated[
         str | None, typer.Option(help="The first candidate, from which others differ. (default: the method's)")
     ] = None,
@@ -40,7 +40,7 @@ def tune(
         bool, typer.Option("--every-scaling", help="Try every svm.standardise with each candidate.")
     ] = False,
     results: Folder = HOME,
-    jobs: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as suit the machine.")] = 0,
+    jobs: CellJobs = 0,
     device: Device = "auto",
     out: Annotated[Path, typer.Option(metavar="DIR", help="For NAME.json (scores) and NAME.toml (settings).")] = Path(
         "runs/tuned"
@@ -68,85 +68,29 @@ def tune(
 
       nmrgcl pretrain MUTAG --config runs/tuned/MUTAG.toml
     """
+    from nmrgcl.cli.cells import compute_cells
     from nmrgcl.run.machine import choose_device
     from nmrgcl.run.recipe import with_encoder
     from nmrgcl.tune.files import place_of
+    from nmrgcl.tune.search import plan_search
 
     where = choose_device(device).type
     fixed = with_encoder(assignments or (), encoder)
-    searches = [_plan(name, method, preset, fixed, space, budget, seeds, protocol, chance, every_scaling)
-                for name in dict.fromkeys(data)]  # fmt: skip
+    options: dict[str, Any] = {"budget": budget, "seeds": seeds, "protocol": protocol, "chance": chance}
+    options |= {"preset": preset, "assignments": fixed, "space": space, "every_scaling": every_scaling}
+    searches = [plan_search(name, method, **options) for name in dict.fromkeys(data)]
     if dry_run:
         _list(searches, as_json)
         return
     for search in searches:
         place_of(search.dataset, out)
-    complete = _compute(searches, results, jobs, where)
-    if not complete:
+    # The cells of all datasets share the workers.
+    cells = [cell for search in searches for cell in search.cells()]
+    summary = compute_cells(cells, results, jobs=jobs, device=where)
+    if summary.busy or summary.lost:
         print("nmrgcl: cells are missing; the same command goes on", file=sys.stderr)
         raise typer.Exit(1)
     _finish(searches, results, out, gather, as_json)
-
-
-def _plan(
-    data: str,
-    method: str,
-    preset: str | None,
-    assignments: dict[str, Any],
-    file: str,
-    budget: int,
-    seeds: int,
-    protocol: str,
-    chance: int,
-    every_scaling: bool,
-) -> "Search":
-    from nmrgcl.data.loading import load
-    from nmrgcl.errors import SettingError
-    from nmrgcl.method_files import method_reference
-    from nmrgcl.methods import find_method
-    from nmrgcl.run.cell import canonical
-    from nmrgcl.run.material import class_labels
-    from nmrgcl.run.recipe import recipe
-    from nmrgcl.settings import full_key
-    from nmrgcl.tune.search import plan
-    from nmrgcl.tune.space import read_space
-
-    method = method_reference(method)
-    fixed, name = find_method(method).FIXED, canonical(data)
-    start = recipe(method, preset=preset, assignments=assignments, dataset=name)
-    given = {full_key(key, method, "--set") for key in assignments}
-    if every_scaling and "svm.standardise" in given:
-        raise SettingError("--every-scaling: --set holds svm.standardise; leave one of the two out")
-    space = read_space(file, method).without({*given, *fixed})
-    if method == "nmrgcl" and start.options.removal == "none" and "options.removal" not in space.options:
-        space = space.without(["options.delta", "options.where"])  # where nothing is removed, they mean nothing
-    if not space.options:
-        raise SettingError(f"{space.source}: nothing is left to try; --set or the method holds all of it")
-    dataset = load(data)
-    how: Any = {"protocol": protocol, "chance": chance, "name": name, "every_scaling": every_scaling}
-    found = plan(dataset, start, space, budget=budget, seeds=seeds, **how)
-    class_labels(dataset, "graph")
-    return found
-
-
-def _compute(searches: "list[Search]", folder: Path, jobs: int, device: str) -> bool:
-    """Whether all cells are there, or failed for good; those of all datasets share the workers."""
-    from nmrgcl.cli.cells import show_cells
-    from nmrgcl.run.engine import run_cells
-    from nmrgcl.run.interrupt import Interrupted
-    from nmrgcl.run.results import Results
-
-    cells = [cell for search in searches for cell in search.cells()]
-    finished = set(Results(folder).keys())
-    missing = sum(cell.key not in finished for cell in cells)
-    print(f"{len(cells)} cells, {len(cells) - missing} finished, in {folder}", file=sys.stderr, flush=True)
-    try:
-        with show_cells(missing) as on_done:
-            summary = run_cells(cells, folder, jobs=jobs, device=device, on_done=on_done)
-    except Interrupted as ended:
-        print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
-        raise typer.Exit(128 + ended.signum) from None
-    return not (summary.busy or summary.lost)
 
 
 def _finish(searches: "list[Search]", folder: Path, out: Path, gathered: Path | None, as_json: bool) -> None:

@@ -16,10 +16,10 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import entry_rows, is_sparse, sparse_rows, with_values
 
-Kind = Literal["labels", "attributes", "constant", "degree", "molecules"]
+FeatureKind = Literal["labels", "attributes", "constant", "degree", "molecules"]
 Scale = Literal["none", "rows"]
 SCALES: tuple[str, ...] = get_args(Scale)
-KINDS: tuple[str, ...] = get_args(Kind)
+KINDS: tuple[str, ...] = get_args(FeatureKind)
 SPARSE_SHARE = 0.05
 """Below this share of entries that are not zero a table of features stays sparse: from there on dense is as fast."""
 
@@ -38,7 +38,7 @@ class FeatureSpec:
         edges: the features of edges; None: none are made.
     """
 
-    kind: Kind
+    kind: FeatureKind
     width: int
     max_degree: int | None = None
     labels: LabelValues | None = None

@@ -16,6 +16,7 @@ from nmrgcl.data.locate import Progress, download, locate, parts_of
 from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.data.molecules.joined import write_joined
 from nmrgcl.data.motifs import motifs
+from nmrgcl.data.published_files import differing_files, published_files, require_files
 from nmrgcl.data.read import held, read_path, readable
 from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, nearest
@@ -27,8 +28,8 @@ def load(name_or_path: str, *, progress: Progress | None = None, watch: Watch | 
     ``progress`` is called during downloads, ``watch`` while molecules are converted to graphs.
 
     Files of a named dataset are looked for in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
-    installed packages, then downloaded; its statistics must be the published ones. It is kept as a store in the
-    cache, which the next call opens without reading the graphs.
+    installed packages, then downloaded; its files and statistics must be the published ones. It is kept as a store
+    in the cache, which the next call opens without reading the graphs.
     """
     entry = known(name_or_path)
     path = Path(os.path.expanduser(name_or_path))
@@ -61,16 +62,28 @@ def known(name: str) -> CatalogEntry | None:
 
 
 def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True, watch: Watch | None = None) -> Dataset:
-    """The dataset in files that are at hand; with ``check`` its numbers must be the published ones, if there are."""
+    """The dataset in files that are at hand; with ``check`` its files and numbers must be those that are published."""
     if entry.parts and source == locate(parts_of(entry)[0]):
         dataset = _joined(entry, source, watch)
     elif entry.tasks is not None:
         dataset = read_path(source, watch=watch, name=entry.name)
     else:
-        dataset = cached(entry.name, source, partial(_read, entry, source))
+        dataset = _load_files(entry, source, check=check)
     if check and entry.graphs:
         require(dataset, entry)
     return dataset
+
+
+def _load_files(entry: CatalogEntry, source: Path, *, check: bool) -> Dataset:
+    """The dataset in ``source``, kept in the cache; a store there was made from the published files alone."""
+    if not check and differing_files(entry.name, source):
+        return _read(entry, source)
+
+    def read() -> Dataset:
+        require_files(entry.name, source)
+        return _read(entry, source)
+
+    return cached(entry.name, source, read, options=published_files(entry.name))
 
 
 def _joined(entry: CatalogEntry, source: Path, watch: Watch | None) -> Dataset:

@@ -1,4 +1,7 @@
-"""Where the files of a dataset are: the cache, the mirror, an installed package, or the public address."""
+"""Where the files of a dataset are: the cache, the mirror, an installed package, or the public address.
+
+The mirror, ``NMRGCL_MIRROR``, is a folder or an https address with the same layout: ``FORMAT/NAME.zip``.
+"""
 
 import os
 from collections.abc import Callable
@@ -6,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from nmrgcl.data.catalog import CatalogEntry, find
-from nmrgcl.data.files.fetch import fetch
-from nmrgcl.errors import DataError
+from nmrgcl.data.files.fetch import NotThereError, fetch, is_safe
+from nmrgcl.errors import DataError, printable
 from nmrgcl.home import home
 
 ADDRESSES = {
@@ -27,11 +30,18 @@ Progress = Callable[[str, int, int | None], None]
 """Called with a file's name, the bytes that are there, and how many there will be, if known."""
 
 
+def mirror() -> Path | str | None:
+    """The folder or the address that ``NMRGCL_MIRROR`` names; None where it is not set."""
+    given = os.environ.get("NMRGCL_MIRROR", "")
+    if "://" in given and not is_safe(given):
+        raise DataError(printable(f"NMRGCL_MIRROR={given}: give a folder or an https address"))
+    return given.rstrip("/") if "://" in given else Path(given) if given else None
+
+
 def locate(entry: CatalogEntry) -> Path | None:
     """The archive, file or folder at hand, or None; of a dataset made of others that of the first, if all are there."""
-    mirror = os.environ.get("NMRGCL_MIRROR")
-    for place in (home(), Path(mirror) if mirror else None):
-        if place is not None and (found := _within(place / entry.format, entry)):
+    for place in (home(), mirror()):
+        if isinstance(place, Path) and (found := _within(place / entry.format, entry)):
             return found
     if entry.parts:
         there = [locate(part) for part in parts_of(entry)]
@@ -45,28 +55,40 @@ def parts_of(entry: CatalogEntry) -> list[CatalogEntry]:
 
 
 def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
-    """Fetch what is missing into the cache; one that broke off is continued."""
-    folder = home() / entry.format
+    """Fetch what is missing into the cache: from the mirror if it is an address, else from where it is published."""
     for part in parts_of(entry):
         if locate(part) is None:
             download(part, progress)
+    if (found := locate(entry) or _from_mirror(entry, progress)) is not None:
+        return found
+    folder = home() / entry.format
     if entry.format not in ADDRESSES:
         raise DataError(
             f"{entry.name}: is not published as one file of SMILES; place one, a SMILES per line, as "
             f"{folder / (entry.stem or entry.name)}.smi"
         )
     for file in entry.files:
-        target = folder / file
-        if not target.is_file():
-            address = f"{ADDRESSES[entry.format]}/{target.name}"
-            fetch(
-                address,
-                target,
-                sha256=_official(entry, target.name),
-                zipped=entry.format in ("tu", "npz"),
-                progress=_named(progress, target.name),
-            )
+        name = Path(file).name
+        digest = _official(entry, name)
+        fetch(f"{ADDRESSES[entry.format]}/{name}", folder / file, sha256=digest, progress=_named(progress, name))
     return folder / (entry.name if entry.format == "planetoid" else entry.files[0])
+
+
+def _from_mirror(entry: CatalogEntry, progress: Progress | None) -> Path | None:
+    """Ask a mirror on the network for each packing; None where it has none of them, or there is no such mirror."""
+    address, folder = mirror(), home() / entry.format
+    if not isinstance(address, str):
+        return None
+    packings = [(f"{entry.stem or entry.name}{suffix}",) for suffix in _SUFFIXES[entry.format]]
+    packings.sort(key=lambda files: files[0] not in entry.sha256)
+    for files in [*packings, entry.files] if entry.format == "planetoid" else packings:
+        try:
+            for file in files:
+                fetch(f"{address}/{entry.format}/{file}", folder / file, progress=_named(progress, Path(file).name))
+        except NotThereError:
+            continue
+        return _within(folder, entry)
+    return None
 
 
 def _within(folder: Path, entry: CatalogEntry) -> Path | None:

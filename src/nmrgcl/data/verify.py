@@ -8,7 +8,7 @@ from nmrgcl.errors import DataError
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PublishedComparison:
     """One dataset: the same quantities twice; ``edges`` is counted as the publication does."""
 
     name: str
@@ -23,7 +23,7 @@ class Comparison:
         return all(abs(self.measured[key] - value) <= 0.005 + 1e-9 for key, value in self.published.items())
 
 
-def compare(dataset: Dataset, entry: CatalogEntry) -> Comparison:
+def compare(dataset: Dataset, entry: CatalogEntry) -> PublishedComparison:
     """Measure what the catalog has published numbers for."""
     statistics = dataset.statistics
     published: dict[str, float] = {
@@ -45,7 +45,7 @@ def compare(dataset: Dataset, entry: CatalogEntry) -> Comparison:
     if entry.tasks is not None:
         published["tasks"] = entry.tasks
         measured["tasks"] = 0 if dataset.molecules is None else len(dataset.molecules.tasks)
-    return Comparison(entry.name, measured, published, entry.counted, entry.note)
+    return PublishedComparison(entry.name, measured, published, entry.counted, entry.note)
 
 
 def require(dataset: Dataset, entry: CatalogEntry) -> None:

@@ -14,7 +14,7 @@ COMPARED = (*FLATTER, "dead_dimensions", "duplicate_dimensions", "mean_correlati
 
 
 @dataclass(frozen=True)
-class Difference:
+class MeasureDifference:
     """Second minus first: the mean over pairs with its 95 % interval (Student's t), None where there is one pair."""
 
     measure: str
@@ -30,7 +30,9 @@ class Difference:
         return asdict(self)
 
 
-def compare_measures(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> list[Difference]:
+def compare_measures(
+    first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]
+) -> list[MeasureDifference]:
     """Each measure of ``COMPARED`` over pairs of models that differ in nothing but what is compared."""
     found = []
     for name in COMPARED:
@@ -40,11 +42,11 @@ def compare_measures(first: Sequence[Mapping[str, Any]], second: Sequence[Mappin
         if n > 1:
             half = float(t.ppf(0.975, n - 1) * (b - a).std(ddof=1) / math.sqrt(n))
             low, high = mean - half, mean + half
-        found.append(Difference(name, float(a.mean()), float(b.mean()), mean, low, high, n))
+        found.append(MeasureDifference(name, float(a.mean()), float(b.mean()), mean, low, high, n))
     return found
 
 
-def say_which_is_flatter(differences: Sequence[Difference]) -> str:
+def say_which_is_flatter(differences: Sequence[MeasureDifference]) -> str:
     """A sentence by the effective rank; without an interval, or where it spans zero, nothing is decided."""
     rank = next(one for one in differences if one.measure == "effective_rank")
     by = f"effective rank {rank.first:.2f} and {rank.second:.2f}, a difference of {rank.difference:+.2f}"

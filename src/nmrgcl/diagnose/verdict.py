@@ -1,7 +1,8 @@
 """Complete, dimensional or no collapse: four numbers, their thresholds, one sentence.
 
-The thresholds lie in the gaps between planted cases (``planted.py``); ``nmrgcl diagnose --calibrate`` shows how often
-the verdict is right on them. Units and rotations do not change it. Few long rows do: then the sentence says so.
+The thresholds lie in the gaps between planted cases (``tests/diagnose/planted.py``); how often the verdict is right on
+them: ``python -m tests.diagnose.calibration``. Units and rotations do not change it. A few long rows do; then the
+sentence says so.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from nmrgcl.diagnose.spectrum import (
 )
 from nmrgcl.diagnose.units import to_unit_range
 
-Kind = Literal["complete", "dimensional", "none"]
+CollapseKind = Literal["complete", "dimensional", "none"]
 
 SPREAD = 0.01
 """Rows whose distance from their mean is below this share of their length are one point: complete collapse."""
@@ -57,7 +58,7 @@ class CollapseVerdict:
         clipped: the verdict with long rows shortened; None if there are none.
     """
 
-    kind: Kind
+    kind: CollapseKind
     spread: float
     effective_rank: float
     used: float
@@ -129,7 +130,7 @@ def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> C
     possible, effective, rank = min(rows - 1, width), entropy_rank(values), numerical_rank(values)
     used, full = effective / noise_rank(rows, width), filled_directions(values, possible, EMPTY)
     filled = full / filled_by_noise(rows, width, EMPTY)
-    kind: Kind = "none"
+    kind: CollapseKind = "none"
     if spread < SPREAD:
         kind = "complete"
     elif rank < possible or not _is_spread_out(used, filled):

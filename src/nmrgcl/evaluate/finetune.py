@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from nmrgcl.data.splits import Split
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.goals import CLASSES, Goal
-from nmrgcl.evaluate.parts import Parts
 from nmrgcl.evaluate.side_by_side import Epochs
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import FinetuneSettings
@@ -82,7 +82,7 @@ class Task:
     """A ``model`` to train in place, on the device of the graphs; ``split`` has numbers of graphs or nodes."""
 
     model: Classifier
-    split: Parts
+    split: Split
     options: FinetuneSettings
 
 
@@ -169,7 +169,7 @@ class Training:
         )
 
     @property
-    def kept(self) -> list[Tensor]:
+    def changed(self) -> list[Tensor]:
         """What a step and a comparison change, but for the optimiser's own."""
         return [*self.state, *self.best, self.reached, self.best_epoch, self.now]
 

@@ -15,9 +15,9 @@ from scipy.sparse import csr_matrix
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError
 from nmrgcl.evaluate.goals import GOALS
-from nmrgcl.evaluate.parts import Parts
 
 TREES = (100, 300)
 PENALTIES = (0.01, 0.1, 1.0, 10.0)
@@ -40,7 +40,7 @@ class FingerprintScore:
 def fingerprint_score(
     bits: np.ndarray,
     y: np.ndarray,
-    split: Parts,
+    split: Split,
     *,
     model: Literal["forest", "linear"],
     goal: Literal["binary", "numbers"] = "binary",

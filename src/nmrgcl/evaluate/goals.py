@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 
+from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError
 from nmrgcl.evaluate.metrics import average_precision, mae, rmse, roc_auc
-from nmrgcl.evaluate.parts import Parts
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Goal:
     merits: Mapping[str, Callable[[Tensor, Tensor], Tensor]]
     unit: float
     type: torch.dtype
-    require: Callable[[np.ndarray, Parts], None]
+    require: Callable[[np.ndarray, Split], None]
     standardise: bool = False
 
     @property
@@ -70,12 +70,12 @@ def _over_tasks(metric: Callable[[Tensor, Tensor], Tensor], sign: float = 1.0) -
     return merit
 
 
-def _require_classes(y: np.ndarray, split: Parts) -> None:
+def _require_classes(y: np.ndarray, split: Split) -> None:
     if len(np.unique(y[split.train])) < 2:
         raise DataError("all of the training part is of one class: choose another split or seed")
 
 
-def _require_binary(y: np.ndarray, split: Parts) -> None:
+def _require_binary(y: np.ndarray, split: Split) -> None:
     y = _columns(y)
     if strange := np.unique(y[~np.isnan(y) & (y != 0) & (y != 1)]).tolist():
         raise DataError(f"label {strange[0]:g}: labels of yes-or-no tasks are 0, 1, or NaN where one is missing")
@@ -85,7 +85,7 @@ def _require_binary(y: np.ndarray, split: Parts) -> None:
             raise DataError(f"no task has both classes in the {name} part: choose another split or seed")
 
 
-def _require_numbers(y: np.ndarray, split: Parts) -> None:
+def _require_numbers(y: np.ndarray, split: Split) -> None:
     y = _columns(y)
     if np.isinf(y).any():
         raise DataError("some labels are infinite; leave them out, or write NaN where one is missing")
@@ -100,7 +100,7 @@ def _columns(y: np.ndarray) -> np.ndarray:
     return np.asarray(y, float)
 
 
-def _named(split: Parts) -> tuple[tuple[str, np.ndarray], ...]:
+def _named(split: Split) -> tuple[tuple[str, np.ndarray], ...]:
     return ("training", split.train), ("validation", split.valid), ("test", split.test)
 
 

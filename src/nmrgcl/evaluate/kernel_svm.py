@@ -7,11 +7,11 @@ import torch
 from joblib import Parallel, delayed
 
 from nmrgcl.errors import DataError
-from nmrgcl.evaluate.cases import INNER_FOLDS, Nested, Penalty, candidates, require_cases
+from nmrgcl.evaluate.cross_validation import INNER_FOLDS, NestedScores, Penalty, penalties, require_foldable
 from nmrgcl.evaluate.svm import (
     LIBRARIES,
     Inner,
-    Table,
+    ScoreCuts,
     choose_from_table,
     inner_cuts,
     outer_cuts,
@@ -30,13 +30,13 @@ def kernel_nested(
     inner: Inner = "in_order",
     jobs: int = -1,
     device: torch.device | None = None,
-) -> Nested:
+) -> NestedScores:
     """Accuracies in percent on the held-out folds, and those by which kernel and C were chosen, ``[folds]`` each.
 
     ``kernels`` ``[K, B, B]`` are symmetric matrices of the same B graphs, for example of several numbers of iterations;
     ``y`` ``[B]`` are class codes. The other arguments are those of ``svm_scores``. The first of equals is chosen.
     """
-    values = candidates(c)
+    values = penalties(c)
     count = len(kernels) * len(values)
     _require_kernels(kernels, y, folds, inner=count > 1)
     if device is not None and solves(device, len(y)):
@@ -56,7 +56,7 @@ def kernel_nested(
             for cut, (k, n) in zip(cuts, pairs, strict=True)
         )
         outer = np.reshape(pool(tasks), folds)
-    return Nested(100 * outer, None if means is None else 100 * means.max(1))
+    return NestedScores(100 * outer, None if means is None else 100 * means.max(1))
 
 
 def kernel_table(
@@ -70,7 +70,7 @@ def kernel_table(
     device: torch.device | None = None,
 ) -> np.ndarray:
     """Accuracies in percent on the held-out folds for each kernel and C, ``[K, len(C), folds]``: nothing is chosen."""
-    values = candidates(c)
+    values = penalties(c)
     _require_kernels(kernels, y, folds, inner=False)
     cuts = outer_cuts(y, seed, folds)
     if device is not None and solves(device, len(y)):
@@ -81,7 +81,7 @@ def kernel_table(
     return 100 * np.moveaxis(shares.reshape(folds, len(kernels), len(values)), 0, 2)
 
 
-def _table_on_device(kernels: np.ndarray, y: np.ndarray, values: Sequence[float], device: torch.device) -> Table:
+def _table_on_device(kernels: np.ndarray, y: np.ndarray, values: Sequence[float], device: torch.device) -> ScoreCuts:
     """Shares ``[cuts, K len(C)]``, kernel by kernel and for each C in turn."""
     kernels_of = from_kernels(torch.from_numpy(np.ascontiguousarray(kernels)).to(device))
     count, rows = len(kernels), len(y)
@@ -103,7 +103,7 @@ def _require_kernels(kernels: np.ndarray, y: np.ndarray, folds: int, *, inner: b
     if kernels.ndim != 3 or kernels.shape[1:] != (len(y), len(y)) or not len(kernels):
         raise DataError(f"kernels have shape {list(kernels.shape)}: {len(y)} graphs need [any, {len(y)}, {len(y)}]")
     for kernel in kernels:
-        require_cases(kernel, y, folds, inner=inner)
+        require_foldable(kernel, y, folds, inner=inner)
 
 
 def _accuracies(

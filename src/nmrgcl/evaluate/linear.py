@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.evaluate.cases import LARGEST, NOT_USABLE
+from nmrgcl.evaluate.cross_validation import LARGEST, NOT_USABLE
 from nmrgcl.evaluate.logistic import fit_logistic, predict
-from nmrgcl.evaluate.parts import Parts
 
 GRID = tuple(10.0**power for power in range(-5, 5))
-Scaling = Literal["none", "l2", "standardise"]
+Normalisation = Literal["none", "l2", "standardise"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class LinearScore:
 def linear_score(
     z: np.ndarray | Tensor,
     y: np.ndarray,
-    split: Parts,
+    split: Split,
     *,
-    scaling: Scaling = "l2",
+    scaling: Normalisation = "l2",
     device: torch.device | None = None,
 ) -> LinearScore:
     """Judge embeddings ``z`` ``[N, D]`` with labels ``y`` ``[N]`` on one split.

@@ -17,7 +17,7 @@ import torch
 from sklearn.model_selection import StratifiedKFold
 from torch import Tensor
 
-from nmrgcl.evaluate.cases import Nested, Penalty, candidates, require_cases
+from nmrgcl.evaluate.cross_validation import NestedScores, Penalty, penalties, require_foldable
 from nmrgcl.evaluate.inverse_root import inverse_root
 from nmrgcl.evaluate.rbf import PaddedRows, Scaling, bytes_at_once, padded, rbf_kernels, scaled
 
@@ -61,10 +61,10 @@ def lssvm_nested(
     c: Penalty = "grid",
     standardise: Scaling = True,
     device: torch.device | None = None,
-) -> Nested:
+) -> NestedScores:
     """``lssvm_scores`` beside the accuracy on left-out training rows at the C that was chosen, ``[folds]`` each."""
     left_out, tested = lssvm_table(z, y, seed=seed, folds=folds, c=c, standardise=standardise, device=device)
-    return Nested(tested[left_out.argmax(0), np.arange(folds)], left_out.max(0))
+    return NestedScores(tested[left_out.argmax(0), np.arange(folds)], left_out.max(0))
 
 
 def lssvm_table(
@@ -78,8 +78,8 @@ def lssvm_table(
     device: torch.device | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each C, accuracies in percent on left-out training rows and on the held-out folds, ``[len(C), folds]``."""
-    values = candidates(c)
-    require_cases(z, y, folds, inner=len(values) > 1)
+    values = penalties(c)
+    require_foldable(z, y, folds, inner=len(values) > 1)
     cuts = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
     rows = torch.from_numpy(np.array(z, np.float64)).to(device)
     classes, numbered = np.unique(y, return_inverse=True)

@@ -10,11 +10,11 @@ import torch
 from sklearn.linear_model import Ridge
 from torch import Tensor
 
+from nmrgcl.data.splits import Split
 from nmrgcl.evaluate.fingerprints import PENALTIES
 from nmrgcl.evaluate.goals import GOALS
 from nmrgcl.evaluate.linear import scaled
 from nmrgcl.evaluate.logistic import fit_logistic
-from nmrgcl.evaluate.parts import Parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Probe:
     beside: dict[str, float]
 
 
-def fit_probe(z: Tensor, y: np.ndarray, split: Parts, goal: str) -> Probe:
+def fit_probe(z: Tensor, y: np.ndarray, split: Split, goal: str) -> Probe:
     """Fit logistic or, for numbers, ridge regression of labels ``y`` ``[M, T]`` on embeddings ``z`` ``[M, D]``.
 
     Columns are standardised on the training part, which weights and bias undo. A task without two different labels

@@ -29,7 +29,7 @@ class Learner(Protocol):
     adam: torch.optim.Adam
 
     @property
-    def kept(self) -> list[Tensor]:
+    def changed(self) -> list[Tensor]:
         """What it changes."""
         ...
 
@@ -144,10 +144,12 @@ class Epochs:
 
     def _recorded(self, work: Callable[[], None]) -> Callable[[], None]:
         """``work`` as one launch, or as it is where it cannot be recorded."""
-        kept = [tensor for one in self.learners for tensor in one.kept] + ([self.place] if self.batch_size else [])
+        changed = [tensor for one in self.learners for tensor in one.changed] + (
+            [self.place] if self.batch_size else []
+        )
         self.idle.fill_(1.0)
         try:
-            found = recorded_if_possible(lambda: Recording(work, kept, self.device))
+            found = recorded_if_possible(lambda: Recording(work, changed, self.device))
         finally:
             self.idle.zero_()
         return work if found is None else found.replay

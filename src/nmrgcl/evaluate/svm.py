@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController
 
-from nmrgcl.evaluate.cases import INNER_FOLDS, Nested, Penalty, candidates, require_cases
+from nmrgcl.evaluate.cross_validation import INNER_FOLDS, NestedScores, Penalty, penalties, require_foldable
 from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.evaluate.svm_on_device import Cut, from_embeddings, shares_on_device, solves
 
@@ -26,7 +26,7 @@ LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a
 Inner = Literal["in_order", "shuffled"]
 LabelledRows = tuple[np.ndarray, np.ndarray, int]
 """Embeddings ``[B, D]``, class codes ``[B]``, and the seed of the folds."""
-Table = Callable[[Sequence[Cut]], np.ndarray]
+ScoreCuts = Callable[[Sequence[Cut]], np.ndarray]
 """Shares of judged rows that are right, ``[cuts, choices]``."""
 
 
@@ -72,21 +72,21 @@ def svm_nested(
     inner: Inner = "in_order",
     jobs: int = -1,
     device: torch.device | None = None,
-) -> Nested:
+) -> NestedScores:
     """``svm_scores`` of many cases beside the mean over the inner folds at the C that was chosen, ``[S, folds]`` each.
 
     The latter is ``best_score_`` of ``GridSearchCV``, in percent. All parts of all cases run in parallel.
     """
-    values = candidates(c)
+    values = penalties(c)
     for z, y, _ in cases:
-        require_cases(z, y, folds, inner=len(values) > 1)
+        require_foldable(z, y, folds, inner=len(values) > 1)
     if device is not None and all(solves(device, len(z)) for z, _, _ in cases):
         found = []
         for z, y, seed in cases:
             table = _table_on_device(z, y, values, standardise, device)
             found.append(choose_from_table(table, y, seed=seed, folds=folds, inner=inner, choices=len(values)))
         inside = None if len(values) == 1 else np.array([one.inner for one in found])
-        return Nested(np.array([one.outer for one in found]), inside)
+        return NestedScores(np.array([one.outer for one in found]), inside)
     outer, seeds = [], []
     for z, y, seed in cases:
         outer += [(z, y, *cut) for cut in outer_cuts(y, seed, folds)]
@@ -108,7 +108,9 @@ def svm_nested(
         judged = zip(outer, chosen, strict=True)
         scores = pool(delayed(_accuracies)(*part, (value,), standardise) for part, value in judged)
     shape = len(cases), folds
-    return Nested(100 * np.reshape(scores, shape), None if means is None else 100 * means.max(axis=1).reshape(shape))
+    return NestedScores(
+        100 * np.reshape(scores, shape), None if means is None else 100 * means.max(axis=1).reshape(shape)
+    )
 
 
 def svm_table(
@@ -123,8 +125,8 @@ def svm_table(
     device: torch.device | None = None,
 ) -> np.ndarray:
     """Accuracies in percent on the held-out folds for each C, ``[len(C), folds]``: nothing is chosen."""
-    values = candidates(c)
-    require_cases(z, y, folds, inner=False)
+    values = penalties(c)
+    require_foldable(z, y, folds, inner=False)
     cuts = outer_cuts(y, seed, folds)
     if device is not None and solves(device, len(z)):
         return 100 * _table_on_device(z, y, values, standardise, device)(cuts).T
@@ -132,24 +134,26 @@ def svm_table(
         return 100 * np.array(pool(delayed(_accuracies)(z, y, *cut, values, standardise) for cut in cuts)).T
 
 
-def choose_from_table(table: Table, y: np.ndarray, *, seed: int, folds: int, inner: Inner, choices: int) -> Nested:
+def choose_from_table(
+    table: ScoreCuts, y: np.ndarray, *, seed: int, folds: int, inner: Inner, choices: int
+) -> NestedScores:
     """Scores of the outer folds, ``[folds]``, where the inner ones choose among the columns of ``table``.
 
     The outer folds get machines of all ``choices``, too, since those cost next to nothing on a device.
     """
     cuts = outer_cuts(y, seed, folds)
     if choices == 1:
-        return Nested(100 * table(cuts)[:, 0], None)
+        return NestedScores(100 * table(cuts)[:, 0], None)
     inner_seed = seed if inner == "shuffled" else None
     inside = [cut for train, _ in cuts for cut in inner_cuts(y, train, inner_seed)]
     shares = table([*cuts, *inside])
     means = shares[folds:].reshape(folds, INNER_FOLDS, choices).mean(1)
-    return Nested(100 * shares[np.arange(folds), means.argmax(1)], 100 * means.max(1))
+    return NestedScores(100 * shares[np.arange(folds), means.argmax(1)], 100 * means.max(1))
 
 
 def _table_on_device(
     z: np.ndarray, y: np.ndarray, values: Sequence[float], standardise: Scaling, device: torch.device
-) -> Table:
+) -> ScoreCuts:
     kernels_of = from_embeddings(torch.from_numpy(z).to(device), standardise=standardise)
 
     def on_host(train: np.ndarray, test: np.ndarray, c: float) -> float:

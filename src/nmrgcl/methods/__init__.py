@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from inspect import signature
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from nmrgcl.augment import View, build_view, on_halves
+from nmrgcl.data.dataset import Level
 from nmrgcl.data.molecules.vocabulary import ATOMS, BONDS, CHIRALITIES
 from nmrgcl.encode import EdgeShape, Foreign, build_encoder, embed_graphs
 from nmrgcl.encode.teacher import Teacher
@@ -20,8 +21,6 @@ from nmrgcl.kernels import serve
 from nmrgcl.method_files import load_method, method_names
 from nmrgcl.settings import Settings
 from nmrgcl.train import Fittable, Trainable
-
-Level = Literal["graph", "node"]
 
 
 @dataclass(frozen=True)

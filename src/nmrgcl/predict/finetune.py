@@ -1,5 +1,6 @@
 """A file of labelled molecules → a predictor, judged beside fingerprints on the same parts."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from nmrgcl.model_folder import Model
 from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, require_labels
 from nmrgcl.predict.folder import Origin
 from nmrgcl.predict.predictor import METRICS, Predictions, Predictor, outputs_of, summarise
+from nmrgcl.run.cell_data import digest_of
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import FinetuneSettings, Settings, read_assignments
 
@@ -148,6 +150,7 @@ def finetune_molecules(
         scores=[row.to_dict() for row in (*ours, *others)],
         start=None if start is None else start.dataset,
         probe=probe,
+        data_sha256=hashlib.sha256(digest_of(molecules.graphs).encode() + molecules.labels.tobytes()).hexdigest(),
     )
     return Outcome(predictor, origin, [*ours, *others], notes, parts, bits, tested, outputs.mean(0))
 

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 
 from nmrgcl.data.molecules import Molecules
+from nmrgcl.data.splits import Split
 from nmrgcl.encode.molecule import BONDS
 from nmrgcl.errors import DataError, ModelError, SettingError, printable
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
 from nmrgcl.evaluate.goals import GOALS
-from nmrgcl.evaluate.parts import Parts
 from nmrgcl.evaluate.probe import fit_probe
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining, build_pretraining
@@ -67,7 +67,7 @@ def without_constant_tasks(molecules: Molecules) -> tuple[Molecules, list[str]]:
 
 def fit_members(
     molecules: Molecules,
-    split: Parts,
+    split: Split,
     settings: Settings,
     seeds: Sequence[int],
     *,
@@ -124,7 +124,7 @@ def _counting(watch: Callable[[int, int], None] | None, number: int, groups: int
 
 
 def fit_ensemble(
-    members: Sequence[Member], molecules: Molecules, split: Parts, settings: Settings, *, goal: str, bits: np.ndarray
+    members: Sequence[Member], molecules: Molecules, split: Split, settings: Settings, *, goal: str, bits: np.ndarray
 ) -> Predictor:
     """The ensemble of ``members``; yes-or-no tasks are calibrated on the validation part.
 
@@ -154,7 +154,7 @@ def _build(molecules: Molecules, settings: Settings, start: Model | None) -> Cla
     return build_classifier(settings, encoder, len(molecules.tasks))
 
 
-def _probe(model: Classifier, graphs: Graphs, labels: np.ndarray, split: Parts, goal: str) -> FinetuneScore:
+def _probe(model: Classifier, graphs: Graphs, labels: np.ndarray, split: Split, goal: str) -> FinetuneScore:
     assert isinstance(model.encoder, Pretraining)
     found = fit_probe(embed_all(model.encoder, graphs), labels, split, goal)
     with torch.no_grad():

@@ -21,7 +21,7 @@ from nmrgcl.encode.molecule import BONDS
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.evaluate.finetune import Classifier
 from nmrgcl.methods import build_pretraining
-from nmrgcl.owned import Kind
+from nmrgcl.owned import FolderKind
 from nmrgcl.predict.calibrate import Calibration
 from nmrgcl.predict.card import predictor_card
 from nmrgcl.predict.predictor import Predictor
@@ -34,7 +34,7 @@ from nmrgcl.train.checkpoint import packed
 
 NAME, WEIGHTS, REPORT = "predictor.json", "model.safetensors", "report.html"
 RECORD = RecordFormat("nmrgcl-predictor", 1, "the record of a fine-tuned model", limit=1 << 28)
-PREDICTOR = Kind(
+PREDICTOR = FolderKind(
     "fine-tuned model",
     NAME,
     lambda values: values.get("format") == RECORD.name,
@@ -50,6 +50,7 @@ class Origin:
 
     Attributes:
         dataset: name of the file of molecules.
+        data_sha256: of their graphs and labels; models of earlier versions do not have it.
         seeds: of the members.
         split: its name, and the rows of each part among the valid molecules.
         scores: rows of the table that the command prints.
@@ -63,6 +64,7 @@ class Origin:
     scores: list[dict[str, Any]] = field(default_factory=list)
     start: str | None = None
     probe: bool = False
+    data_sha256: str | None = None
 
 
 def save_predictor(folder: Path, predictor: Predictor, origin: Origin) -> None:
@@ -70,6 +72,7 @@ def save_predictor(folder: Path, predictor: Predictor, origin: Origin) -> None:
     calibration = predictor.calibration
     values = {
         "dataset": origin.dataset,
+        "data_sha256": origin.data_sha256,
         "tasks": list(predictor.tasks),
         "goal": predictor.goal,
         "seeds": origin.seeds,
@@ -129,6 +132,8 @@ def _predictor(values: Mapping[str, Any], tensors: dict[str, Tensor]) -> tuple[P
     tasks, goal, seeds = values["tasks"], values["goal"], values["seeds"]
     if not _are(tasks, str, MOST_TASKS) or not _are(seeds, int, MOST_MEMBERS) or goal not in ("binary", "numbers"):
         raise ValueError("tasks, goal or seeds are not as expected")
+    if not isinstance(digest := values.get("data_sha256"), str | None):
+        raise ValueError("data_sha256 is not text")
     settings = Settings.from_dict(values["settings"], source=NAME)
     if settings.encoder.name not in ENCODERS:
         raise ValueError(f"unknown encoder {settings.encoder.name!r}")
@@ -141,7 +146,13 @@ def _predictor(values: Mapping[str, Any], tensors: dict[str, Tensor]) -> tuple[P
         calibration = Calibration(slope, offset)
     known = _known(tensors["known.smiles"], tensors["known.fingerprints"])
     origin = Origin(
-        str(values["dataset"]), list(seeds), values["split"], values["scores"], values["start"], bool(values["probe"])
+        dataset=str(values["dataset"]),
+        seeds=list(seeds),
+        split=values["split"],
+        scores=values["scores"],
+        start=values["start"],
+        probe=bool(values["probe"]),
+        data_sha256=digest,
     )
     return Predictor(members, settings, tuple(tasks), goal, calibration, known), origin
 

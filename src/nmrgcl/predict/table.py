@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from nmrgcl import atomic
+from nmrgcl.data.formats.csv_file import arrow
 from nmrgcl.data.molecules import Invalid, Molecules, read_molecules
 from nmrgcl.data.molecules.columns import smiles_column, texts
 from nmrgcl.data.molecules.fingerprints import ecfp
-from nmrgcl.data.molecules.tables import arrow, read_table
+from nmrgcl.data.molecules.tables import read_table
 from nmrgcl.errors import SettingError
 from nmrgcl.predict.predictor import Predictor
 from nmrgcl.predict.similarity import nearest_known

@@ -16,13 +16,13 @@ from nmrgcl.reproduce.tables.table import TableItem
 from nmrgcl.run.backends import worker_count
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import run_cells
-from nmrgcl.run.execute import Outcome
+from nmrgcl.run.execute import CellOutcome
 from nmrgcl.run.interrupt import Interrupted, TimeLimit, end_at_once, handled
 from nmrgcl.run.machine import choose_device
 from nmrgcl.run.pretrain import estimate_cost
 from nmrgcl.run.results import Result, Results
 
-Progress = Callable[[int], AbstractContextManager[Callable[[Cell, Outcome], None]]]
+Progress = Callable[[int], AbstractContextManager[Callable[[Cell, CellOutcome], None]]]
 """Given how many cells are missing: a context with what to call as each of them ends."""
 
 

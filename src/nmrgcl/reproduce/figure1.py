@@ -20,7 +20,6 @@ from torch.nn.functional import normalize
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.data.loading import load
 from nmrgcl.diagnose.collapse import singular_spectrum
-from nmrgcl.diagnose.planted import PLANTED
 from nmrgcl.diagnose.verdict import judge_collapse
 from nmrgcl.graphs import Graphs
 from nmrgcl.report.svg import Picture
@@ -28,17 +27,18 @@ from nmrgcl.reproduce.figure1_drawing import LATE, plot_patterns
 from nmrgcl.reproduce.item import MeasuredItem
 from nmrgcl.reproduce.patterns import EPOCHS, OBJECTIVES, STAGES, UNITS, train_pattern
 from nmrgcl.reproduce.plan import Extent, Plan
+from nmrgcl.reproduce.planted import point_with_noise, subspace_of_the_sphere, whole_sphere
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.statistics import compare
 from nmrgcl.reproduce.verdict import Verdict, beside_untrained, greater, mostly
 
 POINTS = 300
 PATTERNS = {
-    "complete": "a point with noise",
-    "dimensional": "a subspace of the sphere",
-    "none": "the whole sphere",
+    "complete": point_with_noise,
+    "dimensional": subspace_of_the_sphere,
+    "none": whole_sphere,
 }
-"""Kinds of collapse with the planted case that shows each."""
+"""Kinds of collapse, each with a function that makes an example."""
 UNTRAINED = "untrained"
 CLAIMS = (
     "graph contrastive learning suffers from dimensional collapse",
@@ -49,8 +49,8 @@ CLAIMS = (
 def measure(plan: Plan, device: torch.device) -> Iterator[Row]:
     """A row for each planted case, then for each dataset, objective and seed; the first seeds hold what is drawn."""
     chance = np.random.default_rng(0)
-    for kind, case in PATTERNS.items():
-        z = torch.from_numpy(PLANTED[kind][case](chance, 2 * POINTS, UNITS))
+    for kind, make in PATTERNS.items():
+        z = torch.from_numpy(make(chance, 2 * POINTS, UNITS))
         yield {"source": "planted", "name": kind, **_facts(z), **_shown(z)}
     for dataset in plan.datasets:
         graphs = _graphs(dataset).to(device)

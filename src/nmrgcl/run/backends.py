@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from nmrgcl.errors import SettingError
 from nmrgcl.run.cell import Cell
-from nmrgcl.run.execute import Outcome, attempt
+from nmrgcl.run.execute import CellOutcome, compute_cell
 from nmrgcl.run.interrupt import Interrupted, Stop
 from nmrgcl.run.machine import spoilt
 
@@ -58,23 +58,23 @@ def worker_count(jobs: int, device: str) -> int:
     return jobs or (min(cores, SHARING) if device == "cuda" else cores)
 
 
-def inline(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
+def inline(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
     """One after the other in this process."""
     for cell in place.until_stopped(cells):
         if spoilt():
             raise SettingError("CUDA computes no more after an error in this process; the same command goes on")
-        outcome = attempt(cell, place.folder, place.device)
+        outcome = compute_cell(cell, place.folder, place.device)
         if outcome.signum:
             raise Interrupted(outcome.signum)
         yield outcome
 
 
-def processes(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
+def processes(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
     """Processes of this machine, with one thread each."""
     yield from _joblib(cells, place, jobs, BrokenExecutor, backend="loky", inner_max_num_threads=1)
 
 
-def ray(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
+def ray(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
     """Workers of the Ray cluster that RAY_ADDRESS names, or of one that is started on this machine."""
     try:
         from joblib import register_parallel_backend
@@ -105,7 +105,7 @@ def _share_of_gpus(jobs: int) -> float:
     return min(1.0, float(ray.cluster_resources().get("GPU", 1)) / jobs)
 
 
-def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
+def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
     """One Slurm job a cell, ``jobs`` at a time."""
     try:
         from submitit import AutoExecutor
@@ -126,7 +126,7 @@ def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
     while (waiting or running) and place.stop.received is None:
         batch, waiting = waiting[: width - len(running)], waiting[width - len(running) :]
         if batch:
-            begin = partial(attempt, folder=place.folder, device=place.device)
+            begin = partial(compute_cell, folder=place.folder, device=place.device)
             running |= dict(zip(executor.map_array(begin, batch), batch, strict=True))
         for job in [job for job in running if job.done()]:
             yield _slurm_outcome(job, running.pop(job))
@@ -135,20 +135,24 @@ def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[Outcome]:
         job.cancel()  # a signal, at which the cell keeps a checkpoint and ends
 
 
-def _slurm_outcome(job: Any, cell: Cell) -> Outcome:
+def _slurm_outcome(job: Any, cell: Cell) -> CellOutcome:
     problem = job.exception()
     if problem is None:
-        found: Outcome = job.result()
+        found: CellOutcome = job.result()
         return found
-    return Outcome(cell.key, "lost", message=f"job {job.job_id} ended without a result; its log: {job.paths.stderr}")
+    return CellOutcome(
+        cell.key, "lost", message=f"job {job.job_id} ended without a result; its log: {job.paths.stderr}"
+    )
 
 
 def _joblib(
     cells: Iterable[Cell], place: Place, jobs: int, broken: type[Exception], **options: Any
-) -> Iterator[Outcome]:
+) -> Iterator[CellOutcome]:
     from joblib import Parallel, delayed, parallel_config
 
-    tasks = (delayed(attempt)(cell, place.folder, place.device, place.stop.path) for cell in place.until_stopped(cells))
+    tasks = (
+        delayed(compute_cell)(cell, place.folder, place.device, place.stop.path) for cell in place.until_stopped(cells)
+    )
     try:
         with parallel_config(**options):
             # No more are handed out than run: if a worker dies, the first ``jobs`` unfinished ones were under way.
@@ -158,7 +162,7 @@ def _joblib(
         raise WorkerDiedError(str(error).partition("\n")[0]) from None
 
 
-BACKENDS: dict[Backend, Callable[[Iterable[Cell], Place, int], Iterator[Outcome]]] = {
+BACKENDS: dict[Backend, Callable[[Iterable[Cell], Place, int], Iterator[CellOutcome]]] = {
     "inline": inline,
     "processes": processes,
     "ray": ray,

@@ -104,8 +104,8 @@ class Trained:
 def keep_training(folder: Path, cell: Cell, method: Method, metrics: list[str]) -> None:
     """Leave the weights in ``folder`` if the engine made the folder above it, because other cells wait for them."""
     if folder.parent.is_dir():
-        kept = Checkpoint(method.state_dict(), {"by": cell.key, "metrics": metrics})
-        write_checkpoint(folder, len(metrics), kept, token_of(cell.training))
+        weights = Checkpoint(method.state_dict(), {"by": cell.key, "metrics": metrics})
+        write_checkpoint(folder, len(metrics), weights, token_of(cell.training))
 
 
 def take_training(folder: Path, cell: Cell, method: Method) -> Trained | None:

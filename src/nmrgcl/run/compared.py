@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.formats.csv_file import arrow
 from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.molecules import featurise
 from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.data.molecules.fingerprints import ecfp_in_parts
-from nmrgcl.data.molecules.tables import arrow
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError, ModelError, printable
 from nmrgcl.model_folder import Model

@@ -1,4 +1,4 @@
-"""Models, or embeddings of any system, under the instruments of ``diagnose``."""
+"""Apply the measures of ``nmrgcl.diagnose`` to models, or to embeddings of any system."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,25 +8,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nmrgcl import atomic
 from nmrgcl.augment import build_view
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
 from nmrgcl.data.formats.arrays import read_arrays
+from nmrgcl.data.loading import load
 from nmrgcl.diagnose.layers import layer_outputs
 from nmrgcl.diagnose.measure import Measurement, measure
 from nmrgcl.encode import Foreign, embed_graphs, pool
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining
-from nmrgcl.model_folder import Model
+from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.embeddings import Embeddings, embed_all, read_embeddings
+from nmrgcl.run.evaluate import find_models
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 
+EMBEDDING_FILES = (".npy", ".npz")
 DELTA = 0.7
 """The threshold of Eq. 13 for models whose method has none."""
 VIEWED = 2048
-"""Two views are drawn of an even sample of so many graphs at most."""
+"""Graphs of which two views are drawn, at most: an even sample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,42 @@ class Diagnosis:
         """As plain data."""
         names = {"source": self.source, "dataset": self.dataset, "method": self.method, "seed": self.seed}
         return names | self.found.to_dict()
+
+
+def diagnose_path(path: Path, data: str | None, device: torch.device, *, labels: Path | None = None) -> list[Diagnosis]:
+    """Embeddings in a file, or each model of a run on ``data``, by default the dataset it was trained on."""
+    if path.suffix in EMBEDDING_FILES and not path.is_dir():
+        if data is not None:
+            raise SettingError(f"{path}: embeddings need no dataset; leave {data} out (classes: --labels y.npy)")
+        return [diagnose_embeddings(read_rows(path, labels), path.name)]
+    if labels is not None:
+        raise SettingError("--labels is for embeddings in an .npy or .npz; a dataset has its own")
+    models = [(folder, load_model(folder)) for folder in find_models(path)]
+    dataset = load(data or models[0][1].dataset)
+    return [diagnose_model(model, dataset, device, str(folder)) for folder, model in models]
+
+
+def diagnose_pair(first: Path, second: Path, data: str | None, device: torch.device) -> list[list[Diagnosis]]:
+    """Both sides, whose seeds must be the same; files of embeddings need no ``data``."""
+    sides = [diagnose_path(path, None if path.suffix in EMBEDDING_FILES else data, device) for path in (first, second)]
+    if [one.seed for one in sides[0]] != [one.seed for one in sides[1]]:
+        raise SettingError(f"{second}: has other seeds than {first}; compare runs of the same seeds")
+    return sides
+
+
+def is_model(path: Path) -> bool:
+    """True for a model, a run or a file of embeddings; a dataset is none of them."""
+    embeddings = path.suffix in EMBEDDING_FILES and path.is_file()
+    return embeddings or (path / "config.json").is_file() or any(path.glob("seed-*/config.json"))
+
+
+def write_arrays(arrays: dict[str, Any], out: Path) -> None:
+    """Write spectra and correlations as ``.npz``."""
+    try:
+        with atomic.new_file(out) as file:
+            np.savez(file, **arrays)
+    except OSError as error:
+        raise SettingError(f"--arrays {out}: cannot be written ({error.strerror})") from None
 
 
 def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source: str) -> Diagnosis:
@@ -93,7 +133,7 @@ def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
     else:
         array, y = read_arrays(path, str(path)).get("arr_0"), None
         if array is None or array.ndim != 2 or array.dtype.kind not in "fiu":
-            raise DataError(f"{path}: needs one row of numbers a graph or node, an array [rows, dimensions]")
+            raise DataError(f"{path}: needs one row of numbers per graph or node, an array [rows, dimensions]")
         z = array
     if labels is not None:
         y = read_arrays(labels, str(labels)).get("arr_0")
@@ -127,7 +167,7 @@ def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) ->
 
 @torch.no_grad()
 def _embed_whole(method: Pretraining, graphs: Graphs) -> Tensor:
-    """What the encoder gives, apart from what the method makes of it."""
+    """Embeddings of the encoder alone, without what the method adds."""
     if method.level == "node":
         nodes: Tensor = method.encoder(graphs)
         return nodes

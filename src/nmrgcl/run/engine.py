@@ -14,12 +14,12 @@ from typing import Any
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.run.backends import BACKENDS, Backend, Place, WorkerDiedError, worker_count
 from nmrgcl.run.cell import Cell
-from nmrgcl.run.execute import Outcome
+from nmrgcl.run.execute import CellOutcome
 from nmrgcl.run.interrupt import Stop
 from nmrgcl.run.results import Results
 from nmrgcl.train.checkpoint import CHECKPOINTS
 
-Mapped = Callable[[Iterable[Cell]], Iterator[Outcome]]
+Mapped = Callable[[Iterable[Cell]], Iterator[CellOutcome]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def run_cells(
     jobs: int = 0,
     backend: Backend = "processes",
     device: str = "auto",
-    on_done: Callable[[Cell, Outcome], None] | None = None,
+    on_done: Callable[[Cell, CellOutcome], None] | None = None,
     cluster: str = "slurm",
     slurm: dict[str, Any] | None = None,
     keep_trained: bool = False,
@@ -85,9 +85,9 @@ def run_cells(
     for key in skipped:
         results.remove_work(key)  # left by a process that was killed at its very end
     todo = {key: cell for key, cell in wanted.items() if key not in set(skipped)}
-    shared = SharedTrainings(results, todo.values(), keep=keep_trained)
+    trainings = SharedTrainings(results, todo.values(), keep=keep_trained)
     for key in skipped:
-        shared.done(wanted[key])
+        trainings.done(wanted[key])
     ended: dict[str, list[str]] = {"done": [], "failed": [], "busy": [], "lost": []}
     if todo:
         stop, count = Stop(results.folder), worker_count(jobs, device)
@@ -95,17 +95,19 @@ def run_cells(
         place = Place(results.folder, device, stop, cluster, slurm or {})
         first, then = in_turn(todo.values())
         with results.staying(), stop.listening():
-            shared.begin([*first, *then] if keep_trained else then)
+            trainings.begin([*first, *then] if keep_trained else then)
             for outcome in _rounds(first, then, results, lambda some: chosen(some, place, count), stop):
                 ended[outcome.status].append(outcome.key)
                 if outcome.status == "done":
-                    shared.done(todo[outcome.key])
+                    trainings.done(todo[outcome.key])
                 if on_done:
                     on_done(todo[outcome.key], outcome)
     return Summary(skipped=tuple(skipped), **{status: tuple(keys) for status, keys in ended.items()})
 
 
-def _rounds(first: list[Cell], then: list[Cell], results: Results, compute: Mapped, stop: Stop) -> Iterator[Outcome]:
+def _rounds(
+    first: list[Cell], then: list[Cell], results: Results, compute: Mapped, stop: Stop
+) -> Iterator[CellOutcome]:
     """Outcomes of the cells that train and of those that follow them, then of those whose training never came."""
     leaders = {cell.key for cell in first}
     left = {cell.key: cell for cell in [*first, *then]}
@@ -127,7 +129,7 @@ def _outcomes(
     results: Results,
     compute: Mapped,
     stop: Stop,
-) -> Iterator[Outcome]:
+) -> Iterator[CellOutcome]:
     """One outcome a cell that ``order`` lets come; one whose worker died, or lacked memory, is tried again, alone."""
     waiting, suspects = {cell.key: cell for cell in cells}, list[Cell]()
     while waiting:
@@ -162,7 +164,7 @@ def _noted(cells: Iterator[Cell], handed: dict[str, None]) -> Iterator[Cell]:
         yield cell
 
 
-def _alone(cell: Cell, results: Results, compute: Mapped) -> Iterator[Outcome]:
+def _alone(cell: Cell, results: Results, compute: Mapped) -> Iterator[CellOutcome]:
     for again in (True, False):  # a worker may have been of no use already, and have ended for that
         try:
             yield from compute([cell])
@@ -170,14 +172,14 @@ def _alone(cell: Cell, results: Results, compute: Mapped) -> Iterator[Outcome]:
             there = list(_already_there({cell.key: cell}, results))
             if again and not there:
                 continue
-            yield from there or [Outcome(cell.key, "lost", message=f"the worker died again ({error})")]
+            yield from there or [CellOutcome(cell.key, "lost", message=f"the worker died again ({error})")]
         return
 
 
-def _already_there(waiting: dict[str, Cell], results: Results) -> list[Outcome]:
+def _already_there(waiting: dict[str, Cell], results: Results) -> list[CellOutcome]:
     """Cells that were finished although their worker could not say so."""
     found = {key: results.finished(key) for key in waiting}
-    return [Outcome(key, "done", result.mean) for key, result in found.items() if result]
+    return [CellOutcome(key, "done", result.mean) for key, result in found.items() if result]
 
 
 def in_turn(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:

@@ -15,9 +15,9 @@ from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.methods import Pretraining, build_untrained
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.cell import CUTS, PROTOCOLS
+from nmrgcl.run.cell_data import class_labels
 from nmrgcl.run.embeddings import Embeddings, embed_all, kernels_of
 from nmrgcl.run.evaluation import Evaluation, SeedScores, subject_of
-from nmrgcl.run.material import class_labels
 from nmrgcl.run.protocols import SCORE_BY, Case, Truth
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings, read_assignments
@@ -60,8 +60,8 @@ def evaluate_run(
     starts = (False, True) if isinstance(first.method, Pretraining) else (False,)
     for start in starts:
         found = [_embed(model, dataset, device, start=start) for model in models]
-        shared = found if several else found * count
-        cases += [Case(z, truth, seed, split, kernels) for (z, kernels), seed in zip(shared, seeds, strict=True)]
+        repeated = found if several else found * count
+        cases += [Case(z, truth, seed, split, kernels) for (z, kernels), seed in zip(repeated, seeds, strict=True)]
     scores = _score(protocol, cases, settings, device, jobs)
     return Evaluation(
         dataset=dataset.name,

@@ -16,7 +16,7 @@ from nmrgcl.evaluate.spread import by_seed, with_spread
 from nmrgcl.model_folder import folder_digest
 from nmrgcl.owned import require_format
 from nmrgcl.record import RecordError, RecordFormat
-from nmrgcl.run.material import digest_of
+from nmrgcl.run.cell_data import digest_of
 from nmrgcl.settings import Settings
 
 EVALUATION = "evaluation.json"

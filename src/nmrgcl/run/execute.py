@@ -1,6 +1,6 @@
 """One cell → its result, computed once: what is finished is read, what was begun goes on.
 
-A worker calls ``attempt``: whatever happens, an outcome comes back and the next cell can follow.
+A worker calls ``compute_cell``: it returns an outcome whatever happens, so that the next cell can follow.
 """
 
 import json
@@ -20,13 +20,13 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.lock import BusyError, locked
 from nmrgcl.methods import Embedder, Method, Pretraining, build_method, build_pretraining
 from nmrgcl.run.cell import FINGERPRINTS, Cell
+from nmrgcl.run.cell_data import CellData, load_cell_data
 from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
 from nmrgcl.run.embeddings import embed_all, embed_some, kernels_of
 from nmrgcl.run.finetuning import score_by_finetuning
 from nmrgcl.run.fingerprints import score_by_fingerprints
 from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
 from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
-from nmrgcl.run.material import Material, load_material
 from nmrgcl.run.protocols import (
     SCORE_BY,
     Case,
@@ -42,8 +42,8 @@ from nmrgcl.train import pretrain
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How an attempt at a cell ended.
+class CellOutcome:
+    """How the computation of a cell ended.
 
     Attributes:
         key: of the cell.
@@ -62,7 +62,7 @@ class Outcome:
     crowded: bool = False
 
 
-def attempt(cell: Cell, folder: Path, device: str, stop: Path | None = None) -> Outcome:
+def compute_cell(cell: Cell, folder: Path, device: str, stop: Path | None = None) -> CellOutcome:
     """Execute ``cell`` with results in ``folder``; a failure is recorded there.
 
     Args:
@@ -72,17 +72,17 @@ def attempt(cell: Cell, folder: Path, device: str, stop: Path | None = None) -> 
         stop: in a worker process, the file that asks it to end.
     """
     if stop is not None and stop.exists():
-        return Outcome(cell.key, "lost", message="not begun: the sweep is ending")
+        return CellOutcome(cell.key, "lost", message="not begun: the sweep is ending")
     if stop is not None and spoilt():
         os._exit(1)  # a new worker can compute what this one would only fail at
     results = Results(folder)
     try:
         with handled(end_at_once), watched(stop) if stop else nullcontext():
-            return Outcome(cell.key, "done", execute(cell, results, device=choose_device(device)).mean)
+            return CellOutcome(cell.key, "done", execute(cell, results, device=choose_device(device)).mean)
     except BusyError as error:
-        return Outcome(cell.key, "busy", message=str(error))
+        return CellOutcome(cell.key, "busy", message=str(error))
     except Interrupted as error:
-        return Outcome(cell.key, "lost", message=str(error), signum=error.signum)
+        return CellOutcome(cell.key, "lost", message=str(error), signum=error.signum)
     except Exception as error:
         crowded = stop is not None and isinstance(error, OutOfMemoryError)
         return replace(_record(cell, results, error), crowded=crowded)
@@ -92,7 +92,7 @@ def attempt(cell: Cell, folder: Path, device: str, stop: Path | None = None) -> 
             os._exit(1)  # nobody is left to hear of it, and the pool would wait for minutes
 
 
-def _record(cell: Cell, results: Results, error: Exception) -> Outcome:
+def _record(cell: Cell, results: Results, error: Exception) -> CellOutcome:
     words = "".join(c if c.isprintable() else " " for c in str(error))
     message = " ".join(words.split())[:500] or "no message"
     failure = Result(
@@ -113,7 +113,7 @@ def _record(cell: Cell, results: Results, error: Exception) -> Outcome:
         results.put(failure)
     except OSError as full:
         message += f"; and that could not be recorded ({full.strerror})"
-    return Outcome(cell.key, "failed", message=message)
+    return CellOutcome(cell.key, "failed", message=message)
 
 
 def execute(cell: Cell, results: Results, *, device: torch.device, cadence: Cadence | None = None) -> Result:
@@ -144,21 +144,21 @@ def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadenc
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     for settings in (cell.settings, *([cell.start.settings] if cell.start else [])):
         require_meaning(settings)
-    material = load_material(cell, device)
-    graphs, truth, data = material.graphs, material.truth, material.record
+    cell_data = load_cell_data(cell, device)
+    graphs, truth, data = cell_data.graphs, cell_data.truth, cell_data.record
     loaded = time.perf_counter()
     # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
-    folder, shared = (top / material.sha256[:16] for top in (results.work(cell.key), results.trained(cell.training)))
+    folder, weights = (top / cell_data.sha256[:16] for top in (results.work(cell.key), results.trained(cell.training)))
     trained = cell.start.settings if cell.start else cell.settings
-    shape = graphs.num_features, material.features.edge_shape
+    shape = graphs.num_features, cell_data.features.edge_shape
     with explained(trained, "or compute fewer cells at a time (--jobs)"), _one_thread():
         method = build_method(trained, *shape).to(device)
         with noted_signals() as signals:
-            memory = _Memory(folder, cadence, signals, token_of(cell.key))
-            taken = take_training(shared, cell, method)
+            memory = _CellMemory(folder, cadence, signals, token_of(cell.key))
+            taken = take_training(weights, cell, method)
             if taken is None:
-                _train(cell, method, material, memory)
-                keep_training(shared, cell, method, memory.metrics)
+                _train(cell, method, cell_data, memory)
+                keep_training(weights, cell, method, memory.metrics)
             signals.obey()
         with handled(end_at_once):
             if cell.start is not None:
@@ -220,7 +220,7 @@ def _case(cell: Cell, method: Method, graphs: Graphs, truth: Truth) -> Case:
     return Case(embed_all(method, graphs).cpu().numpy(), truth, cell.seed, cell.split, kernels_of(method, graphs))
 
 
-class _Memory(RunMemory):
+class _CellMemory(RunMemory):
     """Also keeps the end of the training: judging may take longer than the training did."""
 
     def __init__(self, folder: Path, cadence: Cadence, signals: Signals, token: str) -> None:
@@ -238,10 +238,10 @@ def _started(trained: Method, method: Pretraining) -> Pretraining:
     return method
 
 
-def _train(cell: Cell, method: Pretraining | Embedder, material: Material, memory: _Memory) -> None:
+def _train(cell: Cell, method: Pretraining | Embedder, cell_data: CellData, memory: _CellMemory) -> None:
     """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
-    settings, graphs, truth = (cell.start or cell).settings, material.graphs, material.truth
-    source = material.source(settings)
+    settings, graphs, truth = (cell.start or cell).settings, cell_data.graphs, cell_data.truth
+    source = cell_data.source(settings)
     for epoch in pretrain(method, source, settings.train, device=graphs.device, seed=settings.seed, memory=memory):
         memory.complete = epoch.last
         judging = time.perf_counter()

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from nmrgcl import atomic
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.model_folder import MODEL
-from nmrgcl.owned import Kind, read_marker, require_format, require_no_link, require_replaceable
+from nmrgcl.owned import FolderKind, read_marker, require_format, require_no_link, require_replaceable
 from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.run.evaluation import EVALUATION, FORMATS, SPLITS
 from nmrgcl.settings import Settings
@@ -20,8 +20,8 @@ from nmrgcl.train.checkpoint import remove_checkpoints
 
 NAME, RECORD = "run.json", RecordFormat("nmrgcl-run", 1, "the record of a run")
 FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html")
-RUN = Kind("run", NAME, lambda values: values.get("format") == RECORD.name, lambda _: FILES)
-Resume = Literal["no", "yes", "auto"]
+RUN = FolderKind("run", NAME, lambda values: values.get("format") == RECORD.name, lambda _: FILES)
+ResumeMode = Literal["no", "yes", "auto"]
 _MODEL = re.compile(r"seed-\d+")
 _CHECKPOINTS = re.compile(r"\.seed-\d+\.checkpoints")
 
@@ -99,7 +99,7 @@ class RunFolder:
         """Whether the model of that seed is there."""
         return read_marker(self.model(seed), MODEL) is not None
 
-    def check(self, seeds: Sequence[int], *, overwrite: bool, resume: Resume) -> None:
+    def check(self, seeds: Sequence[int], *, overwrite: bool, resume: ResumeMode) -> None:
         """Refuse a folder that holds something else, or no run to resume; nothing is written."""
         out = self.path
         if out.exists() and not out.is_dir():
@@ -116,7 +116,7 @@ class RunFolder:
         if overwrite:
             list(_parts(out))
 
-    def _check_empty(self, resume: Resume) -> None:
+    def _check_empty(self, resume: ResumeMode) -> None:
         """Hidden files of others, such as .git, may stay where they are, but not under a name that is needed."""
         out = self.path
         found = sorted(os.listdir(out)) if out.exists() else []
@@ -128,7 +128,7 @@ class RunFolder:
         if resume == "yes":
             raise SettingError(f"{out}: there is no run to resume; start one without --resume, or use --resume auto")
 
-    def enter(self, settings: Settings, seeds: Sequence[int], *, overwrite: bool, resume: Resume) -> None:
+    def enter(self, settings: Settings, seeds: Sequence[int], *, overwrite: bool, resume: ResumeMode) -> None:
         """Make the folder that of this run, or see that it is; for the owner of its lock."""
         self.check(seeds, overwrite=overwrite, resume=resume)
         earlier = read_marker(self.path, RUN)

@@ -18,7 +18,7 @@ _REMEDY = "copy the file again"
 
 
 @dataclass
-class Merged:
+class MergedResults:
     """Keys by what became of them, and a line about each file that could not be used."""
 
     added: list[str] = field(default_factory=list)
@@ -51,9 +51,9 @@ def read_pack(path: Path, parse: Callable[[bytes, str], Result] = parse_result) 
     return found
 
 
-def merge(into: Results, sources: Sequence[Path]) -> Merged:
+def merge(into: Results, sources: Sequence[Path]) -> MergedResults:
     """Add the finished cells of packs and folders; a cell that is there with other scores is kept and reported."""
-    merged = Merged()
+    merged = MergedResults()
     gathered: list[Result] = []
     for source in sources:
         if source.is_dir():

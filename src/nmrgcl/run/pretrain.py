@@ -22,12 +22,12 @@ from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.lock import locked
 from nmrgcl.methods import Pretraining, build_method, find_method
 from nmrgcl.model_folder import MODEL, Model, save_model, weights_digest
+from nmrgcl.run.cell_data import digest_of, training_source
 from nmrgcl.run.checkpoints import Cadence, RunMemory
 from nmrgcl.run.embeddings import embed_some
-from nmrgcl.run.folder import Resume, RunFolder, RunRecord, settings_of_run
+from nmrgcl.run.folder import ResumeMode, RunFolder, RunRecord, settings_of_run
 from nmrgcl.run.interrupt import Signals, noted_signals
 from nmrgcl.run.machine import explained, suitable_threads
-from nmrgcl.run.material import digest_of, training_source
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, Progress, Trainable, pretrain
@@ -40,7 +40,7 @@ STEPS = 4
 """Steps of a training that are timed to estimate its cost."""
 
 
-Watch = Callable[[int, Progress, int], None]
+SeedWatch = Callable[[int, Progress, int], None]
 """Called after each batch with the seed, where its training stands, and how many graphs or nodes the batch had."""
 
 
@@ -82,10 +82,10 @@ def pretrain_seeds(
     device: torch.device,
     track_every: int = 10,
     overwrite: bool = False,
-    resume: Resume = "no",
+    resume: ResumeMode = "no",
     cadence: Cadence | None = None,
     start: Model | None = None,
-    watch: Watch | None = None,
+    watch: SeedWatch | None = None,
 ) -> Iterator[SeedEpoch]:
     """Pre-train one model a seed into ``out/seed-…``, yielding after each epoch; each folder appears complete.
 
@@ -126,7 +126,7 @@ def pretrain_seeds(
                 method = build_method(replace(settings, seed=seed), features.width, features.edge_shape).to(device)
                 if encoder is not None and isinstance(method, Pretraining):
                     method.encoder.load_state_dict(encoder.state_dict())
-                model = Model(method, replace(settings, seed=seed), features, dataset.name)
+                model = Model(method, replace(settings, seed=seed), features, dataset.name, record.data_sha256)
                 told = partial(watch, seed) if watch else None
                 yield from _pretrain_one(
                     model, graphs, device, folder, track_every, cadence or Cadence(), signals, told
@@ -156,7 +156,7 @@ def _pretrain_one(
     watch: Callable[[Progress, int], None] | None,
 ) -> Iterator[SeedEpoch]:
     options, seed = model.settings.train, model.settings.seed
-    memory = _Memory(folder, seed, cadence, signals)
+    memory = _SeedMemory(folder, seed, cadence, signals)
     try:
         for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory, watch=watch):
             due = epoch.number == 1 or epoch.last or epoch.number % track_every == 0
@@ -184,7 +184,7 @@ def _tracked(memory: RunMemory) -> list[dict[str, Any]]:
     return [found for line in memory.metrics if "effective_rank" in (found := json.loads(line))]
 
 
-class _Memory(RunMemory):
+class _SeedMemory(RunMemory):
     """Keeps nothing in a folder that is no longer the run's."""
 
     def __init__(self, folder: RunFolder, seed: int, cadence: Cadence, signals: Signals) -> None:

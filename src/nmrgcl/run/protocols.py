@@ -13,7 +13,7 @@ import torch
 
 from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.splits import Split, split_nodes
-from nmrgcl.evaluate.cases import candidates
+from nmrgcl.evaluate.cross_validation import penalties
 from nmrgcl.evaluate.kernel_svm import kernel_nested, kernel_table
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
@@ -144,12 +144,12 @@ def score_every_penalty(protocol: str, case: Case, settings: Settings, device: t
     if own is not None:
         kernels, y, seed = own
         table = kernel_table(kernels, y, seed=seed, folds=settings.svm.folds, c=settings.svm.c, jobs=1, device=device)
-        penalties = candidates(settings.svm.c) * len(kernels)
-        return list(zip(penalties, table.reshape(len(penalties), -1).tolist(), strict=True))
+        values = penalties(settings.svm.c) * len(kernels)
+        return list(zip(values, table.reshape(len(values), -1).tolist(), strict=True))
     z, y, seed = case.labelled
     options: dict[str, Any] = _lssvm_options(settings.svm) | {"seed": seed, "device": device}
     tested = lssvm_table(z, y, **options)[1] if protocol == "lssvm" else svm_table(z, y, **options, jobs=1)
-    return list(zip(candidates(settings.svm.c), tested.tolist(), strict=True))
+    return list(zip(penalties(settings.svm.c), tested.tolist(), strict=True))
 
 
 def is_judged(epoch: int, epochs: int) -> bool:

@@ -15,7 +15,7 @@ from nmrgcl.settings.check import flatten
 from nmrgcl.settings.schema import EncoderSettings, ForeignOptionError
 
 _LIKELY = "nmrgcl"
-Assignments = Mapping[str, Any] | Sequence[str]
+SettingValues = Mapping[str, Any] | Sequence[str]
 """Values by key, or texts such as ``epochs=12``."""
 
 
@@ -24,7 +24,7 @@ def recipe(
     *,
     preset: str | None = None,
     config: Path | None = None,
-    assignments: Assignments = (),
+    assignments: SettingValues = (),
     level: str = "graph",
     dataset: str | None = None,
     method_wins: bool = False,
@@ -61,7 +61,7 @@ def recipe(
     return changed
 
 
-def with_encoder(assignments: Assignments, encoder: Named | None) -> dict[str, Any]:
+def with_encoder(assignments: SettingValues, encoder: Named | None) -> dict[str, Any]:
     """The assignments, and that of the encoder that the user has named: by name, file, class, function or instance."""
     given = read_assignments(assignments)
     if encoder is None:
@@ -99,7 +99,7 @@ def default_preset(method: str, level: str) -> str:
     return str(own_code.origin(method).parent / preset) if beside else preset
 
 
-def free_assignments(method: str, assignments: Assignments) -> dict[str, Any]:
+def free_assignments(method: str, assignments: SettingValues) -> dict[str, Any]:
     """The assignments to what this method leaves open: neither to what it fixes nor to options of other methods."""
     fixed, free = find_method(method).FIXED, {}
     for key, value in read_assignments(assignments).items():

@@ -10,7 +10,7 @@ from typing import Any
 from nmrgcl import reading
 from nmrgcl.checksums import checksum_of
 from nmrgcl.errors import DataError
-from nmrgcl.owned import Kind
+from nmrgcl.owned import FolderKind
 
 FORMAT, VERSION = "nmrgcl-store", 1
 MANIFEST = "manifest.json"
@@ -27,7 +27,7 @@ def _names(manifest: Mapping[str, Any]) -> set[str]:
     return {MANIFEST, *(f"{name}.bin" for name in (arrays if isinstance(arrays, dict) else ()))}
 
 
-STORE = Kind("store", MANIFEST, lambda manifest: manifest.get("format") == FORMAT, _names)
+STORE = FolderKind("store", MANIFEST, lambda manifest: manifest.get("format") == FORMAT, _names)
 
 
 @dataclass(frozen=True)

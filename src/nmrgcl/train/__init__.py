@@ -2,7 +2,7 @@
 
 from nmrgcl.train.loop import Epoch, Memory, pretrain
 from nmrgcl.train.optimiser import Optimiser
-from nmrgcl.train.progress import Progress, Watch
+from nmrgcl.train.progress import Progress, StepWatch
 from nmrgcl.train.trainable import Fittable, Trainable
 
-__all__ = ["Epoch", "Fittable", "Memory", "Optimiser", "Progress", "Trainable", "Watch", "pretrain"]
+__all__ = ["Epoch", "Fittable", "Memory", "Optimiser", "Progress", "StepWatch", "Trainable", "pretrain"]

@@ -14,7 +14,7 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train.checkpoint import Checkpoint
 from nmrgcl.train.feed import Feed, Source, open_feed
-from nmrgcl.train.progress import Watch
+from nmrgcl.train.progress import StepWatch
 from nmrgcl.train.recording import CapturedStep, Recording, captured_by_size, recorded_if_possible
 from nmrgcl.train.state import TrainingState, own_chance, restore, snapshot
 from nmrgcl.train.step import GuardedStep
@@ -59,7 +59,7 @@ def pretrain(
     device: torch.device | None = None,
     seed: int = 0,
     memory: Memory | None = None,
-    watch: Watch | None = None,
+    watch: StepWatch | None = None,
 ) -> Iterator[Epoch]:
     """Train ``method`` in place, yielding after each epoch; stop reading to stop training.
 
@@ -79,11 +79,11 @@ def pretrain(
     method.require_sizes(*graphs.sizes())
     device = device or (graphs.device if isinstance(graphs, Graphs) else torch.device("cpu"))
     optimisers = method.optimisers(options)
-    kept = memory.recall() if memory else None
-    state = (restore(kept, method, optimisers) if kept else TrainingState()).to(device)
+    checkpoint = memory.recall() if memory else None
+    state = (restore(checkpoint, method, optimisers) if checkpoint else TrainingState()).to(device)
     step = GuardedStep(method, optimisers, state)
     # The order of batches depends on the chunks, so that a training that goes on keeps to those it began with.
-    chunk = state.chunk if kept else options.chunk_graphs or None
+    chunk = state.chunk if checkpoint else options.chunk_graphs or None
     with closing(open_feed(graphs, device, options, method.level, chunk)) as feed:
         state.chunk = feed.chunk
         for epoch in _epochs(step, feed, options, seed, memory, watch):
@@ -100,7 +100,7 @@ def _fit(method: Fittable, graphs: Graphs | Source, device: torch.device | None,
 
 
 def _epochs(
-    step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None, watch: Watch | None
+    step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None, watch: StepWatch | None
 ) -> Iterator[Epoch]:
     """One after another, until there are enough or the loss no longer falls."""
     state, compute = step.state, None
@@ -145,7 +145,7 @@ def _run_epoch(
     feed: Feed,
     options: TrainSettings,
     memory: Memory | None,
-    watch: Watch | None,
+    watch: StepWatch | None,
 ) -> float:
     """Mean loss of the batches of ``feed``, from the one on at which the training stands, to the training's last."""
     state, count = step.state, len(feed.parts)
@@ -183,13 +183,13 @@ def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callabl
 
 def _recorded(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
     """One recording for batches that are full and one for what is left over; or one for the batch that is always it."""
-    kept = [*step.method.state_dict().values(), *step.state.sums]
+    changed = [*step.method.state_dict().values(), *step.state.sums]
     if feed.constant:
-        recording = Recording(lambda: step(feed.lasting()), kept, feed.device)
+        recording = Recording(lambda: step(feed.lasting()), changed, feed.device)
         return lambda graphs, index: recording.replay()
     sizes = {min(options.batch_size, feed.items), feed.items % options.batch_size} - {0, 1}
     recorded = captured_by_size(
-        sizes, lambda size, beside: CapturedStep(feed.lasting(), size, step, kept, feed.room(size), beside)
+        sizes, lambda size, beside: CapturedStep(feed.lasting(), size, step, changed, feed.room(size), beside)
     )
     return lambda graphs, index: recorded[len(index)](index, graphs)
 

@@ -22,7 +22,7 @@ class Progress:
     steps: int = 1
 
 
-Watch = Callable[[Progress, int], None]
+StepWatch = Callable[[Progress, int], None]
 """Called after each batch with where the training stands then, and how many graphs or nodes the batch had."""
 
 

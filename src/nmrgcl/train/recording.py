@@ -26,18 +26,22 @@ class Recording:
 
     Args:
         work: must not wait for the host, must find its input in one place and update what it keeps in place.
-        kept: tensors that it changes, and which rehearsing must leave as they were.
+        changed: tensors that it changes; they are restored after rehearsing.
         device: where it computes.
         beside: a recording that is never replayed at the same time, and whose memory this one may use.
     """
 
     def __init__(
-        self, work: Callable[[], None], kept: Iterable[Tensor], device: torch.device, beside: "Recording | None" = None
+        self,
+        work: Callable[[], None],
+        changed: Iterable[Tensor],
+        device: torch.device,
+        beside: "Recording | None" = None,
     ) -> None:
         self.recorded = torch.cuda.CUDAGraph()
         self.work = work  # holds the tensors that a replay reads: freed, their memory would be given to others
-        kept_tensors = list(kept)
-        before = [tensor.detach().clone() for tensor in kept_tensors]
+        changed_tensors = list(changed)
+        before = [tensor.detach().clone() for tensor in changed_tensors]
         chance = torch.cuda.get_rng_state(device)
         try:
             _rehearse(work)
@@ -45,7 +49,7 @@ class Recording:
                 work()
         finally:  # the rehearsals are forgotten; recording itself computes nothing
             with torch.no_grad():
-                for tensor, value in zip(kept_tensors, before, strict=True):
+                for tensor, value in zip(changed_tensors, before, strict=True):
                     tensor.copy_(value)
             torch.cuda.set_rng_state(chance, device)
 
@@ -106,7 +110,7 @@ class CapturedStep:
         graphs: the dataset, or a part of it in a place where others will lie.
         batch_size: of every batch.
         step: what to record.
-        kept: tensors that the step changes, and which rehearsing must leave as they were.
+        changed: tensors that the step changes; they are restored after rehearsing.
         room: for a batch; None: as much as ``graphs`` need.
         beside: a recording that is never replayed at the same time, and whose memory this one may use.
     """
@@ -116,7 +120,7 @@ class CapturedStep:
         graphs: Graphs,
         batch_size: int,
         step: Callable[[Graphs], None],
-        kept: Iterable[Tensor],
+        changed: Iterable[Tensor],
         room: Room | None = None,
         beside: "CapturedStep | None" = None,
     ) -> None:
@@ -125,7 +129,7 @@ class CapturedStep:
         self.index.copy_(self._typical(batch_size))
         self.recorded: Recording = Recording(
             lambda: step(graphs.take_padded(self.index, self.room)),
-            kept,
+            changed,
             graphs.device,
             beside.recorded if beside else None,
         )

@@ -112,12 +112,12 @@ def snapshot(
     return Checkpoint(tensors, values)
 
 
-def restore(kept: Checkpoint, method: Stateful, optimisers: Sequence[Optimiser]) -> TrainingState:
+def restore(checkpoint: Checkpoint, method: Stateful, optimisers: Sequence[Optimiser]) -> TrainingState:
     """Put ``method`` and ``optimisers`` where ``snapshot`` saw them; ModelError where they do not fit."""
     keyed = _keyed(optimisers)
     groups: dict[str, dict[str, Tensor]] = {name: {} for name in ("method", *keyed, "random", "sum")}
     try:
-        for name, tensor in kept.tensors.items():
+        for name, tensor in checkpoint.tensors.items():
             group, _, rest = name.partition(".")
             groups[group][rest] = tensor
         method.load_state_dict(groups["method"])
@@ -127,7 +127,7 @@ def restore(kept: Checkpoint, method: Stateful, optimisers: Sequence[Optimiser])
         sums: dict[str, Any] = groups["sum"]
         if set(sums) != {"total", "losses"} or any(value.shape or not value.isfinite() for value in sums.values()):
             raise ValueError("the sum of losses is not a number")
-        return TrainingState(**_progress(kept.values) | sums, random=groups["random"])
+        return TrainingState(**_progress(checkpoint.values) | sums, random=groups["random"])
     except (KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(

@@ -1,6 +1,6 @@
 """A search as a value: its candidates, the cells they ask for, and the scores those have."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,16 @@ import numpy as np
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.methods import require_possible
-from nmrgcl.run.cell import BY_FOLDS, Cell
+from nmrgcl.method_files import method_reference
+from nmrgcl.methods import find_method, require_possible
+from nmrgcl.run.cell import BY_FOLDS, Cell, canonical
+from nmrgcl.run.cell_data import class_labels
+from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Result, Results
-from nmrgcl.settings import Settings
-from nmrgcl.tune.space import Space
+from nmrgcl.settings import Settings, full_key
+from nmrgcl.tune.space import Space, read_space
 
 TRIES = 20
 """Draws for one new candidate; a small space is soon exhausted."""
@@ -65,6 +69,36 @@ class SearchScores:
     outer: np.ndarray
     failed: tuple[int, ...]
     devices: tuple[str, ...] = ()
+
+
+def plan_search(
+    data: str,
+    method: str,
+    *,
+    preset: str | None = None,
+    assignments: Mapping[str, Any],
+    space: str,
+    every_scaling: bool = False,
+    **options: Any,
+) -> Search:
+    """A search on one dataset; ``options`` are those of ``plan``, ``space`` is a name or a file.
+
+    Settings that ``assignments`` give or the method fixes are not searched.
+    """
+    method, name = method_reference(method), canonical(data)
+    start = recipe(method, preset=preset, assignments=assignments, dataset=name)
+    given = {full_key(key, method, "--set") for key in assignments}
+    if every_scaling and "svm.standardise" in given:
+        raise SettingError("--every-scaling: --set holds svm.standardise; leave one of the two out")
+    left = read_space(space, method).without({*given, *find_method(method).FIXED})
+    if method == "nmrgcl" and start.options.removal == "none" and "options.removal" not in left.options:
+        left = left.without(["options.delta", "options.where"])  # where nothing is removed, they mean nothing
+    if not left.options:
+        raise SettingError(f"{left.source}: nothing is left to try; --set or the method holds all of it")
+    dataset = load(data)
+    found = plan(dataset, start, left, name=name, every_scaling=every_scaling, **options)
+    class_labels(dataset, "graph")  # refuses a dataset without classes
+    return found
 
 
 def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds: int, protocol: str, chance: int,

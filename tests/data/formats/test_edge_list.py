@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.formats import text
+from nmrgcl.data.formats import csv_file
 from nmrgcl.data.formats.edge_list import read_edge_list, read_edge_list_streams
 from nmrgcl.errors import DataError
 
@@ -78,21 +78,17 @@ def test_nodes_of_one_graph_may_have_classes() -> None:
     assert data.graphs.edge_index.tolist() == [[2, 0], [0, 2]]
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 1 << 16])
 @pytest.mark.parametrize(
     "edges",
     [
         "Source,Target\na,b\n",
         "from,to\r\na,b\r\n\r\n",
         "\ufeffsrc , dst\n a , b ",
-        '"source","target"\n"a", "b"\n',
+        '"source", "target"\n"a","b"\n',
         "target,source\nb,a",
     ],
 )
-def test_headers_quotes_and_line_ends_come_in_many_ways(
-    monkeypatch: pytest.MonkeyPatch, edges: str, chunk: int
-) -> None:
-    monkeypatch.setattr(text, "CHUNK", chunk)
+def test_headers_quotes_and_line_ends_come_in_many_ways(edges: str) -> None:
     data = read(edges, "node\nb\na\n", keep_directions=True)
     assert data.graphs.edge_index.tolist() == [[1], [0]]
 
@@ -110,23 +106,25 @@ WRONG_EDGES = {
     "source,target\n": "line 2: no edge is listed",
     ",source,target\n0,1,2\n": "line 1: column 1 has no name; name it or leave it out (pandas",
     "source,target,src\n0,1,2\n": "line 1: two columns are named 'source'",
-    "source,target\n0,1\n0\n": "line 3: has 1 comma-separated values instead of 2",
-    "source,target\n0,1\n\n1,2\n": "line 3: is blank",
+    "source,target\n0,1\n0\n": "line 3: Expected 2 columns, got 1: 0; correct that line",
+    "source,target\n0,1\n\n1,2\n": "line 3: source: a value is missing; correct the cell",
     "source,target\n0,1\n0,\n": "line 3: target: a value is missing",
-    'source,target\n0,1\n"0,1\n2,3\n': "line 3: is not one row of CSV; close every quote",
-    'source,target\n0,1\n"a"b,1\n': "line 3: is not one row of CSV",
+    'source,target\n0,1\n"0,1\n2,3\n': 'line 3: Expected 2 columns, got 1: "0,1 2,3; correct',
+    'source,target\n0,1\n"0,1\n2",3\n': "line 3: source: a quote stands after a blank, or is not closed on its line",
+    'source,target\n0,1\n0, "1"\n': "line 3: target: a quote stands after a blank",
+    "source,target,\ufffd\n0,1,2\n": "line 1: the name of column 3 is not UTF-8",
     "source,target\n0,1\n0,\x001\n": "line 3: '\\x00' does not belong in a text",
     "source,target\n0,1\r0,2\n": "line 2: '\\r' does not belong in a text",
-    "source,target,weight\n0,1,1\n0,2,0\n": "line 3: weight: '0' is not a positive number",
-    "source,target,weight\n0,1,1\n0,2,1e-60\n": "line 3: weight: '1e-60' is not a positive number",
-    "source,target,weight\n0,1,1\n0,2,\n": "line 3: weight: a value is missing",
+    "source,target,weight\n0,1,1\n0,2,0\n": "line 3: weight: is not a positive number",
+    "source,target,weight\n0,1,1\n0,2,1e-60\n": "line 3: weight: is not a positive number",
+    "source,target,weight\n0,1,1\n0,2,\n": "line 3: weight: CSV conversion error to double: invalid value ''",
     "source,target,label\n0,1,1\n0,2,x\n": "line 3: label: 'x' is not an integer",
     "source,target,label\n0,1,1\n0,2,1.5\n": "line 3: label: 1.5 is not a whole number",
     "source,target,label\n0,1,9223372036854775808\n": "line 2: label: 9223372036854775808 does not fit 64 bits",
-    "source,target,type\n0,1,2\n0,2,directed\n": "line 3: 'type': 'directed' is not a finite number",
+    "source,target,type\n0,1,2\n0,2,directed\n": "line 3: type: CSV conversion error to double",
 }
 WRONG_EDGES |= {
-    f"source,target,size\n0,1,1\n0,2,{cell}\n": "line 3: 'size': "
+    f"source,target,size\n0,1,1\n0,2,{cell}\n": "line 3: size: "
     for cell in ("nan", "inf", "1_0", "0x10", "1e39", "1 0", '"1,0"', "١", "--1", ".", "1e", "\u00a01")
 }
 
@@ -165,6 +163,19 @@ def test_files_must_fit_together(nodes: str | None, graphs: str | None, expected
 
 def test_a_wrong_cell_of_many_digits_is_refused_at_once() -> None:
     assert "line 2: weight" in message("source,target,weight\n0,1," + "1" * 100_000 + "x\n")
+
+
+def test_the_number_of_columns_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_file, "MAX_COLUMNS", 5)
+    assert read("source,target,a,b,c\n0,1,2,3,4\n").edge_attributes.shape == (2, 3)  # type: ignore[union-attr]
+    assert "edges.csv, line 1: has more than 5 columns" in message("source,target,a,b,c,d\n0,1,2,3,4,5\n")
+
+
+@pytest.mark.parametrize("rows", [10, 200_000])  # the larger file is read by several threads
+def test_the_line_of_a_wrong_cell_is_named_wherever_it_is(rows: int) -> None:
+    text = "source,target,size\n" + "0,1,2\n" * rows
+    assert f"edges.csv, line {rows + 2}: size: " in message(text + "0,1,x\n" + "0,1,2\n" * rows)
+    assert read(text).duplicate_edges == rows - 1
 
 
 def test_a_folder_holds_the_files_by_name(tmp_path: Path) -> None:

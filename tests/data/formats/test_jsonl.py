@@ -26,7 +26,7 @@ def message(*lines: str) -> str:
 
 def test_every_key_is_read() -> None:
     data = read(
-        '{"edges": [[0, 1], [2, 1]], "x": [[1, 0.5], [true, 2], [3, 1e2]], "node_labels": [4, 5.0, 6],'
+        '{"edges": [[0, 1], [2, 1]], "x": [[1, 0.5], [1, 2], [3, 1e2]], "node_labels": [4, 5, 6],'
         ' "edge_attr": [0.5, 1.5], "edge_labels": [[1, 2], [3, 4]], "edge_weight": [2, 0.25], "y": "b"}',
         '{"edges": [], "num_nodes": 1, "x": [[0, 0]], "node_labels": [-1], "y": "a"}',
     )
@@ -97,7 +97,7 @@ def test_ends_of_lines_and_sizes_of_blocks_do_not_matter(
     data = read('\ufeff{"edges": [[0, 1]], "x": [1, 2]}\r', '{"edges": [], "x": [5]}' + ending)
     assert data.graphs.node_ptr.tolist() == [0, 2, 3]
     assert data.node_attributes.tolist() == [[1], [2], [5]]  # type: ignore[union-attr]
-    assert "g.jsonl, line 3: x[1] is 'a', not" in message(
+    assert "g.jsonl, line 3: x[1]: expected `float | array`, got `str`" in message(
         '{"edges": []}', '{"edges": []}', '{"edges": [], "x": [1, "a"]}'
     )
     assert "g.jsonl, line 2: is blank" in message('{"edges": []}', " ", "", '{"edges": []}')
@@ -106,45 +106,52 @@ def test_ends_of_lines_and_sizes_of_blocks_do_not_matter(
 GOOD = '{"edges": [[0, 1]], "x": [[1, 2], [3, 4]], "y": 1}'
 WRONG = {
     "": "the file is empty",
-    "[1]": "is not a JSON object",
-    '{"edges": [[0, 1]': "is not JSON (Expecting ',' delimiter, character 18)",
-    '{"edges": [], "edges": []}': "has the key 'edges' twice",
+    "[1]": "is not a graph (Expected `object`, got `array`)",
+    '{"edges": [[0, 1]': "is not JSON (Input data was truncated); write one graph per line",
+    '{"edges": []} {}': "is not JSON (JSON is malformed: trailing characters",
     '{"edges": [], "edge": 1}': "unknown key 'edge'; did you mean edges",
+    '{"edges": [], "a\\nb": 1}': "unknown key 'a\\\\nb'; known: ",
     '{"num_nodes": 2}': "has no key edges",
-    '{"edges": null}': "edges is null, not a list",
-    '{"edges": [[0, 1], [1]]}': "edges[1] is 1 numbers, not a list of 2 numbers",
-    '{"edges": [[0, 1], 5]}': "edges[1] is 5, not a list of 2 numbers",
-    '{"edges": [[0, 1.0]]}': "edges[0][1] is 1.0, not the number of a node",
-    '{"edges": [[true, 1]]}': "edges[0][0] is true, not",
-    '{"edges": [[0, 9223372036854775808]]}': "edges[0][1] is 9223372036854775808, not",
-    '{"edges": [[0, 1], [-1, 0]]}': "edges[1] is [-1, 0], but the graph has 2 nodes, counted from 0",
-    '{"edges": [[0, 3]], "num_nodes": 3}': "edges[0] is [0, 3], but the graph has 3 nodes",
-    '{"edges": [], "num_nodes": -1}': "num_nodes is -1, not a count",
-    '{"edges": [], "num_nodes": 1.0}': "num_nodes is 1.0, not a count",
-    '{"edges": [[0, 4000000000000]]}': "more than 10000000 in the file are named by no edge",
+    '{"edges": null}': "edges: expected `array`, got `null`",
+    '{"edges": [[0, 1], [1]]}': "edges[1]: expected `array` of length 2",
+    '{"edges": [[0, 1], 5]}': "edges[1]: expected `array`, got `int`",
+    '{"edges": [[0, 1.0]]}': "edges[0][1]: expected `int`, got `float`",
+    '{"edges": [[true, 1]]}': "edges[0][0]: expected `int`, got `bool`",
+    '{"edges": [[0, 9223372036854775808]]}': "edges[0][1]: expected `int` <= 2147483647",
+    '{"edges": [[0, 1], [-1, 0]]}': "edges[1][0]: expected `int` >= 0",
+    '{"edges": [[0, 3]], "num_nodes": 3}': "edges[0] is [0, 3], but the graph has 3 nodes, counted from 0",
+    '{"edges": [], "num_nodes": -1}': "num_nodes: expected `int` >= 0",
+    '{"edges": [], "num_nodes": 1.0}': "num_nodes: expected `int | null`, got `float`",
+    '{"edges": [[0, 2147483647]]}': "more than 10000000 in the file are named by no edge",
     '{"edges": [], "num_nodes": 10000001}': "would have 10000001 nodes",
     '{"edges": [], "num_nodes": 2, "x": [1]}': "x lists 1, but the graph has 2 nodes",
-    '{"edges": [], "x": 5}': "x is 5, not a list",
-    '{"edges": [], "x": {"a": 1}}': "x is an object, not a list",
-    '{"edges": [], "x": [[1, 2], [3]]}': "x[1] is 1 numbers, not a list of 2",
-    '{"edges": [], "x": [[1, 2], [3, null]]}': "x[1][1] is null, not a finite number",
-    '{"edges": [], "x": [[]]}': "x[0] is a list, not a finite number",
-    '{"edges": [], "x": [NaN]}': "NaN is not a number of JSON",
-    '{"edges": [], "x": [-Infinity]}': "-Infinity is not a number of JSON",
-    '{"edges": [], "x": [1, 1e39]}': "x[1] is 1e+39, not a finite number",
-    '{"edges": [], "x": [1e999]}': "x[0] is inf, not",
-    '{"edges": [], "node_labels": [1, 0.5]}': "node_labels[1] is 0.5, not an integer",
-    '{"edges": [[0, 1]], "edge_weight": [0]}': "edge_weight[0] is 0, not a positive number",
-    '{"edges": [[0, 1]], "edge_weight": [1e-60]}': "edge_weight[0] is 1e-60, not a positive number",
-    '{"edges": [[0, 1]], "edge_weight": [[1]]}': "edge_weight[0] is a list, not a positive",
+    '{"edges": [], "x": 5}': "x: expected `array | null`, got `int`",
+    '{"edges": [], "x": {"a": 1}}': "x: expected `array | null`, got `object`",
+    '{"edges": [], "x": [[1, 2], [3]]}': "x[1] is not a row of 2 numbers, as before",
+    '{"edges": [], "x": [1, [3]]}': "x[1] is not a number, as before",
+    '{"edges": [], "x": [[1, 2], [3, null]]}': "x[1][1]: expected `float`, got `null`",
+    '{"edges": [], "x": [true]}': "x[0]: expected `float | array`, got `bool`",
+    '{"edges": [], "x": [[]]}': "x[0] is not a number, as before",
+    '{"edges": [], "x": [[[1]]]}': "x[0][0]: expected `float`, got `array`",
+    '{"edges": [], "x": [NaN]}': "is not JSON (JSON is malformed: invalid character (byte 20))",
+    '{"edges": [], "x": [-Infinity]}': "is not JSON (JSON is malformed: invalid character",
+    '{"edges": [], "x": [1, 1e39]}': "x[1] holds a number that does not fit a 32-bit float",
+    '{"edges": [], "x": [[1, 2], [3, 1e39]]}': "x[1] holds a number that does not fit a 32-bit float",
+    '{"edges": [], "x": [1e999]}': "x[0]: number out of range",
+    '{"edges": [], "node_labels": [1, 0.5]}': "node_labels[1]: expected `int | array`, got `float`",
+    '{"edges": [], "node_labels": [9223372036854775808]}': "node_labels[0]: expected `int` <= 9223372036854775807",
+    '{"edges": [[0, 1]], "edge_weight": [0]}': "edge_weight[0]: expected `float` > 0.0",
+    '{"edges": [[0, 1]], "edge_weight": [1e-60]}': "edge_weight[0] holds a number that does not fit a 32-bit float",
+    '{"edges": [[0, 1]], "edge_weight": [[1]]}': "edge_weight[0]: expected `float`, got `array`",
     '{"edges": [], "y": 0.5}': "y: 0.5 is not a whole number; classes are whole numbers or text; leave out targets",
-    '{"edges": [], "y": "\\ud800"}': "is no class",
+    '{"edges": [], "y": "\\ud800"}': "is not JSON",
     '{"edges": [], "y": ""}': "is no class",
     '{"edges": [], "y": [1]}': "y: a list of 1 for 0 nodes",
     '{"edges": [], "y": 9223372036854775808}': "does not fit 64 bits",
-    '{"edges": [], "y": ' + "1" * 5000 + "}": "has a number of thousands of digits",
-    '{"edges": ' + "[" * 100_000 + "}": "is nested too deeply",
-    '{"edges": [], "y": "\x00"}': "is not JSON (Invalid control character at",
+    '{"edges": [], "y": ' + "1" * 5000 + "}": "y: integer value out of range",
+    '{"edges": ' + "[" * 100_000 + "}": "edges[0][0]: expected `int`, got `array`",
+    '{"edges": [], "y": ' + "[" * 100_000 + "}": "y[0]: expected `bool | int | float | str | null`, got `array`",
+    '{"edges": [], "y": "\x00"}': "is not JSON (JSON is malformed: invalid character",
 }
 
 
@@ -159,8 +166,8 @@ def test_what_is_wrong_is_said_in_a_line(line: str) -> None:
     [
         ('{"edges": [[0, 1]]}', "line 2: has no x, but line 1 has; give it for all graphs or none"),
         ('{"edges": [], "x": [[1, 2]], "edge_labels": [1]}', "line 2: edge_labels lists 1, but the graph has 0 edges"),
-        ('{"edges": [], "x": [[1, 2, 3]]}', "line 2: x[0] is 3 numbers, not a list of 2"),
-        ('{"edges": [], "x": [1]}', "line 2: x[0] is 1, not a list of 2"),
+        ('{"edges": [], "x": [[1, 2, 3]]}', "line 2: x[0] is not a row of 2 numbers, as before"),
+        ('{"edges": [], "x": [1]}', "line 2: x[0] is not a row of 2 numbers, as before"),
         ('{"edges": [], "y": "a"}', "line 2: y is 'a' after labels that are numbers"),
         (
             '{"edges": [[0, 1]], "x": [[1, 2], [3, 4]], "edge_labels": [1]}',
@@ -191,13 +198,13 @@ def test_files_are_plain_or_gzipped(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_are_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = gzip.compress(GOOD.encode() * 99)
     (tmp_path / "cut.gz").write_bytes(packed[:-9])
-    (tmp_path / "latin").write_bytes(b'{"edges": []}\n{"y": "\xe4"}')
+    (tmp_path / "latin").write_bytes(b'{"edges": []}\n{"edges": [], "y": "\xe4"}')
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * 1_000_000))
     for name, expected in {
         "missing": "cannot be read",
         ".": "cannot be read \\(Is a directory\\)",
         "cut.gz": "cannot be unpacked",
-        "latin": "line 2: byte 8 is 0xe4, which is not UTF-8",
+        "latin": "line 2: has the byte 228, which is not UTF-8",
     }.items():
         with pytest.raises(DataError, match=expected):
             read_jsonl(tmp_path / name)

@@ -125,7 +125,6 @@ REFUSED = {
     "smiles,y\n": "has a header, but no molecules",
     "smiles,smiles\nC,C\n": "two columns are named 'smiles'; rename one",
     "smiles,y\nxx,1\nC(,2\n": "none of its 2 rows is a valid molecule; line 2, 'xx': it is not a SMILES",
-    "smiles,y\nC,1,2\n": "cannot be read (CSV parse error: Expected 2 columns, got 3: C,1,2)",
 }
 
 
@@ -135,6 +134,12 @@ def test_a_file_that_cannot_be_used_gets_one_line(tmp_path: Path, text: str) -> 
     with pytest.raises(DataError) as raised:
         read_molecules(path)
     assert str(raised.value) == f"{path}: {REFUSED[text]}"
+
+
+def test_a_row_of_another_width_is_named_by_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", "smiles,y\nC,1\nC,1,2\n")
+    with pytest.raises(DataError, match="a.csv, line 3: Expected 2 columns, got 3: C,1,2; correct that line$"):
+        read_molecules(path)
 
 
 def test_other_requests_that_cannot_be_met(tmp_path: Path) -> None:

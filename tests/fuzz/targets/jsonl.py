@@ -103,7 +103,7 @@ FULL = b"""{"edges": [[0, 1], [1, 2], [2, 1]], "num_nodes": 4, "x": [[1, 0.5], [
 """.replace(b"\n ", b" ")
 EMPTY = b'{"edges": [], "num_nodes": 0, "y": "b"}\n'
 PLAIN = b'{"edges": [[0, 1], [1, 0], [1, 1], [0, 1]], "y": 1}\r\n{"edges": [], "y": null}\n{"edges": [[0, 2]]}\n'
-NODES = b'{"edges": [[0, 1]], "y": [1, null, 2.0], "node_labels": [[1, 2], [3, 4], [5, true]]}'
+NODES = b'{"edges": [[0, 1]], "y": [1, null, 2.0], "node_labels": [[1, 2], [3, 4], [5, 6]]}'
 TOKENS = rb"""[ ] { } [] [[ , : " null true NaN -Infinity e5 [0,1], "x":[ "y":2, "num_nodes":3, "edge_weight":[1],
  "edges" \u0041 \ud800 .0 - -1""".split()
 TARGET = Target(

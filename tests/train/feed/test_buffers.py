@@ -7,7 +7,7 @@ import torch
 
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import open_store, write_store
-from nmrgcl.train.feed.buffers import Buffers, Extent
+from nmrgcl.train.feed.buffers import Buffers, BufferSizes
 from nmrgcl.train.feed.choose import tensor_bytes
 from nmrgcl.train.feed.resident import moved
 from tests.examples import random_graphs
@@ -18,12 +18,12 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("graphs", EXAMPLES.values(), ids=EXAMPLES)
 def test_what_is_put_is_what_lies_there_whatever_lay_there_before(graphs: Graphs) -> None:
-    extent = Extent.of(graphs) + Extent(3, 20, 50)
+    extent = BufferSizes.of(graphs) + BufferSizes(3, 20, 50)
     buffers = Buffers(graphs.take(torch.arange(0)), extent, CPU)
     addresses = buffers.whole.x.data_ptr(), buffers.whole.edge_index.data_ptr()
     for part in (graphs, graphs.take(torch.arange(graphs.num_graphs // 2)), graphs):
         buffers.put(part)
-        assert_equal(buffers.part(Extent.of(part)), part)
+        assert_equal(buffers.part(BufferSizes.of(part)), part)
     assert (buffers.whole.x.data_ptr(), buffers.whole.edge_index.data_ptr()) == addresses
 
 

@@ -1,1 +1,1 @@
-"""Archives as streams, downloads that continue, and where the files of a dataset are."""
+"""Archives as streams, and downloads."""

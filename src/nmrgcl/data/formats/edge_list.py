@@ -21,13 +21,14 @@ self-loops are left out; both are counted.
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
+
 from nmrgcl.data.assemble import Listing, assemble
 from nmrgcl.data.dataset import Dataset, Label, Level
 from nmrgcl.data.files.archive import Readable
-from nmrgcl.data.formats.classes import first_unlike, shown
-from nmrgcl.data.formats.csv_column import Convert, Ids, classes, integers, positives
-from nmrgcl.data.formats.csv_table import Table, read_csv_table
-from nmrgcl.data.formats.numbering import number
+from nmrgcl.data.formats.classes import first_unlike, shown, text_integer, text_label
+from nmrgcl.data.formats.edge_table import Table, read_edge_table
+from nmrgcl.data.formats.numbering import Numbered, number
 from nmrgcl.data.formats.text import open_text, stem
 from nmrgcl.errors import DataError
 
@@ -74,30 +75,25 @@ def read_edge_list_streams(
     keep_directions: bool = False,
 ) -> Dataset:
     """The same from streams of bytes."""
-    graph_ids, node_ids = Ids(), Ids()
-    of_graph: dict[str, Convert] = {"graph": graph_ids.convert}
-    of_node: dict[str, Convert] = {"node": node_ids.convert, "label": integers, "y": classes}
-    of_edge: dict[str, Convert] = {"source": node_ids.convert, "target": node_ids.convert}
-    of_edge |= {"weight": positives, "label": integers}
-    # In this order, so that identifiers are met as they are to be numbered.
-    listed = read_csv_table(*graphs, of_graph | {"y": classes}, ("graph",), closed=True) if graphs else None
-    about = read_csv_table(*nodes, of_graph | of_node, ("node",)) if nodes else None
-    pairs = read_csv_table(*edges, of_graph | of_edge, ("source", "target"))
+    listed = read_edge_table(*graphs, {"graph", "y"}, ("graph",), closed=True) if graphs else None
+    about = read_edge_table(*nodes, {"graph", "node", "label", "y"}, ("node",)) if nodes else None
+    pairs = read_edge_table(*edges, {"graph", "source", "target", "label"}, ("source", "target"))
     _check_columns(pairs, about, listed)
-    numbered = number(pairs, about, graph_ids, node_ids)
-    if not len(numbered.sizes) or ("graph" not in pairs.columns and not numbered.sizes[0]):
+    numbered = number(pairs, about, listed)
+    if not numbered.sizes.any() and (listed is None or not listed.rows):
         raise DataError(f"{pairs.file}, line 2: no edge is listed, and no other file lists a node or a graph")
-    level, y = _labels(about, listed, len(numbered.sizes), graph_ids)
+    level, y = _classes(about, listed, numbered)
+    node_labels, node_attributes = (None, None) if about is None else (_labels(about), about.attributes())
     order = numbered.order
     listing = Listing(
         numbered.sizes,
         numbered.ends[:, 0],
         numbered.ends[:, 1],
-        edge_weight=pairs.array("weight"),
-        edge_labels=pairs.labels(),
+        edge_weight=pairs.weight(),
+        edge_labels=_labels(pairs),
         edge_attributes=pairs.attributes(),
-        node_labels=None if about is None or (values := about.labels()) is None else values[order],
-        node_attributes=None if about is None or (values := about.attributes()) is None else values[order],
+        node_labels=None if node_labels is None else node_labels[order],
+        node_attributes=None if node_attributes is None else node_attributes[order],
         y=y,
         level=level,
     )
@@ -107,19 +103,24 @@ def read_edge_list_streams(
 def _check_columns(pairs: Table, about: Table | None, listed: Table | None) -> None:
     """All files speak of one graph, or all say of which."""
     tables = [table for table in (pairs, about, listed) if table is not None]
-    without = [table.file for table in tables if "graph" not in table.columns]
+    without = [table.file for table in tables if "graph" not in table.texts]
     if without and len(without) < len(tables):
-        other = next(table.file for table in tables if "graph" in table.columns)
+        other = next(table.file for table in tables if "graph" in table.texts)
         raise DataError(f"{without[0]}, line 1: no column is named graph, but {other} has it; add it here too")
-    if about is not None and listed is not None and "y" in about.columns and "y" in listed.columns:
+    if about is not None and listed is not None and "y" in about.texts and "y" in listed.texts:
         raise DataError(f"{about.file}, line 1: has classes of nodes, and {listed.file} those of graphs; keep one y")
 
 
-def _labels(
-    about: Table | None, listed: Table | None, count: int, graph_ids: Ids
-) -> tuple[Level, list[Label | None] | None]:
-    """The classes of nodes or graphs."""
-    if about is not None and "y" in about.columns:
+def _labels(table: Table) -> np.ndarray | None:
+    """``[rows, 1]`` the integers of the column of that name."""
+    labels = table.converted("label", text_integer)
+    return None if labels is None else np.array(labels, np.int64)[:, None]
+
+
+def _classes(about: Table | None, listed: Table | None, numbered: Numbered) -> tuple[Level, list[Label | None] | None]:
+    """The classes of nodes or graphs; an empty cell is a missing one."""
+    count = len(numbered.sizes)
+    if about is not None and "y" in about.texts:
         if count != 1:
             raise DataError(
                 f"{about.file}, line 1: column y, but there are {count} graphs; classes of nodes need a single graph, "
@@ -128,23 +129,20 @@ def _labels(
         return "node", _alike(about)
     if listed is None:
         return "graph", None
-    codes = graph_ids.merged()[listed.columns["graph"].array()].tolist()
-    y: list[Label | None] = [None] * count
-    met: set[int] = set()
-    for row, code in enumerate(codes):
-        if code in met:
-            raise DataError(f"{listed.file}, line {row + 2}: the graph is listed twice; keep one row")
-        met.add(code)
-    if "y" not in listed.columns:
+    _, first = np.unique(numbered.listed, return_index=True)
+    for row in np.setdiff1d(np.arange(listed.rows), first)[:1].tolist():
+        raise listed.refusal(row, "the graph is listed twice; keep one row")
+    if "y" not in listed.texts:
         return "graph", None
-    for code, label in zip(codes, _alike(listed), strict=True):
+    y: list[Label | None] = [None] * count
+    for code, label in zip(numbered.listed.tolist(), _alike(listed), strict=True):
         y[code] = label
     return "graph", y
 
 
 def _alike(table: Table) -> list[Label | None]:
-    labels = table.columns["y"].list()
+    labels = table.converted("y", text_label) or []
     if (at := first_unlike(labels)) is not None:
         before = "numbers" if isinstance(labels[at], str) else "text"
-        raise DataError(f"{table.file}, line {at + 2}: y: {shown(labels[at])} after {before}; write all in one way")
+        raise table.refusal(at, f"y: {shown(labels[at])} after {before}; write all in one way")
     return labels

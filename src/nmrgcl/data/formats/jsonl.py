@@ -1,11 +1,11 @@
-"""JSON lines: one graph a line, as people write it themselves.
+"""JSON lines: one graph per line, as people write it themselves.
 
     {"edges": [[0, 1], [1, 2]], "num_nodes": 3, "x": [[0.5], [1], [2]], "y": "active"}
 
-Keys, all but ``edges`` optional: ``num_nodes``; ``x`` (numbers) and ``node_labels`` (integers), one entry a node;
-``edge_attr`` (numbers), ``edge_labels`` (integers) and ``edge_weight`` (positive), one entry an edge; ``y``, the class.
-An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` a key is there
-in all graphs or in none; a graph without nodes or edges has nothing to list about them.
+Keys, all but ``edges`` optional: ``num_nodes``; ``x`` (numbers) and ``node_labels`` (integers), one entry per node;
+``edge_attr`` (numbers), ``edge_labels`` (integers) and ``edge_weight`` (positive), one entry per edge; ``y``, the
+class. An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` a key is
+there in all graphs or in none; a graph without nodes or edges has nothing to list about them.
 
 A graph has ``num_nodes`` nodes, else as many as ``x`` or ``node_labels`` lists, else one more than the largest number
 in its edges: without them, isolated nodes at the end need ``num_nodes``. Nodes count from 0 in every graph.
@@ -16,20 +16,22 @@ self-loops are left out; both are counted. ``y`` is a whole number or text; in a
 the class of each node.
 """
 
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nmrgcl.data.assemble import MAX_NODES, Listing, assemble
+from nmrgcl.data.assemble import Listing, assemble
 from nmrgcl.data.dataset import Dataset, Label, Level
 from nmrgcl.data.files.archive import Readable
 from nmrgcl.data.formats.classes import first_unlike, json_label, shown
-from nmrgcl.data.formats.json_column import Column
-from nmrgcl.data.formats.json_line import parse_line
-from nmrgcl.data.formats.ragged import ENDS, INTEGERS, REALS, WEIGHTS
 from nmrgcl.data.formats.text import line_blocks, open_text, stem
 from nmrgcl.errors import DataError
+
+if TYPE_CHECKING:
+    from nmrgcl.data.formats.json_graph import JsonGraph
 
 MAX_BARE = 10_000_000
 """Nodes in a file that no edge, feature or label names: more is a wrong number, and each would need memory."""
@@ -43,9 +45,19 @@ def read_jsonl(path: Path, *, name: str | None = None, keep_directions: bool = F
 
 def read_jsonl_stream(stream: Readable, file: str, *, name: str = "graphs", keep_directions: bool = False) -> Dataset:
     """The same from a stream of bytes; ``file`` is what messages call it."""
+    try:
+        from nmrgcl.data.formats.json_graph import parse_line
+    except ImportError:
+        raise DataError("reading JSON lines needs msgspec; pip install msgspec") from None
     gathered = _Gathered(file)
     for first, lines in line_blocks(stream, file):
-        gathered.add([parse_line(line, file, first + i) for i, line in enumerate(lines)], first)
+        graphs = []
+        for line in lines:
+            try:
+                graphs.append(parse_line(line))
+            except ValueError as error:
+                raise DataError(f"{file}, line {first + len(graphs)}: {error}") from None
+        gathered.add(graphs, first)
     return assemble(gathered.listing(), name, file, keep_directions=keep_directions)
 
 
@@ -57,20 +69,19 @@ class _Gathered:
         self.sizes: list[np.ndarray] = []
         self.ends: list[np.ndarray] = []
         self.y: list[Any] = []
-        self.edges = Column("edges", "edges", ENDS, file, width=2)
         self.columns = {
-            "node_attributes": Column("x", "nodes", REALS, file),
-            "node_labels": Column("node_labels", "nodes", INTEGERS, file),
-            "edge_attributes": Column("edge_attr", "edges", REALS, file),
-            "edge_labels": Column("edge_labels", "edges", INTEGERS, file),
-            "edge_weight": Column("edge_weight", "edges", WEIGHTS, file, width=0),
+            "node_attributes": _Column("x", "nodes", np.float32, file),
+            "node_labels": _Column("node_labels", "nodes", np.int64, file),
+            "edge_attributes": _Column("edge_attr", "edges", np.float32, file),
+            "edge_labels": _Column("edge_labels", "edges", np.int64, file),
+            "edge_weight": _Column("edge_weight", "edges", np.float32, file),
         }
 
-    def add(self, graphs: list[dict[str, Any]], first: int) -> None:
+    def add(self, graphs: "list[JsonGraph]", first: int) -> None:
         """A block of graphs, the first of them on line ``first``."""
-        edges = [graph["edges"] for graph in graphs]
-        ends = self.edges.flatten(edges, first).reshape(-1, 2)
-        rows = np.fromiter(map(len, edges), np.int64, len(edges))
+        rows = np.fromiter((len(graph.edges) for graph in graphs), np.int64, len(graphs))
+        pairs = chain.from_iterable(graph.edges for graph in graphs)
+        ends = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * int(rows.sum())).reshape(-1, 2)
         sizes = self._sizes(graphs, ends, rows, first)
         self._check_ends(ends, rows, sizes, first)
         for column in self.columns.values():
@@ -80,31 +91,28 @@ class _Gathered:
         self.ends.append((ends + np.repeat(starts, rows)[:, None]).astype(np.int32))
         self.sizes.append(sizes)
         self.nodes += int(sizes.sum())
-        self.labelled = self.labelled or any("y" in graph for graph in graphs)
-        self.y += [
-            self._label(graph.get("y"), size, first + i)
-            for i, (graph, size) in enumerate(zip(graphs, sizes.tolist(), strict=True))
-        ]
+        for line, (graph, size) in enumerate(zip(graphs, sizes.tolist(), strict=True), first):
+            self.labelled = self.labelled or graph.has_y
+            self.y.append(self._label(graph.y if graph.has_y else None, size, line))
 
     def listing(self) -> Listing:
         """All of it, once the last line is there."""
         if not self.sizes:
-            raise DataError(f"{self.file}, line 1: the file is empty; write one graph a line")
+            raise DataError(f"{self.file}, line 1: the file is empty; write one graph per line")
         level, y = self._labels()
         ends = np.concatenate(self.ends)
         values = {field: column.values() for field, column in self.columns.items()}
         return Listing(np.concatenate(self.sizes), ends[:, 0], ends[:, 1], y=y, level=level, **values)  # type: ignore[arg-type]
 
-    def _sizes(self, graphs: list[dict[str, Any]], ends: np.ndarray, rows: np.ndarray, first: int) -> np.ndarray:
+    def _sizes(self, graphs: "list[JsonGraph]", ends: np.ndarray, rows: np.ndarray, first: int) -> np.ndarray:
         """``[B]`` nodes: declared, else listed, else those the edges name."""
-        count = len(graphs)
-        declared = np.fromiter((self._declared(graph, first + i) for i, graph in enumerate(graphs)), np.int64, count)
-        listed = np.fromiter(map(_listed, graphs), np.int64, count)
-        largest = np.full(count, -1)
+        listed = np.fromiter(map(_listed, graphs), np.int64, len(graphs))
+        declared = np.fromiter((-1 if g.num_nodes is None else g.num_nodes for g in graphs), np.int64, len(graphs))
+        largest = np.full(len(graphs), -1)
         some = rows > 0
         if len(ends):
             largest[some] = np.maximum.reduceat(ends.max(1), (np.cumsum(rows) - rows)[some])
-        sizes = np.where(declared >= 0, declared, np.where(listed >= 0, listed, np.minimum(largest, MAX_NODES) + 1))
+        sizes = np.where(declared >= 0, declared, np.where(listed >= 0, listed, largest + 1))
         bare = self.bare + np.cumsum(np.maximum(sizes - np.maximum(listed, 2 * rows), 0))
         if (wrong := np.flatnonzero(bare > MAX_BARE)).size:
             at = int(wrong[0])
@@ -115,16 +123,8 @@ class _Gathered:
         self.bare = int(bare[-1])
         return sizes
 
-    def _declared(self, graph: dict[str, Any], line: int) -> int:
-        number = graph.get("num_nodes")
-        if number is None:
-            return -1
-        if type(number) is not int or not 0 <= number <= MAX_NODES:
-            raise DataError(f"{self.file}, line {line}: num_nodes is {shown(number)}, not a count of nodes; correct it")
-        return number
-
     def _check_ends(self, ends: np.ndarray, rows: np.ndarray, sizes: np.ndarray, first: int) -> None:
-        outside = ((ends < 0) | (ends >= np.repeat(sizes, rows)[:, None])).any(1)
+        outside = (ends >= np.repeat(sizes, rows)[:, None]).any(1)
         if not outside.any():
             return
         row = int(outside.argmax())
@@ -162,9 +162,69 @@ class _Gathered:
         return level, y
 
 
-def _listed(graph: dict[str, Any]) -> int:
+class _Column:
+    """What a key lists about nodes or edges, gathered block by block: every graph has it, or none does."""
+
+    def __init__(self, key: str, of: str, dtype: type, file: str) -> None:
+        self.key, self.of, self.dtype, self.file = key, of, dtype, file
+        self.parts: list[np.ndarray] = []
+        self.width: int | None = None  # numbers in a row; 0 where the list itself holds the numbers
+        self.lines: dict[bool, int] = {}  # the first line that has the key, and the first that has not
+
+    def add(self, graphs: "list[JsonGraph]", counts: np.ndarray, first: int) -> None:
+        """The graphs from line ``first`` on, each with ``counts`` nodes or edges; one of none needs no list."""
+        given = [getattr(graph, self.key) for graph in graphs]
+        for line, (values, count) in enumerate(zip(given, counts.tolist(), strict=True), first):
+            if count:
+                self.lines.setdefault(values is not None, line)
+            if values is not None and len(values) != count:
+                lists = f"{self.key} lists {len(values)}, but the graph has {count} {self.of}"
+                raise DataError(f"{self.file}, line {line}: {lists}; write one entry for each")
+        if len(self.lines) == 2:
+            raise DataError(
+                f"{self.file}, line {self.lines[False]}: has no {self.key}, but line {self.lines[True]} has; "
+                "give it for all graphs or none"
+            )
+        entries: list[Any] = list(chain.from_iterable(filter(None, given)))
+        if entries:
+            self.parts.append(self._array(entries, given, first))
+
+    def values(self) -> np.ndarray | None:
+        """``[rows]`` weights, else ``[rows, width]``; None where no graph has any row."""
+        if not self.parts:
+            return None
+        values = np.concatenate(self.parts)
+        return values if self.key == "edge_weight" else values.reshape(-1, self.width or 1)
+
+    def _array(self, entries: list[Any], given: Sequence[Any], first: int) -> np.ndarray:
+        """All numbers of a block, one after another."""
+        if self.width is None:
+            self.width = len(entries[0]) if type(entries[0]) is list else 0
+        width = self.width
+        kinds = set(map(type, entries))
+        if (list in kinds) != bool(width) or len(kinds) > 1 or (width and set(map(len, entries)) != {width}):
+            expected = f"a row of {width} numbers" if width else "a number"
+            wrong = self._find(given, lambda entry: (len(entry) or -1 if type(entry) is list else 0) != width)
+            raise self._refusal(wrong, first, f"is not {expected}, as before")
+        numbers = list(chain.from_iterable(entries)) if width else entries
+        with np.errstate(over="ignore"):
+            array: np.ndarray = np.fromiter(numbers, self.dtype, len(numbers))
+        right = np.isfinite(array) & (array > 0 if self.key == "edge_weight" else True)
+        if not right.all():
+            entry = entries[int(right.argmin()) // max(width, 1)]
+            wrong = self._find(given, lambda other: other is entry)
+            raise self._refusal(wrong, first, "holds a number that does not fit a 32-bit float")
+        return array
+
+    def _find(self, given: Sequence[Any], is_wrong: Callable[[Any], bool]) -> tuple[int, int]:
+        """The graph of the block and the place in its list."""
+        return next((i, j) for i, values in enumerate(given) for j, v in enumerate(values or ()) if is_wrong(v))
+
+    def _refusal(self, wrong: tuple[int, int], first: int, why: str) -> DataError:
+        return DataError(f"{self.file}, line {first + wrong[0]}: {self.key}[{wrong[1]}] {why}; correct that line")
+
+
+def _listed(graph: "JsonGraph") -> int:
     """How many nodes the graph lists something about, -1 if it does not."""
-    for key in ("x", "node_labels"):
-        if type(values := graph.get(key)) is list:
-            return len(values)
-    return -1
+    values = graph.node_labels if graph.x is None else graph.x
+    return -1 if values is None else len(values)

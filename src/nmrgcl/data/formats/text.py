@@ -63,10 +63,10 @@ class _Unpacked:
         return data
 
 
-def line_blocks(stream: Readable, file: str) -> Iterator[tuple[int, list[str]]]:
+def line_blocks(stream: Readable, file: str) -> Iterator[tuple[int, list[bytes]]]:
     """Lines without their ``\\n``, many at a time, and the number of the first; those that end the file blank are gone.
 
-    A blank line elsewhere, one of more than 256 MiB and one that is not UTF-8 are refused.
+    A line of more than 256 MiB is refused, and so is a blank one elsewhere.
     """
     number, blank = 1, 0
     for lines in _split(stream, file):
@@ -76,7 +76,7 @@ def line_blocks(stream: Readable, file: str) -> Iterator[tuple[int, list[str]]]:
         if kept:
             if blank:
                 raise DataError(f"{file}, line {number - blank}: is blank; remove that line")
-            yield number, [_decode(line, file, number + i) for i, line in enumerate(lines[:kept])]
+            yield number, lines[:kept]
             blank = 0
         number, blank = number + len(lines), blank + len(lines) - kept
 
@@ -99,15 +99,3 @@ def _split(stream: Readable, file: str) -> Iterator[list[bytes]]:
             raise DataError(f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB; is this a text file?")
     if last := b"".join(pieces):
         yield [last]
-
-
-def _decode(line: bytes, file: str, number: int) -> str:
-    if not line.strip(_LAYOUT):
-        raise DataError(f"{file}, line {number}: is blank; remove that line")
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{file}, line {number}: byte {error.start + 1} is 0x{line[error.start]:02x}, which is not UTF-8; "
-            "save the file as UTF-8"
-        ) from None

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from nmrgcl.data.formats.csv_file import arrow
 from nmrgcl.data.molecules.chemistry import rdkit
-from nmrgcl.data.molecules.tables import arrow
 from nmrgcl.errors import DataError, nearest, printable
 
 NAMES = ("smiles", "canonical_smiles")

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.formats.csv_file import arrow
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.molecule_rows import LISTED, Invalid, MoleculeRows, class_codes, is_binary
-from nmrgcl.data.molecules.read import Listing, list_molecules, names_column, read_molecules, refusal
+from nmrgcl.data.molecules.read import MoleculeListing, list_molecules, names_column, read_molecules, refusal
 from nmrgcl.data.molecules.scaffolds import numbered, scaffolds
 from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY, featurise_in_parts
-from nmrgcl.data.molecules.tables import arrow
 from nmrgcl.data.stored_molecules import MOLECULES, molecule_arrays, molecule_notes
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import printable
@@ -71,10 +71,10 @@ def write_molecules(
 class _Maker:
     """Makes the graphs, and keeps count of the rows that are none."""
 
-    def __init__(self, listing: Listing, *, strict: bool, watch: Watch | None) -> None:
+    def __init__(self, listing: MoleculeListing, *, strict: bool, watch: Watch | None) -> None:
         self.listing, self.strict, self.watch = listing, strict, watch
         self.binary = is_binary(listing.labels)
-        self.kept = np.ones(len(listing), bool)
+        self.valid = np.ones(len(listing), bool)
         self.invalid: list[Invalid] = []
 
     def parts(self) -> Iterator[Graphs]:
@@ -83,31 +83,31 @@ class _Maker:
         jobs = 1 if total < MANY else -1
         for graphs, bad in featurise_in_parts(self.listing.parts(AT_A_TIME), jobs=jobs):
             rows = slice(first, first + len(graphs) + len(bad))
-            self.kept[[one.row for one in bad]] = False
+            self.valid[[one.row for one in bad]] = False
             self.invalid += [self.listing.located(one) for one in bad[: LISTED - len(self.invalid)]]
             if bad and self.strict:
                 raise refusal(self.invalid[0], 1, total, self.listing.path)
             if self.binary:
-                y = class_codes(self.listing.labels[rows][self.kept[rows]])
+                y = class_codes(self.listing.labels[rows][self.valid[rows]])
                 graphs = replace(graphs, y=torch.from_numpy(y))
             first = rows.stop
             yield graphs
             if self.watch is not None:
                 self.watch(first, total)
-        if not self.kept.any():
+        if not self.valid.any():
             raise refusal(self.invalid[0], total, total, self.listing.path)
 
     def rest(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """What the store keeps beside the graphs."""
-        columns, kept = self.listing.table.columns, np.flatnonzero(self.kept)
+        columns, valid = self.listing.table.columns, np.flatnonzero(self.valid)
         named = names_column(columns)
-        smiles = _texts(columns[self.listing.smiles].take(kept))
+        smiles = _texts(columns[self.listing.smiles].take(valid))
         rows = MoleculeRows(
             smiles=smiles,
-            lines=self.listing.table.lines[kept],
-            targets=self.listing.labels[kept],
+            lines=self.listing.table.lines[valid],
+            targets=self.listing.labels[valid],
             tasks=self.listing.tasks,
-            names=None if named is None else _texts(columns[named].take(kept)),
+            names=None if named is None else _texts(columns[named].take(valid)),
             rows=len(self.listing),
             invalid=tuple(self.invalid),
             scaffolds=_scaffolds(smiles, self.listing.tasks),

@@ -91,7 +91,7 @@ def read_molecules(
 
 
 @dataclass(frozen=True, eq=False)
-class Listing:
+class MoleculeListing:
     """A file of molecules before they are made graphs: its table, the column of SMILES, ``[R, T]`` labels, tasks."""
 
     path: Path
@@ -120,7 +120,7 @@ class Listing:
 
 def list_molecules(
     path: str | Path, *, smiles: str | None = None, labels: Sequence[str] | None = None, invalid: str = "skip"
-) -> Listing:
+) -> MoleculeListing:
     """What ``read_molecules`` reads, up to where the molecules are made graphs."""
     if invalid not in ("skip", "error"):
         raise SettingError(f"invalid is {invalid!r}; it is skip or error")
@@ -130,7 +130,7 @@ def list_molecules(
     tasks = label_columns(table.columns, str(path), column, labels)
     values = [numbers(table.columns[name], name, str(path)) for name in tasks]
     found = np.stack(values, 1) if values else np.zeros((len(table.lines), 0), np.float32)
-    return Listing(path, table, column, tuple(tasks), found)
+    return MoleculeListing(path, table, column, tuple(tasks), found)
 
 
 def names_column(columns: Any) -> str | None:

@@ -1,9 +1,9 @@
 """Which files are molecules: a CSV file may also be a list of edges, and its header tells."""
 
-import csv
 from pathlib import Path
 
-from nmrgcl.data.formats.csv_table import ALIASES
+from nmrgcl.data.formats.csv_file import header
+from nmrgcl.data.formats.edge_table import ALIASES
 from nmrgcl.data.formats.text import open_text
 from nmrgcl.data.molecules.columns import NAMES, likely_smiles
 from nmrgcl.data.molecules.tables import read_table
@@ -52,5 +52,4 @@ def _header_says_molecules(path: Path) -> bool:
 def _header(path: Path) -> list[str]:
     """The cells of the first line."""
     with open_text(path) as stream:
-        line = stream.read(_HEADER).decode("utf-8-sig", errors="replace").partition("\n")[0]
-    return [cell.strip() for cell in next(csv.reader([line.rstrip("\r")]), [])]
+        return header(stream.read(_HEADER))

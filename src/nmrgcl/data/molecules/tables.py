@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nmrgcl.data.files.archive import MAX_BYTES, Readable
+from nmrgcl.data.formats.csv_file import arrow, parse_csv, read_all
 from nmrgcl.data.formats.text import open_text
 from nmrgcl.data.molecules.chemistry import rdkit
 from nmrgcl.errors import DataError, printable
@@ -43,7 +43,7 @@ def read_table(path: Path) -> Table:
     if read is None:
         raise DataError(printable(f"{path}: is not a file of molecules; known: {', '.join(_READERS)}, also .gz or .xz"))
     with open_text(path) as stream:
-        content = _all(stream, path)
+        content = read_all(stream, str(path))
     if not content.strip():
         raise DataError(printable(f"{path}: is empty"))
     table = read(content, path)
@@ -55,37 +55,9 @@ def read_table(path: Path) -> Table:
     return table
 
 
-def arrow() -> Any:
-    """The package ``pyarrow`` with the parts that are used here."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-        import pyarrow.csv
-        import pyarrow.parquet
-        import pyarrow.types
-    except ImportError:
-        raise DataError("reading files of molecules needs pyarrow; pip install 'nmrgcl[chem]'") from None
-    return pyarrow
-
-
-def _all(stream: Readable, path: Path) -> bytes:
-    parts, left = [], MAX_BYTES
-    while data := stream.read(1 << 20):  # in parts, as Python allocates all it is asked for
-        parts.append(data)
-        left -= len(data)
-        if left < 0:
-            raise DataError(printable(f"{path}: is beyond the {MAX_BYTES >> 30} GiB that are read; split the file"))
-    return b"".join(parts)
-
-
 def _separated(content: bytes, path: Path, delimiter: str) -> Table:
-    csv = arrow().csv
-    options = csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in content)
-    try:
-        columns = csv.read_csv(BytesIO(content), parse_options=options)
-        columns = columns.rename_columns([name.strip() for name in columns.column_names])
-    except ValueError as error:  # Arrow's own error is one, too
-        raise _unreadable(path, error) from None
+    columns = parse_csv(content, str(path), delimiter=delimiter)
+    columns = columns.rename_columns([name.strip() for name in columns.column_names])
     return Table(columns, np.arange(columns.num_rows) + 2)
 
 

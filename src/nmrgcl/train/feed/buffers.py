@@ -14,7 +14,7 @@ AT_A_TIME = 4096
 
 
 @dataclass(frozen=True)
-class Extent:
+class BufferSizes:
     """So many graphs, nodes and directed edges."""
 
     graphs: int = 0
@@ -22,12 +22,12 @@ class Extent:
     edges: int = 0
 
     @classmethod
-    def of(cls, graphs: Graphs) -> "Extent":
+    def of(cls, graphs: Graphs) -> "BufferSizes":
         """All that there are."""
         return cls(graphs.num_graphs, graphs.num_nodes, graphs.num_edges)
 
-    def __add__(self, other: "Extent") -> "Extent":
-        return Extent(self.graphs + other.graphs, self.nodes + other.nodes, self.edges + other.edges)
+    def __add__(self, other: "BufferSizes") -> "BufferSizes":
+        return BufferSizes(self.graphs + other.graphs, self.nodes + other.nodes, self.edges + other.edges)
 
     def along(self, name: str, y_level: str) -> int:
         """How long the tensor ``name`` of so many graphs is; of pointers, where their last entry is."""
@@ -39,7 +39,7 @@ class Extent:
 class Buffers:
     """Room for the graphs of one ``extent`` on a ``device``; addresses stay, whatever lies there."""
 
-    def __init__(self, like: Graphs, extent: Extent, device: torch.device, *, pinned: bool = False) -> None:
+    def __init__(self, like: Graphs, extent: BufferSizes, device: torch.device, *, pinned: bool = False) -> None:
         made: dict[str, Any] = {}
         for name, value in _tensors(like).items():
             shape = list(value.shape)
@@ -54,16 +54,16 @@ class Buffers:
 
     def fill(self, source: Source, index: Tensor) -> Graphs:
         """Put the graphs that ``index`` names there, and return them in place; a few at a time, which caches hold."""
-        done = Extent()
+        done = BufferSizes()
         for few in index.split(AT_A_TIME):
             part = source.take(few)
             self.put(part, done)
-            done += Extent.of(part)
+            done += BufferSizes.of(part)
         return self.part(done)
 
-    def put(self, graphs: Graphs, start: Extent | None = None) -> None:
+    def put(self, graphs: Graphs, start: BufferSizes | None = None) -> None:
         """Copy ``graphs`` behind those of ``start``; nobody waits for a copy from pinned memory."""
-        start = start or Extent()
+        start = start or BufferSizes()
         shifts = {"node_ptr": start.nodes, "edge_index": start.nodes, "row_ptr": start.edges, "pair": start.edges}
         shifts["batch"] = start.graphs
         for name, value in _tensors(graphs).items():
@@ -73,7 +73,7 @@ class Buffers:
             if shifts.get(name):
                 place += shifts[name]
 
-    def part(self, extent: Extent) -> Graphs:
+    def part(self, extent: BufferSizes) -> Graphs:
         """The graphs of the first ``extent``, in place."""
         narrowed: dict[str, Any] = {}
         for name, value in _tensors(self.whole).items():

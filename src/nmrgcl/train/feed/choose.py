@@ -9,7 +9,7 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.memory import available_bytes
 from nmrgcl.settings import TrainSettings
-from nmrgcl.train.feed.buffers import Buffers, Extent
+from nmrgcl.train.feed.buffers import Buffers, BufferSizes
 from nmrgcl.train.feed.chunks import Chunks
 from nmrgcl.train.feed.nodes import open_node_feed
 from nmrgcl.train.feed.resident import Resident
@@ -103,5 +103,5 @@ def usual_chunk(source: Source) -> int:
 def tensor_bytes(source: Source) -> int:
     """Of all graphs as tensors."""
     nodes, edges = source.sizes()
-    extent = Extent(len(source), int(nodes.sum()), int(edges.sum()))
+    extent = BufferSizes(len(source), int(nodes.sum()), int(edges.sum()))
     return Buffers(source.take(torch.arange(0)), extent, torch.device("meta")).nbytes

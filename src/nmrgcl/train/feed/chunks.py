@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.graphs import Graphs, Room
-from nmrgcl.train.feed.buffers import Buffers, Extent
+from nmrgcl.train.feed.buffers import Buffers, BufferSizes
 from nmrgcl.train.feed.order import batches, largest_chunk
 from nmrgcl.train.feed.source import Source
 
@@ -25,7 +25,7 @@ class Chunks:
         self.source, self.device, self.chunk, self.batch_size = source, device, chunk, batch_size
         self.items, self.batches = len(source), chunk // batch_size
         nodes, edges = (largest_chunk(sizes, chunk) for sizes in source.sizes())
-        like, extent = source.take(torch.arange(0)), Extent(chunk, nodes, edges)
+        like, extent = source.take(torch.arange(0)), BufferSizes(chunk, nodes, edges)
         self.lane = (_GPULane if device.type == "cuda" else _HostLane)(like, extent, device)
         self.reader = ThreadPoolExecutor(1, thread_name_prefix="chunks")
         self.parts: list[Tensor] = []
@@ -83,7 +83,7 @@ class Chunks:
 class _HostLane:
     """Two places in the host's memory: one is filled while the other is trained on."""
 
-    def __init__(self, like: Graphs, extent: Extent, device: torch.device) -> None:
+    def __init__(self, like: Graphs, extent: BufferSizes, device: torch.device) -> None:
         self.next, self.place = (Buffers(like, extent, device) for _ in range(2))
 
     def send(self, source: Source, index: Tensor) -> Graphs:
@@ -99,7 +99,7 @@ class _HostLane:
 class _GPULane:
     """The way to a GPU beside the training: pinned memory, a stream of its own, a place to land and one to train."""
 
-    def __init__(self, like: Graphs, extent: Extent, device: torch.device) -> None:
+    def __init__(self, like: Graphs, extent: BufferSizes, device: torch.device) -> None:
         self.pinned = Buffers(like, extent, torch.device("cpu"), pinned=True)
         self.landed, self.place = (Buffers(like, extent, device) for _ in range(2))
         self.stream = torch.cuda.Stream(device)
@@ -115,11 +115,11 @@ class _GPULane:
             self.landed.put(graphs)
             self.sent.record()
         sized = replace(graphs, node_ptr=graphs.node_ptr.clone())  # the host looks at them while pinned memory changes
-        return self.landed.part(Extent.of(graphs)).sized_like(sized)
+        return self.landed.part(BufferSizes.of(graphs)).sized_like(sized)
 
     def receive(self, sent: Graphs) -> Graphs:
         """Put what has landed in place of the chunk before; in the training's thread, which does not wait."""
         torch.cuda.current_stream().wait_event(self.sent)
         self.place.put(sent)
         self.received.record()
-        return self.place.part(Extent.of(sent)).sized_like(sent)
+        return self.place.part(BufferSizes.of(sent)).sized_like(sent)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.graphs import Graphs, Room
-from nmrgcl.train.feed.buffers import Buffers, Extent
+from nmrgcl.train.feed.buffers import Buffers, BufferSizes
 from nmrgcl.train.feed.order import batches
 from nmrgcl.train.feed.source import Source
 
@@ -51,5 +51,5 @@ class Resident:
 def moved(source: Source, device: torch.device) -> Graphs:
     """All graphs of ``source`` on ``device``; the host never holds more than some of them."""
     nodes, edges = source.sizes()
-    extent = Extent(len(source), int(nodes.sum()), int(edges.sum()))
+    extent = BufferSizes(len(source), int(nodes.sum()), int(edges.sum()))
     return Buffers(source.take(torch.arange(0)), extent, device).fill(source, torch.arange(len(source)))

@@ -4,16 +4,18 @@ The plain form holds the similarities of all rows at once, as most code does. Ou
 streams them in tiles for large ones.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize
 
-from nmrgcl.bench.memory import available_bytes, peak_bytes
-from nmrgcl.bench.table import Row
-from nmrgcl.bench.timing import in_turn, row, stopwatch
+from bench.memory import peak_bytes
+from bench.table import Row
+from bench.timing import in_turn, row, stopwatch
 from nmrgcl.contrast import infonce
+from nmrgcl.memory import available_bytes
 
 SIZES = (512, 2048, 4096)
 GPU_SIZES = (2048, 16_384)
@@ -21,23 +23,21 @@ COPIES = 6
 """Matrices of all similarities that the plain form may hold at a time."""
 
 
-def loss_rows(
-    sizes: Sequence[int] = (), *, units: int = 128, device: torch.device, repeats: int = 5
-) -> tuple[list[Row], list[str]]:
-    """Two rows for each number of pairs, and notes about peers that were left out."""
-    rows, notes = [], []
+def loss_rows(sizes: Sequence[int] = (), *, units: int = 128, device: torch.device, repeats: int = 5) -> list[Row]:
+    """Two rows for each number of pairs; a note on standard error says where the plain form would not fit."""
+    rows = []
     for size in sizes or (SIZES if device.type == "cpu" else GPU_SIZES):
         works = {"ours": _work(infonce, size, units, device)}
         if COPIES * 4 * (2 * size) ** 2 < available_bytes(device):
             works["plain"] = _work(plain_infonce, size, units, device)
         else:
-            notes.append(f"N = {size}: the plain matrix form would not fit in memory")
+            print(f"note: N = {size}: the plain matrix form would not fit in memory", file=sys.stderr)
         seconds = in_turn({key: stopwatch(work, device) for key, work in works.items()}, repeats)
         bytes_held = {key: [float(peak_bytes(work, device))] for key, work in works.items()}
         name = f"N = {size}, D = {units}"
         rows.append(row(f"{name}: time, to plain", "ms", seconds["ours"], seconds.get("plain"), scale=1e3))
         rows.append(row(f"{name}: memory, to plain", "MB", bytes_held["ours"], bytes_held.get("plain"), scale=1e-6))
-    return rows, notes
+    return rows
 
 
 def plain_infonce(z1: Tensor, z2: Tensor, *, tau: float = 0.2) -> Tensor:
@@ -55,6 +55,6 @@ def _work(loss: Callable[[Tensor, Tensor], Tensor], size: int, units: int, devic
 
     def work() -> None:
         loss(z1, z2).backward()
-        z1.grad = z2.grad = None  # here and not before, so that all that is held was allocated within
+        z1.grad = z2.grad = None  # freed inside, so that the peak counts only what this call allocated
 
     return work

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import torch
 from threadpoolctl import threadpool_limits
 
-from nmrgcl.bench.table import Row
+from bench.table import Row
 
 Measure = Callable[[], float]
 """Does the work once and returns what it cost."""

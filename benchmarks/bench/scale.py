@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from nmrgcl.bench.floor import floor_seconds
-from nmrgcl.bench.memory import watched
-from nmrgcl.bench.molecules import SAMPLE, bonded_molecules, drawn
-from nmrgcl.bench.table import Row
-from nmrgcl.bench.timing import now, row
+from bench.floor import floor_seconds
+from bench.memory import watched
+from bench.molecules import SAMPLE, bonded_molecules, drawn
+from bench.table import Row
+from bench.timing import now, row
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.settings import Settings, resolve

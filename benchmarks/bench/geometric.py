@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.bench.timing import Measure, stopwatch
+from bench.timing import Measure, stopwatch
 from nmrgcl.contrast import cosine, infonce, non_maximum
 from nmrgcl.encode import Head
 from nmrgcl.graphs import Graphs
@@ -93,7 +93,7 @@ def epochs(graphs: Graphs, settings: Settings, *, choices: int, by_graph: bool =
     """Seconds of an epoch with PyG; ``choices`` kinds of views, 0 for none."""
     from torch_geometric.loader import DataLoader
 
-    from nmrgcl.bench.geometric_transforms import TwoViews
+    from bench.geometric_transforms import TwoViews
     from nmrgcl.data.conversions import to_pyg
 
     device, options = graphs.device, settings.encoder

@@ -9,14 +9,14 @@ from nmrgcl.data.loading import load
 from nmrgcl.data.motifs import motifs
 from nmrgcl.data.stored import write_dataset
 from nmrgcl.run.cell import Cell
-from nmrgcl.run.material import Material, load_material
+from nmrgcl.run.cell_data import CellData, load_cell_data
 from nmrgcl.settings import Settings
 
 CPU = torch.device("cpu")
 
 
-def material(folder: Path, settings: Settings | None = None) -> Material:
-    return load_material(Cell(str(folder), settings or Settings()), CPU)
+def cell_data(folder: Path, settings: Settings | None = None) -> CellData:
+    return load_cell_data(Cell(str(folder), settings or Settings()), CPU)
 
 
 @pytest.fixture
@@ -26,25 +26,25 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_the_next_cell_of_the_same_data_finds_it_loaded(store: Path) -> None:
-    first = material(store)
-    assert material(store, Settings(seed=7, method="graphcl")) is first
+    first = cell_data(store)
+    assert cell_data(store, Settings(seed=7, method="graphcl")) is first
 
 
-def test_other_features_are_other_material(store: Path) -> None:
-    first = material(store)
-    second = material(store, Settings().updated({"data.features": "constant"}))
+def test_other_features_are_other_data(store: Path) -> None:
+    first = cell_data(store)
+    second = cell_data(store, Settings().updated({"data.features": "constant"}))
     assert second.record["sha256"] != first.record["sha256"]
     assert second.graphs.num_features == 1
 
 
 def test_files_that_have_changed_are_read_again(store: Path, tmp_path: Path) -> None:
-    first = material(store)
+    first = cell_data(store)
     store.rename(tmp_path / "before")
     write_dataset(store, motifs(graphs=40))
-    assert (first.record["graphs"], material(store).record["graphs"]) == (300, 40)
+    assert (first.record["graphs"], cell_data(store).record["graphs"]) == (300, 40)
 
 
 def test_graphs_that_no_checked_file_stands_for_are_not_kept() -> None:
     assert load("motifs").store is None
     run = Cell("motifs", Settings())
-    assert load_material(run, CPU) is not load_material(run, CPU)
+    assert load_cell_data(run, CPU) is not load_cell_data(run, CPU)

@@ -4,6 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nmrgcl.reproduce.planted import (
+    noise_level,
+    point_with_noise,
+    random_rank,
+    subspace_of_the_sphere,
+    whole_sphere,
+)
+
 Plant = Callable[[np.random.Generator, int, int], np.ndarray]
 """``(chance, rows, width)`` → ``[rows, width]``, of any scale and with any offset that the case allows."""
 
@@ -16,13 +24,6 @@ def _zero(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
     return np.zeros((rows, width))
 
 
-def _nearly_equal(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """One point, and noise of 10⁻⁸ to 3·10⁻³ of its length."""
-    point = chance.normal(size=width)
-    noise = chance.normal(size=(rows, width)) * np.linalg.norm(point) / width**0.5
-    return point + 10 ** chance.uniform(-8, -2.5) * noise
-
-
 def _nearly_equal_along_a_line(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
     point, line = chance.normal(size=(2, width))
     size = 10 ** chance.uniform(-8, -2.5) * np.linalg.norm(point) / np.linalg.norm(line)
@@ -31,9 +32,9 @@ def _nearly_equal_along_a_line(chance: np.random.Generator, rows: int, width: in
 
 def _subspace(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
     """A random subspace of up to half of the dimensions that rows could fill, under noise."""
-    rank = _rank(chance, rows, width)
+    rank = random_rank(chance, rows, width)
     signal = chance.normal(size=(rows, rank)) @ chance.normal(size=(rank, width)) / rank**0.5
-    return _offset(chance, signal + _noise_level(chance) * chance.normal(size=(rows, width)))
+    return _offset(chance, signal + noise_level(chance) * chance.normal(size=(rows, width)))
 
 
 def _some_missing(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
@@ -45,16 +46,16 @@ def _some_missing(chance: np.random.Generator, rows: int, width: int) -> np.ndar
 
 def _few_live(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
     """Dimensions that carry something beside others that carry noise."""
-    z, rank = chance.normal(size=(rows, width)), _rank(chance, rows, width)
-    z[:, rank:] *= _noise_level(chance) * (rank / width) ** 0.5
+    z, rank = chance.normal(size=(rows, width)), random_rank(chance, rows, width)
+    z[:, rank:] *= noise_level(chance) * (rank / width) ** 0.5
     return _offset(chance, z[:, chance.permutation(width)])
 
 
 def _repeats(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
     """A few dimensions, over and over with either sign."""
-    few = chance.normal(size=(rows, _rank(chance, rows, width)))
+    few = chance.normal(size=(rows, random_rank(chance, rows, width)))
     z = few[:, np.arange(width) % few.shape[1]] * chance.choice([-1, 1], size=width)
-    return _offset(chance, z + _noise_level(chance) * chance.normal(size=(rows, width)))
+    return _offset(chance, z + noise_level(chance) * chance.normal(size=(rows, width)))
 
 
 def _steep(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
@@ -64,20 +65,8 @@ def _steep(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
     return _offset(chance, _with_spectrum(chance, rows, fall))
 
 
-def _subspace_of_the_sphere(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    rank = max(2, _rank(chance, rows, width))
-    z = chance.normal(size=(rows, rank)) @ np.linalg.qr(chance.normal(size=(width, rank)))[0].T
-    z += _noise_level(chance) * chance.normal(size=z.shape) * (rank / width) ** 0.5
-    return z / np.linalg.norm(z, axis=1, keepdims=True)
-
-
 def _gaussian(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
     return _offset(chance, chance.normal(size=(rows, width)))
-
-
-def _sphere(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    z = chance.normal(size=(rows, width))
-    return z / np.linalg.norm(z, axis=1, keepdims=True)
 
 
 def _rectified(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
@@ -109,7 +98,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
     "complete": {
         "equal rows": _equal,
         "zeros": _zero,
-        "a point with noise": _nearly_equal,
+        "a point with noise": point_with_noise,
         "a point with noise along a line": _nearly_equal_along_a_line,
     },
     "dimensional": {
@@ -118,11 +107,11 @@ PLANTED: dict[str, dict[str, Plant]] = {
         "few live dimensions": _few_live,
         "repeated dimensions": _repeats,
         "a steep spectrum": _steep,
-        "a subspace of the sphere": _subspace_of_the_sphere,
+        "a subspace of the sphere": subspace_of_the_sphere,
     },
     "none": {
         "Gaussian": _gaussian,
-        "the whole sphere": _sphere,
+        "the whole sphere": whole_sphere,
         "rectified": _rectified,
         "classes": _classes,
         "a power law": _power_law,
@@ -137,15 +126,6 @@ def plant(make: Plant, chance: np.random.Generator) -> np.ndarray:
     """A case of random shape (50 … 2,000 rows, 4 … 256 dimensions, also more dimensions than rows) and scale."""
     rows, width = (round(float(np.exp(chance.uniform(*np.log(ends))))) for ends in ((50, 2000), (4, 256)))
     return (make(chance, rows, width) * 10 ** chance.uniform(-4, 4)).astype(np.float32)
-
-
-def _rank(chance: np.random.Generator, rows: int, width: int) -> int:
-    return int(chance.integers(1, min(rows - 1, width) // 2 + 1))
-
-
-def _noise_level(chance: np.random.Generator) -> float:
-    """None, or up to a tenth of the root mean square spread of all dimensions."""
-    return float(chance.choice([0, 10 ** chance.uniform(-5, -1), chance.uniform(0.01, 0.1)]))
 
 
 def _offset(chance: np.random.Generator, z: np.ndarray) -> np.ndarray:

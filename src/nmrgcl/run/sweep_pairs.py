@@ -5,18 +5,18 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
-from nmrgcl.cli.sweep_table import aligned, row_of
 from nmrgcl.data.loading import load
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.evaluate.paired import FEWEST, Pair, correct_pairs, pair_rows
 from nmrgcl.evaluate.spread import signed, with_p
 from nmrgcl.run.cell import Cell
-from nmrgcl.run.material import class_labels
+from nmrgcl.run.cell_data import class_labels
 from nmrgcl.run.results import Result
+from nmrgcl.run.sweep_table import aligned, row_of
 
 
 @dataclass(frozen=True)
-class Compared:
+class MethodComparison:
     """Methods that are judged alike against the first one.
 
     Attributes:
@@ -72,7 +72,7 @@ class Compared:
         return f"corrected resampled t-test (Nadeau & Bengio 2003){holm}"
 
 
-def compare_methods(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[Compared]:
+def compare_methods(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[MethodComparison]:
     """For each way to judge, every method against the first one on every dataset; p-values by Holm over all of them.
 
     ``results`` are those of finished cells, by key. Nothing is compared where there is one method, or one seed.
@@ -87,7 +87,7 @@ def compare_methods(cells: Sequence[Cell], results: Mapping[str, Result]) -> lis
     return [replace(one, pairs=tuple(islice(pairs, len(one.pairs)))) for one in found]
 
 
-def _against_first(cells: Sequence[Cell], results: Mapping[str, Result]) -> Compared:
+def _against_first(cells: Sequence[Cell], results: Mapping[str, Result]) -> MethodComparison:
     """Of cells that are judged alike."""
     finished = [cell for cell in cells if cell.key in results]
     done = {(row_of(cell), cell.dataset, cell.seed): results[cell.key] for cell in finished}
@@ -102,7 +102,7 @@ def _against_first(cells: Sequence[Cell], results: Mapping[str, Result]) -> Comp
                 untested.append((row, dataset))
             else:
                 pairs.append(replace(pair, mixed=_on_several_devices(done, row, reference, dataset)))
-    return Compared(cells[0].judge, reference, tuple(pairs), tuple(untested))
+    return MethodComparison(cells[0].judge, reference, tuple(pairs), tuple(untested))
 
 
 def _on_several_devices(done: Mapping[tuple[str, str, int], Result], row: str, reference: str, dataset: str) -> bool:

@@ -5,7 +5,6 @@ memory.
 """
 
 import multiprocessing
-import os
 import statistics
 import tempfile
 import time
@@ -16,10 +15,11 @@ from typing import Any
 
 import torch
 
-from nmrgcl.bench import geometric
-from nmrgcl.bench.molecules import SAMPLE, drawn, molecules
-from nmrgcl.bench.table import Row
-from nmrgcl.bench.timing import row
+from bench import geometric
+from bench.memory import resident_bytes
+from bench.molecules import SAMPLE, drawn, molecules
+from bench.table import Row
+from bench.timing import row
 from nmrgcl.errors import DataError
 from nmrgcl.store import MANIFEST, open_store, write_store
 from nmrgcl.store.manifest import read_manifest
@@ -41,10 +41,10 @@ def store_rows(graphs: int = 200_000, *, repeats: int = 7, folder: Path | None =
 
 @contextmanager
 def written(graphs: int, folder: Path | None = None) -> Iterator[Path]:
-    """A store that is there for as long as the context lasts."""
+    """A store that exists as long as the context lasts."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         path = Path(place) / "s"
-        # In a process of its own, so that what writing needed is not counted.
+        # In a process of its own, so that the memory of writing is not counted.
         writer = multiprocessing.get_context("spawn").Process(target=_write, args=(path, graphs))
         writer.start()
         writer.join()
@@ -54,18 +54,19 @@ def written(graphs: int, folder: Path | None = None) -> Iterator[Path]:
 
 
 def measure(folder: Path, *, rounds: int = 6, steps: int = 100) -> dict[str, Any]:
-    """Facts about the store in ``folder``; ``costs`` are CPU-seconds a graph, one for each round of ``steps`` batches.
+    """Facts about the store in ``folder``.
 
-    A first round touches the pages; it is told apart.
+    ``costs`` are CPU-seconds per graph, one for each round of ``steps`` batches. The first round
+    also reads the pages from disk, so it is reported separately.
     """
-    before, began = resident(), time.perf_counter()
+    before, began = resident_bytes(), time.perf_counter()
     store = open_store(folder)
     opened = time.perf_counter() - began
-    after_open = resident()
+    after_open = resident_bytes()
     generator = torch.Generator().manual_seed(2)
     parts = torch.randint(0, len(store), (rounds + 1, steps, BATCH), generator=generator)
     first, *costs = (cost(store.take(index) for index in part) for part in parts)
-    after_batches = resident()
+    after_batches = resident_bytes()
     counts = read_manifest(folder / MANIFEST)
     return {
         "graphs": len(store),
@@ -83,7 +84,7 @@ def measure(folder: Path, *, rounds: int = 6, steps: int = 100) -> dict[str, Any
 
 
 def peer_costs(sample: int = SAMPLE, repeats: int = 5) -> list[float]:
-    """CPU-seconds a graph of PyG's loader on ``sample`` graphs."""
+    """CPU-seconds per graph of PyG's loader on ``sample`` graphs."""
     from torch_geometric.loader import DataLoader
 
     from nmrgcl.data.conversions import to_pyg
@@ -94,21 +95,11 @@ def peer_costs(sample: int = SAMPLE, repeats: int = 5) -> list[float]:
 
 
 def cost(batches: Iterable[Any]) -> float:
-    """CPU-seconds a graph."""
+    """CPU-seconds per graph."""
     count, began = 0, time.process_time()
     for batch in batches:
         count += batch.num_graphs
     return (time.process_time() - began) / count
-
-
-def resident() -> tuple[int, int]:
-    """Bytes of memory in use: in all, and without mapped files, whose pages the system can drop at any time."""
-    try:
-        counts = [int(n) for n in Path("/proc/self/statm").read_text(encoding="ascii").split()]
-    except OSError:  # only Linux tells
-        return 0, 0
-    page = os.sysconf("SC_PAGE_SIZE")
-    return page * counts[1], page * (counts[1] - counts[2])
 
 
 def _write(folder: Path, graphs: int) -> None:

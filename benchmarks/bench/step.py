@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import torch
 
-from nmrgcl.bench import geometric
-from nmrgcl.bench.graphs_at_hand import at_hand, load_graphs
-from nmrgcl.bench.table import Row
-from nmrgcl.bench.timing import Measure, in_turn, row, stopwatch
+from bench import geometric
+from bench.graphs_at_hand import at_hand, load_graphs
+from bench.table import Row
+from bench.timing import Measure, in_turn, row, stopwatch
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_pretraining
 from nmrgcl.settings import Settings, resolve

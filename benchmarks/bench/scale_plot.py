@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.ticker import NullFormatter
 
-from nmrgcl.bench.scale import Point
+from bench.scale import Point
 from nmrgcl.errors import SettingError
 from nmrgcl.report.svg import PALETTE, STYLE, new_figure, write_figure
 

@@ -9,6 +9,10 @@ from typing import Any
 
 import torch
 
+from bench import geometric
+from bench.graphs_at_hand import at_hand, load_graphs
+from bench.table import Row
+from bench.timing import in_turn, row, stopwatch
 from nmrgcl.augment import (
     VIEWS,
     DropCentralEdgesLess,
@@ -21,10 +25,6 @@ from nmrgcl.augment import (
     Subgraph,
     View,
 )
-from nmrgcl.bench import geometric
-from nmrgcl.bench.graphs_at_hand import at_hand, load_graphs
-from nmrgcl.bench.table import Row
-from nmrgcl.bench.timing import in_turn, row, stopwatch
 from nmrgcl.graphs import Graphs
 
 BATCH, CALLS = 128, 10

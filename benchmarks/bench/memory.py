@@ -12,10 +12,6 @@ from threading import Event, Thread
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from nmrgcl.memory import available_bytes
-
-__all__ = ["available_bytes", "own_bytes", "peak_bytes", "watched"]
-
 
 def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
     """The most bytes of tensors that ``work`` holds at a time, on top of what was there before."""
@@ -38,17 +34,23 @@ def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
     return peak
 
 
-def own_bytes() -> int:
-    """Memory of the process without mapped files, whose pages the system can drop at any time; 0 if it does not say."""
+def resident_bytes() -> tuple[int, int]:
+    """Memory of the process: in all, and without mapped files, whose pages the system can drop at any time."""
     try:
-        resident, shared = (int(n) for n in Path("/proc/self/statm").read_text(encoding="ascii").split()[1:3])
-    except OSError:  # only Linux tells
-        return 0
-    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+        resident, mapped = (int(n) for n in Path("/proc/self/statm").read_text(encoding="ascii").split()[1:3])
+    except OSError:  # only Linux has this file
+        return 0, 0
+    page = os.sysconf("SC_PAGE_SIZE")
+    return page * resident, page * (resident - mapped)
+
+
+def own_bytes() -> int:
+    """Memory of the process without mapped files; 0 where the system does not say."""
+    return resident_bytes()[1]
 
 
 def give_back() -> None:
-    """Hand freed memory back to the system, where the C library can: what comes next then counts in full."""
+    """Return freed memory to the system where the C library can, so that later allocations count in full."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
@@ -56,7 +58,7 @@ def give_back() -> None:
 
 
 class Watch:
-    """The largest ``own_bytes`` so far, asked for every few milliseconds, on top of what was there before."""
+    """The largest ``own_bytes`` since the start, sampled every few milliseconds, less what was held at the start."""
 
     def __init__(self, seconds: float = 0.005) -> None:
         give_back()
@@ -64,14 +66,14 @@ class Watch:
         self.peak, self.seconds, self.enough = 0, seconds, Event()
 
     def look(self) -> None:
-        """Until it is enough."""
+        """Record the peak until ``enough`` is set."""
         while not self.enough.wait(self.seconds):
             self.peak = max(self.peak, own_bytes() - self.start)
 
 
 @contextmanager
 def watched() -> Iterator[Watch]:
-    """Watch the memory of what is done inside."""
+    """Sample the memory of this process while the context lasts."""
     watch = Watch()
     thread = Thread(target=watch.look, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""What can be judged by cross-validation, and the penalties that are tried."""
+"""Nested cross-validation: the penalties that are tried, its scores, and what it can judge."""
 
 from dataclasses import dataclass
 from math import ceil, inf
@@ -12,14 +12,14 @@ GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # GraphCL's
 FINE = tuple(10.0 ** (third / 3) for third in range(-9, 10))
 INNER_FOLDS = 5
 LARGEST = 1e150
-"""Of numbers in embeddings: squares of larger ones overflow."""
+"""Largest magnitude in embeddings: squares of larger numbers overflow."""
 NOT_USABLE = "NaN, infinity or numbers beyond 1e150: train again with a lower learning rate, or scale them"
 
 Penalty = Literal["grid", "fine", "default"] | float
 
 
 @dataclass(frozen=True, eq=False)
-class Nested:
+class NestedScores:
     """Accuracies in percent by fold, ``[..., folds]`` each.
 
     Attributes:
@@ -31,7 +31,7 @@ class Nested:
     inner: np.ndarray | None
 
 
-def candidates(c: Penalty) -> tuple[float, ...]:
+def penalties(c: Penalty) -> tuple[float, ...]:
     """The values of C that ``c`` stands for."""
     named = {"grid": GRID, "fine": FINE, "default": (1.0,)}
     if c in named:
@@ -41,14 +41,14 @@ def candidates(c: Penalty) -> tuple[float, ...]:
     return (float(c),)
 
 
-def require_cases(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -> None:
+def require_foldable(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -> None:
     """Refuse embeddings ``[B, D]`` and labels ``[B]`` that cannot be cut into folds; ``inner``: C is chosen in them."""
     if folds < 2:
         raise SettingError(f"folds is {folds}: cross-validation needs at least 2")
     if z.ndim != 2 or z.shape[1] == 0:
-        raise DataError(f"embeddings have shape {list(z.shape)}: pass one row of at least one number a graph")
+        raise DataError(f"embeddings have shape {list(z.shape)}: pass one row of at least one number per graph")
     if y.shape != (len(z),):
-        raise DataError(f"{len(z)} embeddings but labels of shape {list(y.shape)}: pass one label a row")
+        raise DataError(f"{len(z)} embeddings but labels of shape {list(y.shape)}: pass one label per row")
     if bad := int(np.count_nonzero(~(np.abs(z) <= np.float64(LARGEST)).all(axis=1))):
         raise DataError(f"{bad} of {len(z)} embeddings hold {NOT_USABLE}")
     classes, counts = np.unique(y, return_counts=True)

@@ -1,4 +1,4 @@
-"""What a step of the molecular GIN cannot do without: its matrix products, and reading and writing its activations.
+"""The least time of a step of the molecular GIN: its matrix products, and reading and writing its activations.
 
 Both are measured in the same process: the products at their own shapes, and the speed of a copy.
 """
@@ -8,14 +8,14 @@ from functools import partial
 
 import torch
 
-from nmrgcl.bench.timing import now
+from bench.timing import in_turn, stopwatch
 from nmrgcl.encode.aligned import aligned
 
 COPIED = 1 << 28
-"""Bytes, more than any cache holds."""
+"""Bytes to copy: more than any cache holds."""
 CALLS = 20
 READS_AND_WRITES = 12
-"""Of one ``[N, units]`` matrix by a layer, where everything is fused that can be.
+"""How often a layer reads or writes one ``[N, units]`` matrix if everything is fused that can be.
 
 Sum over neighbours: read, write. Norm: read for the statistics, read and write. Back through the norm: gradient and
 input for two sums, both again, write. Back through the sum: read, write. What the products read and write is part of
@@ -24,9 +24,9 @@ their own time; ReLU and bonds cost nothing.
 
 
 def floor_seconds(nodes: int, *, layers: int, units: int, dtype: torch.dtype, device: torch.device) -> float:
-    """Of one step: two views of ``nodes`` nodes in all layers, forward and back.
+    """Seconds of one step: two views of ``nodes`` nodes in all layers, forward and backward.
 
-    Where the width is a bad one for products, the next better one counts.
+    Where products of this width are slow, the next faster width counts.
     """
     units = aligned(units)
     of_layer = _products(nodes, units, dtype, device)
@@ -35,14 +35,14 @@ def floor_seconds(nodes: int, *, layers: int, units: int, dtype: torch.dtype, de
 
 
 def copy_speed(device: torch.device, size: int = COPIED) -> float:
-    """Bytes a second, those that are read and those that are written."""
+    """Bytes per second, read and written."""
     source = torch.zeros(size if device.type == "cuda" else size // 8, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     return 2 * source.nbytes / _seconds(lambda: target.copy_(source), device)
 
 
 def _products(nodes: int, units: int, dtype: torch.dtype, device: torch.device) -> float:
-    """Seconds of a layer's two products and of those that their gradients take."""
+    """Seconds of a layer's two matrix products and of the four of their gradients."""
     h, hidden = (torch.randn(nodes, width, dtype=dtype, device=device) for width in (units, 2 * units))
     up = torch.randn(units, 2 * units, dtype=dtype, device=device)
     works = [
@@ -57,12 +57,6 @@ def _products(nodes: int, units: int, dtype: torch.dtype, device: torch.device) 
 
 
 def _seconds(work: Callable[[], object], device: torch.device) -> float:
-    """Of one call, the best of three rounds."""
-    calls = CALLS if device.type == "cuda" else 1
-    rounds = []
-    for _ in range(4):  # the first warms up
-        began = now(device)
-        for _ in range(calls):
-            work()
-        rounds.append((now(device) - began) / calls)
-    return min(rounds[1:])
+    """Seconds of one call, the best of three rounds."""
+    measure = stopwatch(work, device, calls=CALLS if device.type == "cuda" else 1)
+    return min(in_turn({"work": measure}, 3)["work"])

@@ -1,6 +1,6 @@
-"""What is computed from: the graphs of a training, and for a cell also the truth about them and a record of both.
+"""The data of a cell: the graphs to train on, the labels to judge by, and a record of both.
 
-Cells that follow each other mostly ask for the same: the last is kept, and known by the checksums of its files.
+Consecutive cells mostly need the same data, so the last is cached, identified by the checksums of its files.
 """
 
 import hashlib
@@ -32,8 +32,8 @@ AT_A_TIME = 65_536
 
 
 @dataclass(frozen=True)
-class Material:
-    """Nothing of it is ever changed.
+class CellData:
+    """Graphs and labels of a cell; nothing of it is ever changed.
 
     Attributes:
         graphs: with their features, on the device.
@@ -57,38 +57,38 @@ class Material:
 
     @property
     def sha256(self) -> str:
-        """Of the data that is trained on."""
+        """Digest of the data that is trained on."""
         return str((self.record.get("start") or self.record)["sha256"])
 
 
-_kept: list[tuple[Hashable, Material]] = []
+_last: list[tuple[Hashable, CellData]] = []
 
 
-def load_material(cell: Cell, device: torch.device) -> Material:
+def load_cell_data(cell: Cell, device: torch.device) -> CellData:
     """The graphs and labels of the dataset that ``cell`` names; the dataset is looked up on every call."""
     dataset = _load(cell.dataset, cell.settings)
     start = _load(cell.start.dataset, cell.start.settings) if cell.start else None
     identity = _identity(cell, dataset, start, device)
-    if identity is None or not _kept or _kept[0][0] != identity:
-        _kept.clear()  # before the next is loaded: both might not fit
-        material = _material(cell, dataset, start, device)
+    if identity is None or not _last or _last[0][0] != identity:
+        _last.clear()  # before the next is loaded: both might not fit
+        data = _build(cell, dataset, start, device)
         if identity is None:
-            return material
-        _kept.append((identity, material))
-    return _kept[0][1]
+            return data
+        _last.append((identity, data))
+    return _last[0][1]
 
 
 def _load(name: str, settings: Settings) -> Dataset:
     """The dataset of that name or path, if ``settings`` are for such a one."""
     dataset, entry = load(name), find(name)
     if entry is not None:
-        require(dataset, entry)  # a folder of that name, in which the process stands, must not pass for the dataset
+        require(dataset, entry)  # a folder of that name in the working directory must not pass for the dataset
     require_level(dataset, settings)
     return dataset
 
 
 def _identity(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> Hashable:
-    """What tells its material from any other; None where nothing does, because it was not read from checked files."""
+    """A key that no other data has; None if the data was not read from checksummed files."""
     stores = [one.store for one in (dataset, start) if one is not None]
     if None in stores:
         return None
@@ -97,7 +97,7 @@ def _identity(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch
     return (dataset.name, dataset.classes, files, cell.settings.level, by_tasks, cell.settings.data, device)
 
 
-def _material(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> Material:
+def _build(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> CellData:
     truth = _truth(cell, dataset)
     options = cell.settings.data
     features = choose_features(start or dataset, options.features, options.max_degree, options.scale, options.edges)
@@ -111,7 +111,7 @@ def _material(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch
     }
     if start is not None:
         record["start"] = {"name": start.name, "graphs": start.counts[0], "sha256": _dataset_digest(start, features)}
-    return Material(graphs.to(device), features, truth, record, start)
+    return CellData(graphs.to(device), features, truth, record, start)
 
 
 def _dataset_digest(dataset: Dataset, features: FeatureSpec) -> str:
@@ -164,7 +164,7 @@ def digest_of(graphs: Source) -> str:
 
 
 def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
-    """What ``name`` holds for all graphs, one piece after another."""
+    """The tensor ``name`` of all graphs, piece by piece."""
     if isinstance(graphs, Graphs):
         values = getattr(graphs, name)
         yield from (values.crow_indices(), values.col_indices(), values.values()) if is_sparse(values) else (values,)

@@ -10,11 +10,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from nmrgcl.bench.graphs_at_hand import load_graphs
-from nmrgcl.bench.table import Row
-from nmrgcl.bench.timing import row
+from bench.graphs_at_hand import load_graphs
+from bench.table import Row
+from bench.timing import row
 from nmrgcl.errors import DataError
-from nmrgcl.evaluate.cases import GRID, INNER_FOLDS
+from nmrgcl.evaluate.cross_validation import GRID, INNER_FOLDS
 from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.methods import build_method
 from nmrgcl.settings import resolve

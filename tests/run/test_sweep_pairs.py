@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nmrgcl.cli.sweep_pairs import compare_methods
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.results import Result, Results
+from nmrgcl.run.sweep_pairs import compare_methods
 from tests.run.cells import QUICK, quick, result_of
 from tests.test_cli import run
 

@@ -1,0 +1,61 @@
+"""What one line of a file of JSON lines may hold, as types that a decoder checks; imported only to read such files."""
+
+from typing import Annotated
+
+import msgspec
+
+from nmrgcl.data.assemble import MAX_NODES
+from nmrgcl.data.formats.classes import shown
+from nmrgcl.errors import nearest, printable
+
+Node = Annotated[int, msgspec.Meta(ge=0, lt=MAX_NODES)]
+Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Weight = Annotated[float, msgspec.Meta(gt=0)]
+Class = bool | int | float | str | None
+_EXAMPLE = '{"edges": [[0, 1]]}'
+
+
+class JsonGraph(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """One graph; an entry about a node or edge is a number or a row of numbers, and what is None is missing."""
+
+    edges: list[tuple[Node, Node]]
+    num_nodes: Node | None = None
+    x: list[float | list[float]] | None = None
+    node_labels: list[Integer | list[Integer]] | None = None
+    edge_attr: list[float | list[float]] | None = None
+    edge_labels: list[Integer | list[Integer]] | None = None
+    edge_weight: list[Weight] | None = None
+    y: Class | list[Class] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def has_y(self) -> bool:
+        """Whether the key is there, be it null."""
+        return self.y is not msgspec.UNSET
+
+
+_decode = msgspec.json.Decoder(JsonGraph).decode
+
+
+def parse_line(line: bytes) -> JsonGraph:
+    """The graph of a line; ``ValueError`` says what is wrong, and in which key."""
+    try:
+        return _decode(line)
+    except msgspec.ValidationError as error:
+        told = printable(str(error))
+        if told.startswith("Object contains unknown field"):
+            key = told.split("`")[1][:32]
+            told = f"unknown key {key!r}; {nearest(key, JsonGraph.__struct_fields__)}"
+        elif "missing required field" in told:
+            told = 'has no key edges; write "edges": [] for a graph without any'
+        elif " - at `$." in told:
+            reason, _, place = told.rpartition(" - at `$.")
+            told = f"{place.rstrip('`')}: {reason[0].lower()}{reason[1:]}; correct that line"
+        else:
+            told = f"is not a graph ({told}); write one graph per line, such as {_EXAMPLE}"
+    except UnicodeDecodeError as error:
+        told = f"has the byte {shown(error.object[error.start])}, which is not UTF-8; save the file as UTF-8"
+    except msgspec.DecodeError as error:
+        told = f"is not JSON ({error}); write one graph per line, such as {_EXAMPLE}"
+        if not line.strip():
+            told = "is blank; remove that line"
+    raise ValueError(told)

@@ -1,0 +1,58 @@
+"""Runs against the first of them, on the same folds."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nmrgcl.data.loading import load
+from nmrgcl.errors import SettingError
+from nmrgcl.evaluate.paired import Difference, holm, paired_difference
+from nmrgcl.run.evaluate import evaluate_run, find_models
+from nmrgcl.run.evaluation import SeedScores
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Scores of each run, and of each but the first its difference to the first, with p-values by Holm's method."""
+
+    dataset: str
+    runs: tuple[str, ...]
+    scores: tuple[SeedScores, ...]
+    differences: tuple[Difference, ...]
+    p_holm: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that ``nmrgcl compare --json`` prints."""
+        means = [{"run": run, **scores.to_dict()} for run, scores in zip(self.runs, self.scores, strict=True)]
+        pairs = zip(self.runs[1:], self.differences, self.p_holm, strict=True)
+        rows = [{"run": run, **asdict(difference), "p_holm": p} for run, difference, p in pairs]
+        return {"dataset": self.dataset, "reference": self.runs[0], "runs": means, "differences": rows}
+
+
+def compare_runs(runs: Sequence[Path], data: str, **options: Any) -> RunComparison:
+    """Judge every run on ``data`` and test it against the first; ``options`` are those of ``evaluate_run``."""
+    if len(runs) < 2:
+        raise SettingError("compare needs at least two runs")
+    seeds = [[folder.name for folder in find_models(run)] for run in runs]
+    for run, names in zip(runs, seeds, strict=True):
+        if len(names) != len(seeds[0]) or (len(names) > 1 and names != seeds[0]):
+            raise SettingError(
+                f"{run}: has other seeds than {runs[0]}; folds belong to seeds, so they cannot be paired"
+            )
+    dataset = load(data)
+    reference, *others = (evaluate_run(run, dataset, **options) for run in runs)
+    if reference.trained.folds.size < 2:
+        raise SettingError(
+            f"{runs[0]}: one model on one split has one score, and nothing tells how far that is due to chance; "
+            "pre-train with --seeds 2 or more, or use a split that has seeds"
+        )
+    ratio = reference.test_to_train
+    pairs = [paired_difference(one.trained.folds, reference.trained.folds, test_to_train=ratio) for one in others]
+    return RunComparison(
+        dataset=dataset.name,
+        runs=tuple(map(str, runs)),
+        scores=tuple(one.trained for one in (reference, *others)),
+        differences=tuple(pairs),
+        p_holm=tuple(holm([pair.p for pair in pairs])),
+    )

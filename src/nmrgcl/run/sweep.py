@@ -1,0 +1,77 @@
+"""The cells of a sweep: every method on every dataset, with every way to judge."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from nmrgcl.data.loading import known, load
+from nmrgcl.errors import SettingError, UserError
+from nmrgcl.methods import find_method, require_possible
+from nmrgcl.run.cell import BY_FOLDS, Cell, canonical, cross
+from nmrgcl.run.recipe import free_assignments, recipe
+from nmrgcl.settings import Settings, full_key
+
+
+def sweep_cells(
+    data: Sequence[str],
+    methods: Sequence[str] = (),
+    *,
+    preset: str | None = None,
+    assignments: Mapping[str, Any],
+    seeds: int,
+    protocols: Sequence[str] = (),
+    splits: Sequence[str] = (),
+    selection: str = "honest",
+) -> list[Cell]:
+    """Each cell once; ``selection`` "both" adds "paper" where a protocol has it.
+
+    SettingError or DataError where a name is unknown or a combination is impossible, before anything is computed.
+    """
+    for name in data:
+        if known(name) is None and not Path(name).expanduser().exists():
+            load(name)  # raises the error that explains what is wrong with the name
+    level = "graph" if preset else _level(data)
+    cells: dict[str, Cell] = {}
+    for name in dict.fromkeys(canonical(name) for name in data):
+        rows = method_settings(methods, preset=preset, assignments=assignments, level=level, dataset=name)
+        for protocol in protocols or [""]:
+            both = ["honest", "paper"] if protocol in ("", *BY_FOLDS) else ["honest"]
+            for split in splits or [""]:
+                for chosen in both if selection == "both" else [selection]:
+                    found = cross([name], rows, seeds, protocol=protocol, split=split, selection=chosen)
+                    cells |= {cell.key: cell for cell in found}
+    return list(cells.values())
+
+
+def method_settings(
+    methods: Sequence[str], *, preset: str | None, assignments: Mapping[str, Any], level: str, dataset: str
+) -> list[Settings]:
+    """The settings of each method for a dataset; a value that a method fixes wins over an assignment."""
+    given: dict[str, Any] = {"preset": preset, "assignments": assignments, "level": level, "dataset": dataset}
+    names: Sequence[str | None] = methods or [None]
+    rows = [recipe(name, **given, method_wins=True) for name in names]
+    for text, value in assignments.items():
+        if not any(free_assignments(row.method, {text: value}) for row in rows):
+            key = full_key(text, rows[0].method, "--set")  # refuses an option that no method here has
+            if all(find_method(row.method).FIXED.get(key, value) != value for row in rows):
+                raise SettingError(f"--set {text}: every method here fixes another {key}; leave it out")
+    labels: dict[str, str] = {}
+    for settings in rows:
+        if labels.setdefault(settings.label, settings.method) != settings.method:
+            raise SettingError(f"two different methods are called {settings.label}; rename the file of one of them")
+        require_possible(settings)  # before anything is written
+    return rows
+
+
+def _level(names: Sequence[str]) -> str:
+    """Whether these are datasets of graphs or of nodes; a dataset that cannot be read is left to its worker."""
+    levels = {}
+    for name in names:
+        entry = known(name)
+        with suppress(UserError):
+            levels[name] = entry.level if entry else load(name).level
+    if len(set(levels.values())) > 1:
+        kinds = ", ".join(f"{name} of {level}s" for name, level in levels.items())
+        raise SettingError(f"datasets of graphs and of nodes make two tables ({kinds}); sweep them apart")
+    return next(iter(levels.values()), "graph")
