@@ -113,7 +113,7 @@ WRONG: dict[str, tuple[dict[str, bytes], str]] = {
     "negative": ({"test_index": b"3\n-4\n4\n"}, "ind.t.test.index, line 2: node -4"),
     "twice": ({"test_index": b"5\n3\n5\n"}, "ind.t.test.index, line 3: node 5 stands there for the second time"),
     "far": ({"test_index": b"5\n3\n9223372036854775807\n"}, "leaves out more than 1000000 nodes"),
-    "words": ({"test_index": b"5\nthree\n6\n"}, "ind.t.test.index, line 2: 'three' is not an integer"),
+    "words": ({"test_index": b"5\nthree\n6\n"}, "ind.t.test.index, line 2: expected a 64-bit integer, not 'three'"),
     "neighbour": ({"graph": old(old_graph({0: [1], 1: [0, 7]}))}, "ind.t.graph: neighbour 7 at [2], but there are 7"),
     "node": ({"graph": old(old_graph({0: [1], 9: [0]}))}, "ind.t.graph: node 9 at [1], but there are 7"),
     "huge": ({"graph": pickle.dumps({0: [HUGE]}, 4)}, "ind.t.graph: a node's number does not fit 64 bits"),
