@@ -15,7 +15,6 @@ from scipy.sparse import csr_array, vstack
 from nmrgcl.data.assemble import Listing, assemble
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.files.archive import members
-from nmrgcl.data.formats.matrices import compressed_rows, feature_rows
 from nmrgcl.data.formats.planetoid_pickles import Matrix, read_published, unpickle
 from nmrgcl.errors import DataError
 
@@ -79,8 +78,10 @@ def _listing(parts: dict[str, Any]) -> Listing:
 
 def _features(matrix: Matrix) -> csr_array:
     """``[rows, F]`` float32, every column of a row once."""
-    shape = matrix._shape
-    return feature_rows(compressed_rows(matrix.data, matrix.indices, matrix.indptr, shape, "features, "), "features")
+    columns, ends = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    rows = csr_array((matrix.data.astype(np.float32), columns, ends), shape=matrix._shape)
+    rows.sum_duplicates()
+    return rows
 
 
 def _classes(one_hot: np.ndarray) -> np.ndarray:
