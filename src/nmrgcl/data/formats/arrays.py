@@ -107,11 +107,12 @@ def _check_header(stream: IO[bytes], size: int, place: str) -> None:
 def _checked(array: np.ndarray, place: str) -> np.ndarray:
     """The values must be what their type says, which NumPy takes for granted; ASCII bytes become text."""
     dtype = array.dtype
-    if array.size and dtype.kind in "bUS":
-        raw = np.frombuffer(
-            array.tobytes(), np.dtype("u4" if dtype.kind == "U" else "u1").newbyteorder(dtype.byteorder)
-        )
-        if {"b": raw > 1, "S": raw > 127, "U": (raw > 0x10FFFF) | (raw >> 11 == 0xD800 >> 11)}[dtype.kind].any():
+    if dtype.kind in "bUS":
+        raw = array.ravel("K").view(np.dtype("u4" if dtype.kind == "U" else "u1").newbyteorder(dtype.byteorder))
+        wrong = raw > {"b": 1, "S": 127, "U": 0x10FFFF}[dtype.kind]
+        if dtype.kind == "U":
+            wrong |= raw >> 11 == 0xD800 >> 11  # half of a character of UTF-16
+        if wrong.any():
             raise DataError(f"{place}: holds what is neither true nor false, or not a character; {_REMEDY}")
     return array.astype("U" if dtype.kind == "S" else dtype.newbyteorder("="), copy=False)
 
