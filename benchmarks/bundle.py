@@ -51,15 +51,15 @@ MOLECULES = (
 )
 DATA = """\
 2,186,417 molecules: the clean leads of MOSES (1,936,962 SMILES, chosen from ZINC) and ZINC250k (249,455 SMILES). They
-are not the sample of ZINC15 that Hu et al. 2020 and later papers pre-train on. ZINC's terms allow research but not to
-redistribute major portions of it; the weights hold no molecule, and no data comes with the package. No label was used."""
+are not the sample of ZINC15 that Hu et al. 2020 and later papers pre-train on. No label was used. ZINC's terms allow
+research but not to redistribute major portions of it; the weights hold no molecule, and the package holds no data."""
 LIMITS = """\
 - The training molecules are mostly drug-like leads of about 22 heavy atoms. MOSES holds C, N, O, S, F, Cl and Br, none
   charged; ZINC250k adds I, P and charges. Other elements are embedded, but by vectors that were never trained.
 - Salts, metals, polymers, peptides and large natural products are far from what it has seen.
 - Hydrogens are not atoms here, and neither charge nor isotope nor 3D shape is a feature.
-- As in Hu et al. 2020, chirality and the direction of bonds are relative to the order in which a SMILES names the atoms.
-  A molecule with stereo marks therefore has another embedding if it is written in another way; write such molecules as
+- As in Hu et al. 2020, chirality and the direction of bonds are relative to the order in which a SMILES names atoms. A
+  molecule with stereo marks therefore has another embedding if it is written in another way; write such molecules as
   canonical SMILES first.
 - Fingerprints are often better for predicting properties; `nmrgcl finetune` shows both on your data.
 - It is for research. Do not base decisions about health or safety on it alone."""

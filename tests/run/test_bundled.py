@@ -1,4 +1,4 @@
-"""The encoder that comes with the package: its folder, those that use it unnamed, and what is said where it is missing."""
+"""The encoder that comes with the package: its folder, what uses it unnamed, and what is said where it is missing."""
 
 import json
 import pickle
