@@ -16,8 +16,7 @@ from sklearn.base import clone
 
 pytest.importorskip("rdkit", reason="RDKit is not installed (extra chem)")
 
-from benchmarks.bundle import FARTHEST, LARGEST, MOLECULES, bundle, command_of
-
+from bundle import FARTHEST, LARGEST, MOLECULES, bundle, command_of
 from nmrgcl import MoleculeEmbedder
 from nmrgcl.errors import DataError, ModelError
 from nmrgcl.methods import Pretraining
