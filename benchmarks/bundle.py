@@ -33,7 +33,7 @@ from nmrgcl.settings.check import flatten
 DATASET = "ZINC-2.2M"
 LARGEST = 4_000_000
 """Bytes of the weights."""
-FARTHEST = 0.05
+FARTHEST = 0.02
 """Largest distance of an embedding from the float32 one, as a share of its length."""
 MOLECULES = (
     "CC(=O)Oc1ccccc1C(=O)O",  # aspirin
@@ -73,7 +73,7 @@ class Distance:
     cosine: float
 
 
-def bundle(source: Path, out: Path, *, hardware: str) -> Distance:
+def bundle(source: Path, out: Path, *, hardware: str, farthest: float = FARTHEST) -> Distance:
     """Write the model folder ``out`` from the one of a run."""
     model = load_model(source)
     require_molecules(model, str(source))
@@ -89,7 +89,7 @@ def bundle(source: Path, out: Path, *, hardware: str) -> Distance:
         save_model(folder, small, training=training)
         distance = _distance(before, _embedded(load_model(folder)))
         weights = (folder / WEIGHTS).read_bytes()
-        if len(weights) > LARGEST or distance.share > FARTHEST:
+        if len(weights) > LARGEST or distance.share > farthest:
             raise ModelError(f"{source}: {len(weights):,} bytes in bfloat16, embeddings off by {distance.share:.2%}")
         digest = hashlib.sha256(weights).hexdigest()
         text = _card((folder / "README.md").read_text(), command, hardware, distance, digest, len(weights))
@@ -173,7 +173,7 @@ most {distance.share:.2%} of their length (cosine at least {distance.cosine:.6f}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="model folder of a run")
-    parser.add_argument("--on", default="one GPU", metavar="HARDWARE", help="what it was trained on")
+    parser.add_argument("--on", required=True, metavar="HARDWARE", help="what it was trained on")
     parser.add_argument("--out", type=Path, default=FOLDER)
     arguments = parser.parse_args()
     try:
