@@ -32,7 +32,7 @@ AGAIN = ["OCC", "OC(=O)C1=CC=CC=C1", "c1cncc(C2CCCN2C)c1"]
 """The same molecules, written from other atoms."""
 QUICK = ["--seeds", "1", "--set", "epochs=2", "--device", "cpu"]
 WIDE = 0.1
-"""Rounding moves embeddings of eight units, over which little averages out, farther than a bundled encoder may be off."""
+"""Rounding moves embeddings of eight units farther, as little averages out over them, than a bundled encoder may be."""
 REAL = bundled.FOLDER
 Capture = pytest.CaptureFixture[str]
 
