@@ -16,7 +16,7 @@ from nmrgcl.estimator import GraphEmbedder
 from nmrgcl.methods import Method
 from nmrgcl.model_folder import Model
 from nmrgcl.run import choose_device
-from nmrgcl.run.bundled import BUNDLED
+from nmrgcl.run.bundled import BUNDLED, is_there
 from nmrgcl.run.molecules import embed_smiles, load_molecule_model
 
 
@@ -24,7 +24,8 @@ class MoleculeEmbedder(GraphEmbedder):
     """Embed molecules by a trained encoder, or pre-train one without labels; returns one row per SMILES.
 
     Where neither a model nor a training is named (by ``method``, ``encoder``, ``preset`` or ``settings``), the encoder
-    is the one that comes with the package. SMILES are a list, an array, a pandas series, or a table of one column.
+    is the one that comes with the package, or is trained by the preset ``molecules`` where none comes with it. SMILES
+    are a list, an array, a pandas series, or a table of one column.
 
     Args:
         method: its name, a file of one's own such as ``mine.py``, or a class; the preset's if None.
@@ -109,7 +110,7 @@ class MoleculeEmbedder(GraphEmbedder):
         """The model to use as it is; None: ``fit`` trains one."""
         training = (self.method, self.encoder, self.preset, self.settings)
         unnamed = all(value is None for value in training)
-        return BUNDLED if self.model is None and unnamed else self.model
+        return BUNDLED if self.model is None and unnamed and is_there() else self.model
 
     def _fitted(self) -> Model:
         given = self._given()

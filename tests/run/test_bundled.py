@@ -277,13 +277,23 @@ def test_where_it_is_missing_every_use_of_it_says_so_in_one_line(tmp_path: Path,
     for arguments in (
         ["embed", data],
         ["embed", "bundled", data],
-        ["finetune", data, "--labels", "oxygen"],
         ["neighbours", data, data, "--model", "bundled"],
         ["pretrain", data, "--from", "bundled"],
         ["diagnose", "bundled", data],
     ):
         _, err = run(capsys, *arguments, "--device", "cpu", code=2)
-        assert err.splitlines()[-1].startswith("nmrgcl: this installation of nmrgcl has no bundled encoder; install")
-    for use in (MoleculeEmbedder().fit, MoleculeEmbedder().transform):
-        with pytest.raises(ModelError, match="no bundled encoder"):
-            use(THREE)
+        assert err.splitlines()[-1].startswith("nmrgcl: this version of nmrgcl has no bundled encoder; name a model")
+    with pytest.raises(ModelError, match="no bundled encoder"):
+        MoleculeEmbedder(model="bundled").fit(THREE)
+
+
+@pytest.mark.usefixtures("none")
+def test_where_it_is_missing_fine_tuning_starts_from_a_fresh_encoder_and_an_embedder_trains(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = str(write(tmp_path / "m.csv"))
+    small = [f"--set={key}={value}" for key, value in SMALL.items() if key.startswith("encoder.")]
+    out, err = run(capsys, "finetune", data, "--labels", "oxygen", *QUICK, *small)
+    assert "no model is named, and none is bundled: this starts from a fresh encoder" in err
+    assert not MoleculeEmbedder().__sklearn_is_fitted__()

@@ -85,8 +85,12 @@ def finetune(
     )
     from nmrgcl.report import write_predictor_page
     from nmrgcl.run import choose_device, find_model
+    from nmrgcl.run.bundled import is_there
 
     where = choose_device(device)
+    if model is None and not is_there():
+        print("no model is named, and none is bundled: this starts from a fresh encoder", file=sys.stderr)
+        model = FRESH
     start = load_unnamed() if model is None else None if model == FRESH else load_model(find_model(model))
     settings = finetune_settings(assignments or (), start)
     wanted = None if labels is None else [name.strip() for name in labels.split(",") if name.strip()]
