@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.evaluate.linear import GRID, linear_score, scaled
+from nmrgcl.evaluate.linear import GRID, linear_predictions, linear_score, scaled
 from nmrgcl.evaluate.logistic import fit_logistic, minimise, predict
 
 
@@ -114,6 +114,8 @@ def test_c_is_chosen_on_the_validation_nodes_alone(scaling: str) -> None:
         tables.append([100 * model.score(rows[part], y[part]) for part in (split.valid, split.test)])
     best = int(np.argmax([valid for valid, _ in tables]))
     assert (found.c, found.valid, found.test) == (GRID[best], *(pytest.approx(v) for v in tables[best]))
+    predicted = linear_predictions(z, y, split, c=found.c, scaling=scaling)  # type: ignore[arg-type]
+    assert 100 * np.mean(predicted == y[split.test]) == pytest.approx(found.test)
 
 
 def test_labels_of_nodes_in_no_part_are_not_looked_at() -> None:

@@ -80,8 +80,10 @@ def drawings(text: str) -> list[ElementTree.Element]:
 def test_the_page_is_well_formed_and_needs_nothing_else(text: str) -> None:
     page = Page(text)
     assert page.open == []
-    assert "script" not in page.seen
+    assert page.seen.count("script") == 1  # names under the maps; all else works without it
     assert "link" not in page.seen
+    assert not re.search(r"fetch|XMLHttp|import|eval|http", text[text.index("<script>") :])
+    assert "default-src 'none'" in text
     assert all(reference.startswith("#") for reference in page.references)
     assert {reference[1:] for reference in page.references} <= set(page.ids)
     assert set(re.findall(r"url\(#(.*?)\)", text)) <= set(page.ids)
@@ -91,7 +93,7 @@ def test_the_page_is_well_formed_and_needs_nothing_else(text: str) -> None:
 
 def test_every_drawing_is_xml_with_a_title_a_description_and_the_page_s_ink(text: str) -> None:
     found = drawings(text)
-    assert len(found) == 9  # folds, loss, rank, spectrum, projection, four examples
+    assert len(found) == 10  # folds, loss, rank, spectrum, two maps, four examples
     for svg in found:
         assert svg.get("role") == "img"
         assert svg.findtext(f"{SVG}title")
@@ -109,6 +111,7 @@ def test_accuracies_are_those_that_evaluate_prints(run: Path, text: str) -> None
 
 
 def test_settings_versions_and_commands_are_listed(run: Path, text: str) -> None:
+    assert text.index("train.epochs") < text.index("more settings, all at their defaults") < text.index("svm.inner")
     for word in ("options.delta", "train.epochs", "svm.folds", torch.__version__, "class 2"):
         assert str(word) in text
     assert f"nmrgcl pretrain motifs --config {run}/seed-0/config.json --seeds 2 --device cpu --out {run}-again" in text
@@ -130,7 +133,7 @@ def test_names_from_files_are_shown_and_not_obeyed(run: Path, tmp_path: Path) ->
     text = written(run, data, tmp_path / "page.html")
     page = Page(text)
     assert page.open == []
-    assert "script" not in page.seen
+    assert page.seen.count("script") == 1
     assert "b" not in page.seen
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; $x$" in text
     assert drawings(text)
@@ -141,7 +144,9 @@ def test_without_labels_the_page_says_why_there_is_no_accuracy(run: Path, tmp_pa
     assert "has no graph labels" in text
     assert "Accuracy by fold" not in text
     assert "nmrgcl evaluate" not in text
-    assert len(drawings(text)) == 8
+    assert len(drawings(text)) == 9
+    assert "there are no labels to judge them by" in text
+    assert "Largest class" not in text
     assert Page(text).open == []
 
 
@@ -149,6 +154,8 @@ def test_an_untrained_run_of_one_model_has_no_curves(tmp_path: Path) -> None:
     run = pretrained(tmp_path / "run", method="untrained", epochs=0)
     text = written(run / "seed-1", DATA, tmp_path / "page.html")
     assert "No curves" in text
+    assert "The untrained encoder reaches an accuracy of" in text
+    assert len(drawings(text)) == 7  # folds, spectrum, one map, four examples
     assert "3 folds × 5 fold seeds" in text
     assert "--seeds 1 --device cpu" in text
 
@@ -176,3 +183,33 @@ def test_places_that_cannot_be_read_or_written_are_named(run: Path, tmp_path: Pa
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingError, match="cannot be made"):
         written(run, DATA, tmp_path / "file" / "page.html")
+
+
+def test_every_mark_of_both_maps_says_which_graph_it_is(text: str) -> None:
+    both = [svg for svg in drawings(text) if svg.findall(f".//{SVG}use[@data-row]")]
+    assert len(both) == 2
+    assert DATA.y is not None
+    for svg in both:
+        named = {
+            int(mark.attrib["data-row"]): mark.findtext(f"{SVG}title")
+            for mark in svg.findall(f".//{SVG}use[@data-row]")
+        }
+        assert named == {row: f"graph {row + 1} (class {DATA.classes[y]})" for row, y in enumerate(DATA.y)}
+
+
+def test_long_class_names_stay_inside_the_map(run: Path, tmp_path: Path) -> None:
+    data = replace(DATA, classes=tuple(letter * 60 for letter in "abc"))
+    svg = next(one for one in drawings(written(run, data, tmp_path / "page.html")) if "…" in "".join(one.itertext()))
+    width = float(svg.attrib["viewBox"].split()[2])
+    names = [name for name in svg.iter(f"{SVG}text") if (name.text or "").endswith("…")]
+    assert len(names) == 3
+    for name in names:
+        assert float(name.attrib["x"]) + 6 * len(name.text or "") < width  # a letter of 9 points is 6 wide at most
+
+
+def test_predictions_add_up_to_the_first_seed_s_accuracy(run: Path, text: str) -> None:
+    found = evaluate_run(run, DATA, device=CPU, jobs=1)
+    assert found.untrained is not None
+    for scores in (found.untrained, found.trained):
+        right = round(0.6 * scores.folds[0].mean())  # 60 graphs in three folds of twenty
+        assert f"{right} of 60 held-out graphs right." in text

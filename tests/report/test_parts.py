@@ -145,11 +145,32 @@ def test_a_stored_evaluation_of_another_kind_is_passed_over(
     assert reading(run, replace(data, name="other")) is None
 
 
+def test_an_evaluation_without_the_folds_of_the_untrained_encoder_is_passed_over(
+    judged: tuple[Path, Dataset, dict[str, Any]],
+) -> None:
+    run, data, values = judged
+    earlier = {key: value for key, value in values.items() if key != "penalties"}
+    kept_with(run, earlier)
+    assert reading(run, data) is None
+
+
+def test_an_evaluation_of_a_kernel_has_no_untrained_encoder(tmp_path: Path) -> None:
+    run, data = pretrained(tmp_path / "run", method="wl"), motifs(60)
+    found = evaluate_run(run, data, device=CPU, jobs=1)
+    assert found.untrained is None
+    assert keep_evaluation(run, found, data)
+    kept = reading(run, data)
+    assert kept is not None
+    assert kept.to_dict() == found.to_dict()
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "fewer models": ({"folds": [[50.0, 50.0, 50.0]]}, "not one per fold"),
     "not numbers": ({"folds": "none"}, "not one per fold"),
     "not finite": ({"folds": [[1e999] * 3] * 2}, "not what nmrgcl evaluate writes"),
     "no untrained": ({"untrained": None}, "not one per fold"),
+    "no C": ({"penalties": [[1.0, 1.0, 0.0]] * 2}, "not one per fold"),
+    "a C too few": ({"penalties": [[1.0, 1.0]] * 2}, "not one per fold"),
     "other weights": ({"models_sha256": ["0" * 64, "1" * 64]}, "those of other models"),
     "one model more": ({"models_sha256": []}, "those of other models"),
     "other data": ({"data_sha256": "0" * 64}, "those of other data"),

@@ -26,7 +26,7 @@ def report(
 ) -> None:
     """Show a run on one HTML page: accuracy, curves, spectrum, embeddings, settings, and how to repeat it.
 
-    The page is one file that needs neither network nor script.
+    The page is one file that needs no network.
 
     Examples:
 

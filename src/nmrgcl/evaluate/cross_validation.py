@@ -25,10 +25,12 @@ class NestedScores:
     Attributes:
         outer: on the held-out folds.
         inner: on training rows alone, those by which C was chosen; None where there was nothing to choose.
+        chosen: the number of what was chosen among those that were tried; None where that is not recorded.
     """
 
     outer: np.ndarray
     inner: np.ndarray | None
+    chosen: np.ndarray | None = None
 
 
 def penalties(c: Penalty) -> tuple[float, ...]:

@@ -56,6 +56,14 @@ def linear_score(
     return LinearScore(right[1][best], right[0][best], GRID[best])
 
 
+def linear_predictions(z: np.ndarray, y: np.ndarray, split: Split, *, c: float, scaling: Normalisation) -> np.ndarray:
+    """The classes of the test nodes, in their order, by the classifier of ``linear_score`` with that C."""
+    train, test, labels = (torch.from_numpy(np.asarray(part, np.int64)) for part in (split.train, split.test, y))
+    rows = scaled(torch.as_tensor(z).double(), train, scaling)
+    weights = fit_logistic(rows[train], labels[train], (c,), classes=int(labels.max()) + 1)
+    return predict(rows[test], *weights)[0].numpy()
+
+
 def scaled(z: Tensor, train: Tensor, scaling: str) -> Tensor:
     """``z`` brought to one scale as ``linear_score`` says."""
     if scaling == "none":

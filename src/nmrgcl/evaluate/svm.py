@@ -86,7 +86,7 @@ def svm_nested(
             table = _table_on_device(z, y, values, standardise, device)
             found.append(choose_from_table(table, y, seed=seed, folds=folds, inner=inner, choices=len(values)))
         inside = None if len(values) == 1 else np.array([one.inner for one in found])
-        return NestedScores(np.array([one.outer for one in found]), inside)
+        return NestedScores(np.array([one.outer for one in found]), inside, np.array([one.chosen for one in found]))
     outer, seeds = [], []
     for z, y, seed in cases:
         outer += [(z, y, *cut) for cut in outer_cuts(y, seed, folds)]
@@ -94,7 +94,7 @@ def svm_nested(
     # Within one pool, joblib writes each large array to shared memory once and hands out the mapping.
     with Parallel(n_jobs=jobs) as pool:
         if len(values) == 1:
-            chosen, means = list(values) * len(outer), None
+            chosen, means = np.zeros(len(outer), np.int64), None
         else:
             parts = [
                 (z, y, *cut)
@@ -102,15 +102,24 @@ def svm_nested(
                 for cut in inner_cuts(y, train, s)
             ]
             inner_scores = pool(delayed(_accuracies)(*part, values, standardise) for part in parts)
-            tables = np.reshape(inner_scores, (len(outer), INNER_FOLDS, len(values)))
-            means = tables.mean(axis=1)
-            chosen = [_best(values, table) for table in tables]
+            means = np.reshape(inner_scores, (len(outer), INNER_FOLDS, len(values))).mean(axis=1)
+            chosen = _best(means)
         judged = zip(outer, chosen, strict=True)
-        scores = pool(delayed(_accuracies)(*part, (value,), standardise) for part, value in judged)
+        scores = pool(delayed(_accuracies)(*part, (values[best],), standardise) for part, best in judged)
     shape = len(cases), folds
-    return NestedScores(
-        100 * np.reshape(scores, shape), None if means is None else 100 * means.max(axis=1).reshape(shape)
-    )
+    inside = None if means is None else 100 * means.max(axis=1).reshape(shape)
+    return NestedScores(100 * np.reshape(scores, shape), inside, chosen.reshape(shape))
+
+
+def svm_predictions(
+    z: np.ndarray, y: np.ndarray, *, seed: int, penalties: Sequence[float], standardise: Scaling = True
+) -> np.ndarray:
+    """``[B]`` the class of each row by the machine of the fold that holds it out; ``penalties`` has a C per fold."""
+    predicted = np.empty_like(y)
+    for (train, test), c in zip(outer_cuts(y, seed, len(penalties)), penalties, strict=True):
+        kernel, kernel_test = _kernels(*_scaled(z[train], z[test], standardise))
+        predicted[test] = _machine(kernel, y[train], c).predict(kernel_test)
+    return predicted
 
 
 def svm_table(
@@ -143,12 +152,13 @@ def choose_from_table(
     """
     cuts = outer_cuts(y, seed, folds)
     if choices == 1:
-        return NestedScores(100 * table(cuts)[:, 0], None)
+        return NestedScores(100 * table(cuts)[:, 0], None, np.zeros(folds, np.int64))
     inner_seed = seed if inner == "shuffled" else None
     inside = [cut for train, _ in cuts for cut in inner_cuts(y, train, inner_seed)]
     shares = table([*cuts, *inside])
     means = shares[folds:].reshape(folds, INNER_FOLDS, choices).mean(1)
-    return NestedScores(100 * shares[np.arange(folds), means.argmax(1)], 100 * means.max(1))
+    chosen = _best(means)
+    return NestedScores(100 * shares[np.arange(folds), chosen], 100 * means.max(1), chosen)
 
 
 def _table_on_device(
@@ -168,22 +178,29 @@ def _accuracies(
     """Share of the ``test`` rows that the SVM fitted on the ``train`` rows gets right, for each C in ``values``."""
     # Two threads on a core that has other work are several times slower than one.
     with LIBRARIES.limit(limits=1):
-        known, unknown = z[train], z[test]
-        if standardise:
-            scaler = StandardScaler().fit(known)
-            known, unknown = scaler.transform(known), scaler.transform(unknown)
-        if standardise == "squashed":
-            known, unknown = np.arcsinh(known), np.arcsinh(unknown)
-        return shares_by_libsvm(*_kernels(known, unknown), y[train], y[test], values)
+        kernels = _kernels(*_scaled(z[train], z[test], standardise))
+        return shares_by_libsvm(*kernels, y[train], y[test], values)
+
+
+def _scaled(known: np.ndarray, unknown: np.ndarray, standardise: Scaling) -> tuple[np.ndarray, np.ndarray]:
+    if standardise:
+        scaler = StandardScaler().fit(known)
+        known, unknown = scaler.transform(known), scaler.transform(unknown)
+    if standardise == "squashed":
+        known, unknown = np.arcsinh(known), np.arcsinh(unknown)
+    return known, unknown
 
 
 def shares_by_libsvm(
     kernel: np.ndarray, kernel_test: np.ndarray, y: np.ndarray, y_test: np.ndarray, values: Sequence[float]
 ) -> np.ndarray:
     """Share of the ``m`` test rows that are right for each C; the kernels are ``[n, n]`` and ``[m, n]``."""
+    return np.array([np.mean(_machine(kernel, y, c).predict(kernel_test) == y_test) for c in values])
+
+
+def _machine(kernel: np.ndarray, y: np.ndarray, c: float) -> SVC:
     cache = 64 + kernel.size * 4 / 2**20  # MiB: LIBSVM keeps every entry it has used, in single precision
-    models = (SVC(C=value, kernel="precomputed", cache_size=cache).fit(kernel, y) for value in values)
-    return np.array([np.mean(model.predict(kernel_test) == y_test) for model in models])
+    return SVC(C=c, kernel="precomputed", cache_size=cache).fit(kernel, y)
 
 
 def _kernels(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -214,6 +231,6 @@ def inner_cuts(y: np.ndarray, train: np.ndarray, seed: int | None) -> list[Cut]:
     return [(train[a], train[b]) for a, b in cut]
 
 
-def _best(values: Sequence[float], accuracies: np.ndarray) -> float:
-    """The first of ``values`` with the highest mean of ``accuracies`` ``[INNER_FOLDS, len(values)]``."""
-    return values[int(np.argmax(accuracies.mean(axis=0)))]
+def _best(means: np.ndarray) -> np.ndarray:
+    """``[N]`` the number of the highest mean in each row ``[N, choices]``, the first of equals."""
+    return means.argmax(axis=1)

@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing else: no network, no script."""
+"""A run as one HTML page that needs no network."""
 
 from nmrgcl.report.predictor import write_predictor_page
 from nmrgcl.report.run_page import own_page, write_report

@@ -9,6 +9,7 @@ import torch
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import ModelError
+from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model
 from nmrgcl.run import EVALUATION, Evaluation, SeedScores, evaluate_run, find_models, read_evaluation, subject_of
 
@@ -24,8 +25,8 @@ def evaluate_or_read(
 def read_stored(run: Path, dataset: Dataset, models: list[Model]) -> Evaluation | None:
     """What ``evaluate`` wrote into ``RUN/evaluation.json``; None if that is another dataset, or judged another way.
 
-    The file holds no folds of the untrained encoder, so that its scores are ``[seeds, 1]``. ModelError where the file
-    was changed, or where its scores are those of other models or data.
+    None also for a file from before the folds of the untrained encoder were kept. ModelError where the file was
+    changed, or where its scores are those of other models or data.
     """
     subject = subject_of(find_models(run), dataset, models[0].features)
     values = read_evaluation(run, subject, dataset.name)
@@ -34,17 +35,26 @@ def read_stored(run: Path, dataset: Dataset, models: list[Model]) -> Evaluation 
     expected = facts | {"protocol": "svm", "selection": "honest", "svm": asdict(first.settings.svm)}
     if values is None or any(values.get(key) != value for key, value in expected.items()):
         return None
+    if "penalties" not in values:
+        return None
     try:
-        folds = np.array(values["folds"], dtype=float)
-        untrained = np.array(values["untrained"]["scores"], dtype=float)[:, None]
         seeds = tuple(map(int, values["seeds"]))
-        shapes = (len(seeds), first.settings.svm.folds), (len(seeds), 1)
-        finite = np.isfinite(folds).all() and np.isfinite(untrained).all()
-        if (folds.shape, untrained.shape) != shapes or not finite or (len(models) > 1 and len(seeds) != len(models)):
-            raise ValueError
+        shape = len(models) if len(models) > 1 else len(seeds), first.settings.svm.folds
+        trained = _scores(values, shape)
+        start = _scores(values["untrained"], shape) if isinstance(first.method, Pretraining) else None
     except (KeyError, TypeError, ValueError, IndexError):
         raise ModelError(
             f"{run / EVALUATION}: its scores are not one per fold; run nmrgcl evaluate {run} DATA again"
         ) from None
-    trained, start = SeedScores(folds), SeedScores(untrained)
     return Evaluation(dataset.name, trained, start, settings=first.settings, seeds=seeds, subject=subject, **facts)
+
+
+def _scores(values: dict[str, Any], shape: tuple[int, int]) -> SeedScores:
+    """ValueError unless there is a finite score, and a C if any was recorded, for each seed and fold."""
+    given = [values["folds"]] if values["penalties"] is None else [values["folds"], values["penalties"]]
+    folds, *penalties = (np.array(part, dtype=float) for part in given)
+    if any(part.shape != shape or not np.isfinite(part).all() for part in (folds, *penalties)):
+        raise ValueError
+    if penalties and not (penalties[0] > 0).all():
+        raise ValueError
+    return SeedScores(folds, *penalties)

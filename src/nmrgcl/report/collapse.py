@@ -16,6 +16,13 @@ from nmrgcl.report.svg import PALETTE, STYLE, Picture, grid_lines, new_figure
 from nmrgcl.run import versions
 from nmrgcl.run.diagnosis import Diagnosis
 
+COLLAPSE: dict[str, tuple[str, page.Tone]] = {
+    "none": ("no collapse", "good"),
+    "dimensional": ("dimensional collapse", "open"),
+    "complete": ("complete collapse", "bad"),
+}
+"""Kinds of collapse in words, and how bad they are."""
+
 
 def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
     """One HTML page about the first diagnosis, with the verdicts on all of them."""
@@ -29,7 +36,6 @@ def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
         ("empty", f"a direction with at most {thresholds.EMPTY:g} of the root mean square spread of all"),
     ]
     verdict = first.found.verdict
-    kind = f"{verdict.kind}: no collapse" if verdict.kind == "none" else verdict.kind
     note = (
         "Units and rotations do not matter; how often the verdict is right on planted cases: nmrgcl diagnose "
         "--calibrate 100."
@@ -40,7 +46,7 @@ def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
         page.card(tables[0], page.paragraph(note, "faint"), tables[1]),
     ]
     sections = [
-        page.section("verdict", "Verdict", page.number("", kind, verdict.sentence)),
+        page.section("verdict", "Verdict", page.card(_verdict(verdict.kind), page.paragraph(verdict.sentence))),
         *([page.section("models", "Every model", _models(found))] if len(found) > 1 else []),
         page.section("figures", "Figures", page.side_by_side(map(page.figure, pictures(first)))),
         page.section("numbers", "Numbers and limits", page.side_by_side(numbers)),
@@ -53,9 +59,16 @@ def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
     return out
 
 
+def _verdict(kind: str) -> Markup:
+    return page.verdict(*COLLAPSE[kind])
+
+
 def _models(found: list[Diagnosis]) -> Markup:
     verdicts = {one.source: one.found.verdict for one in found}
-    rows = [(name, one.kind, f"{one.effective_rank:.2f}", f"{100 * one.used:.0f} %") for name, one in verdicts.items()]
+    rows = [
+        (name, _verdict(one.kind), f"{one.effective_rank:.2f}", f"{100 * one.used:.0f} %")
+        for name, one in verdicts.items()
+    ]
     return page.card(page.table(rows, ("model", "verdict", "effective rank", "share used")))
 
 

@@ -1,21 +1,28 @@
 """The facts of a run as plain data, before anything is drawn."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from sklearn.metrics import confusion_matrix
 
 from nmrgcl import reading
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
+from nmrgcl.data.splits import split_nodes
 from nmrgcl.diagnose.collapse import effective_rank, singular_spectrum
+from nmrgcl.diagnose.verdict import CollapseVerdict, judge_collapse
 from nmrgcl.errors import DataError
+from nmrgcl.evaluate.linear import linear_predictions
+from nmrgcl.evaluate.svm import svm_predictions
 from nmrgcl.methods import build_untrained
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.report.accuracy import evaluate_or_read
 from nmrgcl.run import Evaluation, embed_all, find_models, require_level
+from nmrgcl.run.embeddings import embed_some
 
 Curve = dict[int, float]
 """A measurement by epoch."""
@@ -32,10 +39,15 @@ class Facts:
         models: in order of their seeds; what is said of one model is said of the first.
         evaluation: None where there is nothing to judge against, for the reason in ``unjudged``.
         losses: one curve per model; empty if it was not trained or the record is gone.
-        ranks: likewise.
-        after: ``[B, D]`` embeddings of graphs or nodes by the first model.
+        ranks: likewise; epoch 0 is the untrained encoder.
+        before: ``[B, D]`` embeddings of graphs or nodes by the first model as it was initialised.
+        after: the same once it is trained.
         spectra: singular values before and after training, largest first.
         rank_ends: effective rank before and after training.
+        collapse: the verdict on ``after``; None for fewer than two rows.
+        confusion: held-out predictions of the first seed by name of the embeddings, ``[K, K]`` counts, true by
+            predicted class; empty where the protocol records none.
+        ids: what the user calls the graphs or nodes; None where they have only numbers.
     """
 
     run: Path
@@ -47,9 +59,13 @@ class Facts:
     unjudged: str
     losses: list[Curve]
     ranks: list[Curve]
+    before: np.ndarray
     after: np.ndarray
     spectra: tuple[np.ndarray, np.ndarray]
     rank_ends: tuple[float, float]
+    collapse: CollapseVerdict | None
+    confusion: dict[str, np.ndarray]
+    ids: Sequence[str] | None = None
 
     @property
     def things(self) -> str:
@@ -74,6 +90,20 @@ class Facts:
         missing = ["no label"] if y is not None and (y < 0).any() else []
         return [f"class {name}" for name in self.dataset.classes] + missing
 
+    @property
+    def embeddings(self) -> dict[str, np.ndarray]:
+        """Untrained and trained, by the words that name them; they are the same where the method is ``untrained``."""
+        return {"untrained": self.before} | {self.models[0].settings.label: self.after}
+
+    def name(self, row: int) -> str:
+        """The user's own id, or else a number, counted from one as the files of a dataset do."""
+        thing = self.models[0].settings.level
+        return self.ids[row] if self.ids is not None else f"{thing} {row + 1}"
+
+    def class_of(self, row: int) -> str:
+        """The class in words, or nothing."""
+        return "" if self.y is None else self.class_names[int(self.y[row])]
+
 
 def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0) -> Facts:
     """Everything measured: embeddings first, since graphs that do not fit the model end it there."""
@@ -83,13 +113,17 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
     if first.settings.level == "node":
         require_level(dataset, first.settings)
     graphs = apply_features(dataset, first.features).to(device)
-    start = build_untrained(first.settings, first.features.width, first.features.edge_shape)
-    before, after = (embed_all(method.to(device), graphs).cpu() for method in (start, first.method))
+    starts = [build_untrained(one.settings, one.features.width, one.features.edge_shape) for one in models]
+    before, after = (embed_all(method.to(device), graphs).cpu() for method in (starts[0], first.method))
     evaluation, unjudged = None, ""
     try:
         evaluation = evaluate_or_read(run, dataset, models, device=device, jobs=jobs)
     except DataError as error:
         unjudged = str(error)
+    ranks = [read_curve(folder, "effective_rank") for folder in folders]
+    for start, curve in zip(starts, ranks, strict=True):
+        if curve:
+            curve[0] = effective_rank(embed_some(start.to(device), graphs))
     return Facts(
         run=run,
         dataset=dataset,
@@ -99,11 +133,39 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
         evaluation=evaluation,
         unjudged=unjudged,
         losses=[read_curve(folder, "loss") for folder in folders],
-        ranks=[read_curve(folder, "effective_rank") for folder in folders],
+        ranks=[dict(sorted(curve.items())) for curve in ranks],
+        before=before.double().numpy(),
         after=after.double().numpy(),
         spectra=(singular_spectrum(before).numpy(), singular_spectrum(after).numpy()),
         rank_ends=(effective_rank(before), effective_rank(after)),
+        collapse=judge_collapse(after) if len(after) > 1 else None,
+        confusion=_confusion(evaluation, dataset, before.numpy(), after.numpy()) if evaluation is not None else {},
+        ids=_ids(dataset, first.settings.level),
     )
+
+
+def _confusion(found: Evaluation, dataset: Dataset, before: np.ndarray, after: np.ndarray) -> dict[str, np.ndarray]:
+    """Of the first seed's folds or split, each with the C that was chosen for it."""
+    matrices = {}
+    for name, z, scores in (("untrained", before, found.untrained), (found.method or "", after, found.trained)):
+        if scores is None or scores.penalties is None or dataset.y is None:
+            continue
+        chosen, seed, rows = scores.penalties[0].tolist(), found.seeds[0], np.flatnonzero(dataset.y >= 0)
+        if found.protocol == "linear":
+            split = split_nodes(found.split, dataset.y, seed=seed, public=dataset.public_split)
+            scaling, rows = found.settings.linear.normalise, split.test
+            predicted = linear_predictions(z, dataset.y, split, c=chosen[0], scaling=scaling)
+        else:
+            scaled = found.settings.svm.standardise
+            predicted = svm_predictions(z[rows], dataset.y[rows], seed=seed, penalties=chosen, standardise=scaled)
+        matrices[name] = confusion_matrix(dataset.y[rows], predicted, labels=range(len(dataset.classes)))
+    return matrices
+
+
+def _ids(dataset: Dataset, level: str) -> Sequence[str] | None:
+    """What the user calls the graphs or nodes, if the dataset knows."""
+    ids = getattr(dataset, "ids", None)
+    return None if ids is None else ids(level)
 
 
 def read_curve(folder: Path, key: str) -> Curve:

@@ -34,12 +34,12 @@ def choose_examples(y: np.ndarray | None, total: int, count: int) -> list[int]:
 
 
 @rc_context(STYLE)
-def draw_row(dataset: Dataset, rows: Sequence[int], titles: Sequence[str]) -> Figure:
-    """Graphs side by side, each under its title."""
-    figure, grid = new_figure(height=1.5, columns=len(rows))
-    for axes, row, title in zip(grid, rows, titles, strict=True):
+def draw_rows(dataset: Dataset, rows: Sequence[Sequence[tuple[int, str]]]) -> Figure:
+    """Lines of as many graphs each, every graph under its title."""
+    figure, grid = new_figure(height=1.4 * len(rows), columns=len(rows[0]), rows=len(rows))
+    for axes, (row, title) in zip(grid, (pair for line in rows for pair in line), strict=True):
         _draw(axes, dataset, row)
-        axes.set_title(title, fontsize=9)
+        axes.set_title(title, fontsize=8)
     return figure
 
 

@@ -1,6 +1,7 @@
 """Plots of a run's numbers."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -8,21 +9,25 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from nmrgcl.report.collect import Curve
-from nmrgcl.report.svg import INK, PALETTE, STYLE, grid_lines, new_figure
+from nmrgcl.report.svg import INK, PALETTE, STYLE, TRAINED, UNTRAINED, grid_lines, new_figure
 
 LINES = ("--", ":", "-.")
 MARKERS = "os^DvPX"
 FEW = 12
 """Up to so many measurements are marked one by one."""
+MAP_WIDTH, MAP_HEIGHT = 4.4, 3.4
+"""Inches of a map, without its legend."""
+LONGEST_NAME = 40
+"""Letters of a class in a legend."""
 NOTHING = 1e-7
 """A singular value this small beside the largest is rounding: embeddings are computed in float32."""
 
 
 @rc_context(STYLE)
-def plot_spread(rows: Sequence[tuple[str, np.ndarray]]) -> Figure:
-    """Each row's accuracies as a box, with every value on it."""
+def plot_spread(rows: Sequence[tuple[str, np.ndarray]], *, largest: float) -> Figure:
+    """Each row's accuracies as a box, with every value on it, and a line at what the largest class would score."""
     figure, (axes,) = new_figure()
-    for place, (_, values) in enumerate(rows):
+    for place, (name, values) in enumerate(rows):
         values = values.ravel()
         # Values are moved apart by turns of the golden ratio, the same way each time.
         turns = (np.arange(len(values)) * 0.618034) % 1 - 0.5
@@ -38,7 +43,10 @@ def plot_spread(rows: Sequence[tuple[str, np.ndarray]]) -> Figure:
             capprops=lines,
             medianprops=median,
         )
-        axes.scatter(place + 0.4 * turns, values, s=16, color=PALETTE[place], alpha=0.75, linewidths=0, zorder=3)
+        colour = UNTRAINED if name == "untrained" else TRAINED
+        axes.scatter(place + 0.4 * turns, values, s=16, color=colour, alpha=0.75, linewidths=0, zorder=3)
+    axes.axhline(largest, color=INK, linewidth=1, linestyle="--", label="largest class")
+    figure.legend(loc="outside upper right", fontsize=8)
     axes.set_xticks(range(len(rows)), [name for name, _ in rows])
     axes.set_xlim(-0.5, len(rows) - 0.5)
     axes.set_ylabel("accuracy in %")
@@ -48,17 +56,23 @@ def plot_spread(rows: Sequence[tuple[str, np.ndarray]]) -> Figure:
 
 @rc_context(STYLE)
 def plot_curves(curves: Sequence[Curve], label: str) -> Figure:
-    """Thin lines for the models, a thick one for the mean over the epochs that all of them have."""
+    """Thin lines for the models, a thick one for the mean over the epochs that all of them have.
+
+    Where there is an epoch 0, its mean is drawn through as that of the untrained encoder.
+    """
     figure, (axes,) = new_figure()
     for number, curve in enumerate(curves):
         name = "each model" if number == 0 else None
         marker = "." if len(curve) <= FEW else ""
-        axes.plot(list(curve), list(curve.values()), marker=marker, color=PALETTE[1], alpha=0.9, lw=0.9, label=name)
+        axes.plot(list(curve), list(curve.values()), marker=marker, color=TRAINED, alpha=0.7, lw=0.9, label=name)
     common = sorted(set.intersection(*(set(curve) for curve in curves)))
+    mean = [float(np.mean([curve[epoch] for curve in curves])) for epoch in common]
     if len(curves) > 1 and common:
-        mean = [np.mean([curve[epoch] for curve in curves]) for epoch in common]
-        axes.plot(common, mean, color=PALETTE[0], linewidth=2.2, label="mean")
-        axes.legend()
+        axes.plot(common, mean, color=TRAINED, linewidth=2.4, label="mean")
+    if common and common[0] == 0:
+        axes.axhline(mean[0], color=UNTRAINED, linewidth=1.6, linestyle="--", label="untrained")
+    if len(axes.lines) > 1:
+        axes.legend(fontsize=8)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("epoch")
     axes.set_ylabel(label)
@@ -98,21 +112,33 @@ def used_spectrum(values: np.ndarray) -> np.ndarray:
 
 @rc_context(STYLE)
 def plot_projection(z: np.ndarray, y: np.ndarray | None, names: Sequence[str]) -> Figure:
-    """Embeddings ``[B, D]`` on their two principal axes, each class with a colour and a shape."""
-    figure, (axes,) = new_figure(height=3.2)
+    """Embeddings ``[B, D]`` on their two principal axes, each class with a colour and a shape.
+
+    The marks of class k have the gid ``points-k``, those of embeddings without classes ``points-0``. The legend takes
+    as many lines as it needs, and the figure is so much higher.
+    """
+    shown = [shorten(name, LONGEST_NAME) for name in names]
+    columns = max(1, int(MAP_WIDTH / (0.35 + 0.085 * max(map(len, shown), default=0))))
+    lines = -(-len(shown) // columns) if y is not None else 0
+    figure, (axes,) = new_figure(MAP_WIDTH, MAP_HEIGHT + 0.2 * lines)
     places, shares = project(z)
-    groups = [("graphs", np.arange(len(z)))]
+    groups = [("", np.arange(len(z)))]
     if y is not None:
-        groups = [(name, np.flatnonzero(y == code)) for code, name in enumerate(names)]
+        groups = [(name, np.flatnonzero(y == code)) for code, name in enumerate(shown)]
     for number, (name, rows) in enumerate(groups):
         colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)]
-        x, height = places[rows].T
-        axes.scatter(x, height, s=16, color=colour, marker=marker, alpha=0.85, linewidths=0, label=name)
+        mark: Any = {"s": 20, "color": colour, "marker": marker, "alpha": 0.85, "linewidths": 0}
+        axes.scatter(*places[rows].T, **mark, label=name, gid=f"points-{number}")
     axes.set_xlabel(f"first principal axis ({shares[0]:.0%} of variance)")
     axes.set_ylabel(f"second ({shares[1]:.0%})")
     if y is not None:
-        figure.legend(loc="outside upper left", ncols=4, handletextpad=0.1, columnspacing=1)
+        figure.legend(loc="outside upper left", ncols=columns, handletextpad=0.1, columnspacing=1, borderaxespad=0)
     return figure
+
+
+def shorten(name: str, most: int) -> str:
+    """A name that fits into a drawing."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def project(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,7 @@
-"""One page builder: a title, a summary and sections become one HTML file that needs neither network nor script.
+"""One page builder: a title, a summary and sections become one HTML file that needs no network.
+
+A page with maps has a few lines of script, which say the name of a mark at once; without it browsers show the name
+after a moment.
 
 Every function here returns markup, in which all words that come from outside are escaped.
 """
@@ -7,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup
 
@@ -22,6 +25,7 @@ _PAGE = Markup(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
 <style>
 {style}</style>
@@ -34,20 +38,27 @@ _PAGE = Markup(
 <main>
 {sections}
 </main>
-</body>
+{script}</body>
 </html>
 """
 )
+
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+"""What a browser may fetch for a page: nothing."""
+
+Tone = Literal["good", "bad", "open"]
 
 
 class Bold(str):
     """The text of a table's cell that stands out."""
 
 
-def build_page(title: str, summary: Iterable[Markup], sections: Iterable[Markup]) -> str:
-    """The whole page, with the style that all pages share."""
-    style = Markup(resources.files("nmrgcl.report").joinpath("style.css").read_text(encoding="utf-8"))
-    made = _PAGE.format(title=title, style=style, summary=_lines(summary), sections=_lines(sections))
+def build_page(title: str, summary: Iterable[Markup], sections: Iterable[Markup], *, script: str = "") -> str:
+    """The whole page, with the style that all pages share; ``script`` is a file beside it."""
+    texts = {"title": title, "summary": _lines(summary), "sections": _lines(sections)}
+    code = Markup("<script>\n{}</script>\n").format(_resource(script)) if script else ""
+    made = _PAGE.format(**texts, style=_resource("style.css"), policy=Markup(POLICY), script=code)
     return made.encode(errors="backslashreplace").decode()  # names of files need not be UTF-8
 
 
@@ -65,6 +76,21 @@ def paragraph(words: object, kind: str = "") -> Markup:
 def emphasised(words: str) -> Markup:
     """Words that must not be overlooked."""
     return Markup("<strong>{}</strong>").format(words)
+
+
+def verdict(words: str, tone: Tone) -> Markup:
+    """A verdict in the colour of its tone, which the words say, too."""
+    return Markup('<span class="verdict {}">{}</span>').format(tone, words)
+
+
+def shaded(words: object, share: float) -> Markup:
+    """The text of a table's cell on a ground that is the darker, the larger the share (0 … 1)."""
+    return Markup('<span class="shaded" style="--share: {:.0f}%">{}</span>').format(100 * share, words)
+
+
+def folded(heading: str, *blocks: Markup) -> Markup:
+    """Blocks that show once their heading is clicked."""
+    return Markup("<details><summary>{}</summary>{}</details>").format(heading, _lines(blocks))
 
 
 def card(*blocks: Markup) -> Markup:
@@ -140,6 +166,10 @@ def _row(cells: list[object], width: int) -> Markup:
     shown = [emphasised(str(cell)) if isinstance(cell, Bold) else cell for cell in cells]
     rest = Markup().join(Markup("<td>{}</td>").format(cell) for cell in shown[1:])
     return Markup('<tr><th scope="row">{}</th>{}</tr>').format(shown[0], rest)
+
+
+def _resource(name: str) -> Markup:
+    return Markup(resources.files("nmrgcl.report").joinpath(name).read_text(encoding="utf-8"))
 
 
 def _class(kind: str) -> Markup:

@@ -3,20 +3,28 @@
 import numpy as np
 
 from nmrgcl.report.collect import Facts
-from nmrgcl.report.drawing import MOST_NODES, choose_examples, draw_row, nearest
-from nmrgcl.report.figures import plot_curves, plot_projection, plot_spectra, plot_spread, used_spectrum
+from nmrgcl.report.drawing import MOST_NODES, choose_examples, draw_rows, nearest
+from nmrgcl.report.figures import plot_curves, plot_projection, plot_spectra, plot_spread, shorten, used_spectrum
+from nmrgcl.report.findings import largest_class
 from nmrgcl.report.svg import Picture
 from nmrgcl.run.embeddings import RANK_GRAPHS
 
 MOST_POINTS = 2000
 EXAMPLES = 4
 NEIGHBOURS = 3
+LONGEST_TITLE = 12
+"""Letters over the drawing of a graph."""
 
 
 def plots(facts: Facts) -> list[Picture]:
     """All that can be drawn of this run: an untrained one has no curves, one without labels no accuracies."""
-    wanted = (_spread(facts), *_curves(facts), _spectrum(facts), _projection(facts))
+    wanted = (_spread(facts), *_curves(facts), _spectrum(facts))
     return [picture for picture in wanted if picture is not None]
+
+
+def maps(facts: Facts) -> list[Picture]:
+    """The embeddings before and after training, every mark with its name."""
+    return [_map(facts, name, z) for name, z in facts.embeddings.items()]
 
 
 def examples(facts: Facts) -> list[Picture]:
@@ -28,20 +36,20 @@ def examples(facts: Facts) -> list[Picture]:
 
 def _spread(facts: Facts) -> Picture | None:
     found = facts.evaluation
-    if found is None:
+    if found is None or facts.dataset.y is None:
         return None
     n, folds = found.trained.folds.shape
-    rows = [(facts.models[0].settings.label, found.trained.folds)]
-    if found.untrained is not None and found.untrained.folds.shape == (n, folds):  # a stored one has means only
-        rows.append(("untrained", found.untrained.folds))
+    rows = [] if found.untrained is None else [("untrained", found.untrained.folds)]
+    rows.append((facts.models[0].settings.label, found.trained.folds))
+    largest = largest_class(facts.dataset.y)
     part, many = ("fold", f"{n} × {folds}") if found.protocol != "linear" else ("seed", str(n))
     middle = " and ".join(f"{np.median(values):.1f} % for {name}" for name, values in rows)
     return Picture(
         key="folds",
         title=f"Accuracy by {part}",
-        description=f"Box plots with one point per {part}. Median {middle}.",
+        description=f"Box plots with one point per {part}. Median {middle}; the largest class {largest:.1f} %.",
         caption=f"{many} {part}s; the box holds the middle half, the thick line is the median.",
-        figure=plot_spread(rows),
+        figure=plot_spread(rows, largest=largest),
     )
 
 
@@ -65,57 +73,64 @@ def _curves(facts: Facts) -> list[Picture]:
 
 
 CAPTIONS = {
-    "loss": "The objective as it was trained, averaged over each epoch.",
+    "loss": "The objective as it was trained, averaged over each epoch; the first begins with the untrained encoder.",
     "rank": "How many dimensions the embeddings use: the exponential of the entropy of their singular values, "
-    f"after an epoch, over {RANK_GRAPHS} {{things}} at most.",
+    f"after an epoch, over {RANK_GRAPHS} {{things}} at most. Epoch 0 is the untrained encoder.",
 }
 
 
 def _spectrum(facts: Facts) -> Picture:
     before, after = facts.spectra
-    counts = f"{len(used_spectrum(before))} before and {len(used_spectrum(after))} after training"
-    ranks = f"effective rank {facts.rank_ends[0]:.1f} before and {facts.rank_ends[1]:.1f} after training"
+    label, ranks = facts.models[0].settings.label, facts.rank_ends
+    counts = f"{len(used_spectrum(before))} untrained, {len(used_spectrum(after))} trained"
+    ranked = f"effective rank {ranks[0]:.1f} untrained, {ranks[1]:.1f} trained"
     return Picture(
         key="spectrum",
         title=f"Singular spectrum, seed {facts.seeds[0]}",
-        description=f"Two falling lines on a log axis. Dimensions used: {counts}. The {ranks}.",
-        caption=f"Centred embeddings of all {facts.things}; a line that falls later uses more dimensions: {ranks}.",
-        figure=plot_spectra({"before training": before, "after training": after}),
+        description=f"Two falling lines on a log axis. Dimensions used: {counts}; {ranked}.",
+        caption=f"Centred embeddings of all {facts.things}; a line that falls later uses more dimensions: {ranked}.",
+        figure=plot_spectra({"untrained": before, label: after}),
     )
 
 
-def _projection(facts: Facts) -> Picture:
-    z, y = facts.after, facts.y
-    step = -(-len(z) // MOST_POINTS)
+def _map(facts: Facts, name: str, z: np.ndarray) -> Picture:
+    y, step = facts.y, -(-len(z) // MOST_POINTS)
+    rows = np.arange(0, len(z), step)
+    groups = [rows] if y is None else [rows[y[rows] == code] for code in range(len(facts.class_names))]
     shown = f"All {facts.things}" if step == 1 else f"Every {step}th of the {facts.things}"
     by = f"coloured by {len(facts.class_names)} classes" if y is not None else "without labels, in one colour"
     return Picture(
-        key="projection",
-        title=f"Embeddings, seed {facts.seeds[0]}",
-        description=f"Scatter plot of {len(z[::step])} {facts.things} on two principal axes, {by}.",
-        caption=f"{shown}, projected by PCA; labels colour the picture and took no part in training.",
-        figure=plot_projection(z[::step], None if y is None else y[::step], facts.class_names),
+        key="untrained-map" if name == "untrained" else "map",
+        title=f"{'Untrained' if name == 'untrained' else name}, seed {facts.seeds[0]}",
+        description=f"Scatter plot of {len(rows)} {facts.things} on two principal axes, {by}.",
+        caption=f"{shown}, projected by PCA{'' if y is None else '; labels took no part in training'}.",
+        figure=plot_projection(z[rows], None if y is None else y[rows], facts.class_names),
+        points={f"points-{n}": [(row, _name(facts, row)) for row in group.tolist()] for n, group in enumerate(groups)},
     )
 
 
 def _example(facts: Facts, row: int, number: int) -> Picture:
-    rows, distances = nearest(facts.after, row, NEIGHBOURS)
-    all_rows = [row, *rows.tolist()]
-    names = [_name(facts, each) for each in all_rows]
-    notes = ["", *(f"distance {distance:.3g}" for distance in distances)]
-    listed = "; ".join(f"{name}, {note}" for name, note in zip(names[1:], notes[1:], strict=True))
-    sizes = facts.dataset.graphs.node_ptr.diff()[all_rows]
+    lines, words, drawn = [], [], [row]
+    for name, z in facts.embeddings.items():
+        rows, distances = nearest(z, row, NEIGHBOURS)
+        pairs = list(zip(rows.tolist(), distances, strict=True))
+        titles = [(each, shorten(facts.name(each).replace("graph ", "#"), LONGEST_TITLE)) for each, _ in pairs]
+        lines.append([(row, f"{name}:"), *titles])
+        listed = "; ".join(f"{_name(facts, each)}, distance {distance:.3g}" for each, distance in pairs)
+        words.append(f"{name}: {listed}")
+        drawn += rows.tolist()
+    sizes = facts.dataset.graphs.node_ptr.diff()[drawn]
     part = f" Of larger graphs {MOST_NODES} nodes are shown." if int(sizes.max()) > MOST_NODES else ""
     return Picture(
         key=f"example-{number}",
-        title=f"{names[0]} and its neighbours",
-        description=f"Drawings of {names[0]} and of the graphs embedded nearest to it: {listed}.",
-        caption=f"Left: {names[0]}. Then the nearest by Euclidean distance: {listed}.{part}",
-        figure=draw_row(facts.dataset, all_rows, [f"#{each + 1}" for each in all_rows]),
+        title=f"{_name(facts, row)} and its neighbours",
+        description=f"Drawings of {_name(facts, row)} and of the graphs embedded nearest to it. {'. '.join(words)}.",
+        caption=f"Nearest by Euclidean distance. {'. '.join(words)}.{part}",
+        figure=draw_rows(facts.dataset, lines),
     )
 
 
 def _name(facts: Facts, row: int) -> str:
-    """Counted from one, as the files of a dataset do."""
-    label = "" if facts.y is None else f" ({facts.class_names[int(facts.y[row])]})"
-    return f"graph {row + 1}{label}"
+    """What it is called, and its class."""
+    label = facts.class_of(row)
+    return f"{facts.name(row)} ({label})" if label else facts.name(row)

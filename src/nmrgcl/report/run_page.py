@@ -1,22 +1,27 @@
-"""A run as one page: accuracy, curves, spectrum, embeddings, settings, and how to repeat it."""
+"""A run as one page: what it shows, accuracy, maps, curves, spectrum, settings, and how to repeat it."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import torch
 from markupsafe import Markup
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import SettingError
+from nmrgcl.evaluate.spread import signed, with_p
 from nmrgcl.model_folder import MODEL
 from nmrgcl.owned import require_named
 from nmrgcl.report import page
+from nmrgcl.report.collapse import COLLAPSE
 from nmrgcl.report.collect import Facts, collect
-from nmrgcl.report.pictures import examples, plots
+from nmrgcl.report.findings import compare_with_untrained, find_in_accuracy, find_in_rank, largest_class
+from nmrgcl.report.pictures import examples, maps, plots
 from nmrgcl.report.repeat import commands
 from nmrgcl.report.svg import Picture
 from nmrgcl.run import Evaluation, find_models, hardware, versions
 from nmrgcl.run.folder import RUN
+from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 
 
@@ -27,11 +32,11 @@ def write_report(
     find_models(run)
     page.require_writable(out, figures)
     facts = collect(run, dataset, device=device, jobs=jobs)
-    drawn, compared = plots(facts), examples(facts)
+    drawn, placed, compared = plots(facts), maps(facts), examples(facts)
     # Before figures are saved: each drawing lays a figure out anew, by a last digit elsewhere.
-    text = _page(facts, out, drawn, compared)
+    text = _page(facts, out, drawn, placed, compared)
     if figures is not None:
-        _save([*drawn, *compared], figures)
+        _save([*drawn, *placed, *compared], figures)
     page.write_texts({out: text})
     return out
 
@@ -53,19 +58,35 @@ def _save(pictures: list[Picture], folder: Path) -> None:
         raise SettingError(f"{error.filename or folder}: cannot be written ({error.strerror})") from None
 
 
-def _page(facts: Facts, out: Path, drawn: list[Picture], compared: list[Picture]) -> str:
+def _page(facts: Facts, out: Path, drawn: list[Picture], placed: list[Picture], compared: list[Picture]) -> str:
     curves = [page.figure(picture) for picture in drawn]
     untrained = "No curves: these models were not trained, or their metrics.jsonl is gone."
     missing = [] if any(picture.key == "loss" for picture in drawn) else [page.paragraph(untrained, "card")]
     sections = [
         page.section("accuracy", "Accuracy", *_accuracy(facts)),
-        page.section("figures", "Training and embeddings", *missing, page.side_by_side(curves)),
+        _maps(facts, placed),
+        page.section("figures", "Training and embeddings", _rank(facts), *missing, page.side_by_side(curves)),
         *([_neighbours(facts, compared)] if compared else []),
         _again(facts, out),
         _made(facts),
     ]
     title = f"{facts.models[0].settings.label} on {facts.dataset.name}"
-    return page.build_page(title, [page.paragraph(_summary(facts), "faint")], sections)
+    return page.build_page(title, [*_lead(facts), page.paragraph(_summary(facts), "faint")], sections, script="maps.js")
+
+
+def _lead(facts: Facts) -> list[Markup]:
+    """What the run shows in one sentence, and the verdicts."""
+    found, label = facts.evaluation, facts.models[0].settings.label
+    sentence, verdicts = find_in_rank(label, *facts.rank_ends, facts.after.shape[1]), []
+    if found is not None and facts.dataset.y is not None:
+        start = None if found.untrained is None else found.untrained.to_dict()["mean"]
+        largest, difference = largest_class(facts.dataset.y), compare_with_untrained(found)
+        seen = find_in_accuracy(label, found.trained.to_dict()["mean"], start, difference, largest)
+        sentence, verdicts = seen.sentence, [page.verdict(f"Accuracy: {seen.verdict}", seen.tone)]
+    if facts.collapse is not None:
+        words, tone = COLLAPSE[facts.collapse.kind]
+        verdicts.append(page.verdict(f"Embeddings: {words}", tone))
+    return [page.paragraph(sentence, "lead"), page.paragraph(Markup(" ").join(verdicts))]
 
 
 def _summary(facts: Facts) -> str:
@@ -75,33 +96,72 @@ def _summary(facts: Facts) -> str:
         sizes = f"{found.avg_nodes:.0f} nodes and {found.avg_edges:.0f} edges"
     else:
         sizes = f"{found.graphs} graphs, {found.avg_nodes:.1f} nodes and {found.avg_edges:.1f} edges on average"
+    classes = f"{found.classes} classes" if found.classes else "no labels"
     s = "s" if len(facts.models) > 1 else ""
     seeds = f"{len(facts.models)} model{s}, seed{s} {', '.join(map(str, facts.seeds))}"
     trained = f"; pre-trained on {first.dataset}" if first.dataset != facts.dataset.name else ""
-    return f"{sizes}, {found.classes} classes; {first.features.kind} features; {seeds}{trained}."
+    return f"{sizes}, {classes}; {first.features.kind} features; {seeds}{trained}."
 
 
 def _accuracy(facts: Facts) -> list[Markup]:
-    """The numbers and the sentence that ``nmrgcl evaluate`` prints."""
-    found = facts.evaluation
-    if found is None:
+    """The numbers and the sentence that ``nmrgcl evaluate`` prints, beside what they are worth."""
+    found, y = facts.evaluation, facts.dataset.y
+    if found is None or y is None:
         return [page.paragraph(f"No accuracy: {facts.unjudged}.", "card")]
     n, by_model = len(found.trained.folds), found.varied == "model"
-    both = {facts.models[0].settings.label: found.trained, "untrained": found.untrained}
-    rows = {name: scores for name, scores in both.items() if scores is not None}
+    rows = {} if found.untrained is None else {"untrained": found.untrained}
+    rows[facts.models[0].settings.label] = found.trained
     spread = f"mean ± sample standard deviation over {n} {found.spread_over}" if n > 1 else ""
-    before, after = facts.rank_ends
     cards = [page.number(name, f"{scores} %", spread) for name, scores in rows.items()]
-    width = f"of {facts.after.shape[1]} dimensions, before → after training"
-    cards.append(page.number(f"effective rank, seed {facts.seeds[0]}", f"{before:.1f} → {after:.1f}", width))
+    difference = compare_with_untrained(found) if len(rows) > 1 else None
+    if difference is not None:
+        between = f"95 % interval {signed(difference.low)} to {signed(difference.high)}, {with_p(difference.p)}"
+        cards.append(page.number("difference in points", signed(difference.mean), between))
+    cards.append(page.number("largest class", f"{largest_class(y):.2f} %", "what always naming it would score"))
     words = (
         f"{found.sentence}: {_choice(found)}, and no epoch is chosen by any label. Untrained is the encoder as the "
-        "same seed initialised it, judged on the same folds."
+        "same seed initialised it, judged on the same folds. The difference is tested by the corrected resampled "
+        "t-test of Nadeau and Bengio (2003), because the training parts of folds overlap."
     )
     numbers = facts.seeds if by_model else list(range(n))
-    head = ["accuracy in %", *(f"{'seed' if by_model else 'folds'} {number}" for number in numbers)]
-    listed = [[name, *(f"{score:.1f}" for score in one.to_dict()["scores"])] for name, one in rows.items()]
-    return [page.side_by_side(cards, "numbers"), page.paragraph(words, "spaced"), page.card(page.table(listed, head))]
+    scores = zip(*(one.to_dict()["scores"] for one in rows.values()), strict=True)
+    seed = "seed" if by_model else "folds"
+    listed = [[f"{seed} {number}", *map("{:.1f}".format, each)] for number, each in zip(numbers, scores, strict=True)]
+    by_seed = page.card(page.table(listed, ("accuracy in %", *rows), kind="figures"))
+    matrices = [_matrix(facts, name, counts) for name, counts in facts.confusion.items()]
+    return [
+        page.side_by_side(cards, "numbers"),
+        page.paragraph(words, "spaced"),
+        page.side_by_side([*matrices, by_seed], "thirds"),
+    ]
+
+
+def _rank(facts: Facts) -> Markup:
+    """How many dimensions are used, with the verdict of ``nmrgcl diagnose``."""
+    (before, after), seed = facts.rank_ends, facts.seeds[0]
+    change = f"{after:.1f}" if len(facts.embeddings) == 1 else f"{before:.1f} → {after:.1f}"
+    words = f"Effective rank {change} of {facts.after.shape[1]} dimensions, seed {seed}."
+    return page.paragraph(words if facts.collapse is None else f"{words} {facts.collapse.sentence}")
+
+
+def _matrix(facts: Facts, name: str, counts: np.ndarray) -> Markup:
+    """True classes as rows, predicted ones as columns, and the share of each class that is right."""
+    classes = [str(label) for label in facts.dataset.classes]
+    sums = counts.sum(1)
+    rows = [
+        [label, *(page.shaded(count, count / total) for count in line), f"{line[k] / total:.0%}"]
+        for k, (label, line, total) in enumerate(zip(classes, counts.tolist(), np.maximum(sums, 1), strict=True))
+    ]
+    caption = f"Predictions: {name}, seed {facts.evaluation.seeds[0] if facts.evaluation else 0}"
+    right = f"{int(np.trace(counts))} of {int(sums.sum())} held-out {facts.things} right."
+    made = page.table(rows, ("true ↓ predicted →", *classes, "right"), caption=caption, kind="figures")
+    return page.card(made, page.paragraph(right, "faint spaced"))
+
+
+def _maps(facts: Facts, placed: list[Picture]) -> Markup:
+    pointed = Markup('<p id="pointed-at" class="faint" aria-live="polite">Point at a mark to see which {} it is.</p>')
+    drawn = page.side_by_side(page.figure(picture) for picture in placed)
+    return page.section("maps", f"Map of the {facts.things}", drawn, pointed.format(facts.models[0].settings.level))
 
 
 def _choice(found: Evaluation) -> str:
@@ -126,15 +186,29 @@ def _again(facts: Facts, out: Path) -> Markup:
         "--config, too."
     )
     settings = json.dumps(facts.models[0].settings.to_dict(), indent=2, ensure_ascii=False)
-    folded = Markup("<details><summary>Settings as JSON</summary>{}</details>").format(page.code([settings]))
-    again = page.card(page.code(commands(facts, out)), page.paragraph(note, "faint spaced"), folded)
+    shown = page.folded("Settings as JSON", page.code([settings]))
+    again = page.card(page.code(commands(facts, out)), page.paragraph(note, "faint spaced"), shown)
     return page.section("repeat", "Do it again", again)
 
 
 def _made(facts: Facts) -> Markup:
-    settings = flatten(facts.models[0].settings.to_dict())
-    listed = [(key, json.dumps(value, ensure_ascii=False)) for key, value in settings]
+    """The settings that people change first, those that differ from their defaults, and the rest folded."""
+    settings = facts.models[0].settings
+    usual = dict(flatten(Settings().updated({"method": settings.method}).to_dict()))
+    values = {key: json.dumps(value, ensure_ascii=False) for key, value in flatten(settings.to_dict())}
+    matter = [key for key, value in flatten(settings.to_dict()) if key in MATTER or usual.get(key) != value]
+    shown, rest = ([pair for pair in values.items() if (pair[0] in matter) is first] for first in (True, False))
+    chosen = page.card(
+        page.table(shown, caption=f"Settings of seed {facts.seeds[0]}"),
+        page.folded(f"{len(rest)} more settings, all at their defaults", page.table(rest)),
+    )
     source = {"run": facts.run, "data": facts.dataset.source or facts.dataset.name}
     made = page.facts(versions() | hardware(facts.device) | source, "This page was made with")
-    columns = [page.facts(listed, f"Resolved settings of seed {facts.seeds[0]}"), made]
-    return page.section("made", "Settings, versions, hardware", page.side_by_side(columns))
+    return page.section("made", "Settings, versions, hardware", page.side_by_side([chosen, made]))
+
+
+MATTER = (
+    *("method", "data.features", "train.epochs", "train.batch_size", "train.lr"),
+    *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool"),
+)
+"""Settings that are shown even where they are the defaults."""

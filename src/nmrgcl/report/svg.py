@@ -2,7 +2,8 @@
 
 import io
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ SIGNATURE = "written by nmrgcl"
 """In every picture that is saved under a name of ours, so that no other is ever replaced."""
 
 PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe & Ito's colours, told apart by the colour-blind, without the two that vanish on white or black."""
+"""Okabe & Ito's colours, told apart by the colour-blind; the style of a page has lighter ones for dark mode."""
+TRAINED, UNTRAINED = PALETTE[:2]
 
 STYLE: Any = {
     "svg.fonttype": "none",
@@ -38,22 +40,30 @@ STYLE: Any = {
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure with its words: ``description`` is for those who cannot see it, ``caption`` for all."""
+    """A figure with its words: ``description`` is for those who cannot see it, ``caption`` for all.
+
+    ``points`` names marks one by one: the number and the words of each, by the gid of the scatter they are in.
+    """
 
     key: str
     title: str
     description: str
     caption: str
     figure: Figure
+    points: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
 
     @property
     def svg(self) -> Markup:
         """An ``<svg>`` element to be put into a page; its ids start with the key, so that several fit into one page."""
         text = self._text
         text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+        for gid, points in self.points.items():
+            text = _with_names(text, gid, points)
         text = re.sub(r'\bid="', f'id="{self.key}-', text)
         text = text.replace("url(#", f"url(#{self.key}-").replace('href="#', f'href="#{self.key}-')
         text = text.replace(INK, "currentColor")
+        for number, colour in enumerate(PALETTE):
+            text = text.replace(colour.lower(), f"var(--colour-{number})")
         head, _, body = text.partition(">")
         head = re.sub(r' (width|height)="[^"]*"', "", head)
         words = (f"<title>{escape(self.title)}</title>", f"<desc>{escape(self.description)}</desc>")
@@ -94,6 +104,19 @@ class Picture:
         write_figure(self.figure, folder / f"{self.key}.pdf", metadata={"Creator": SIGNATURE, "CreationDate": None})
 
 
+def _with_names(text: str, gid: str, points: Sequence[tuple[int, str]]) -> str:
+    """Give each mark of a scatter a title, which browsers show on hover, and its number."""
+    start = text.index(f'<g id="{gid}">')
+    end = text.index("</g>", start)
+    names = iter(points)
+
+    def named(mark: re.Match[str]) -> str:
+        number, words = next(names)
+        return f'{mark[1]} data-row="{number}"><title>{escape(words)}</title></use>'
+
+    return text[:start] + re.sub(r"(<use [^>]*?)/>", named, text[start:end]) + text[end:]
+
+
 def write_figure(figure: Figure, path: Path, **options: Any) -> None:
     """Write a figure in the format of the ending; the file appears complete or not at all."""
     with rc_context(STYLE), atomic.new_file(path) as file:
@@ -105,11 +128,11 @@ def grid_lines(axes: Axes) -> None:
     axes.grid(color=INK, alpha=0.15, linewidth=0.6)
 
 
-def new_figure(width: float = 4.0, height: float = 2.7, columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """Axes side by side on a clear ground; to be called, and drawn on, inside ``rc_context(STYLE)``."""
+def new_figure(width: float = 4.0, height: float = 2.7, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """Axes row by row on a clear ground; to be called, and drawn on, inside ``rc_context(STYLE)``."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0)
-    grid = figure.subplots(1, columns, squeeze=False)[0]
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes in grid:
         axes.patch.set_alpha(0)
     return figure, list(grid)

@@ -110,7 +110,7 @@ def write_index(made: Sequence[Made], out: Path) -> Path:
         texts = Markup(", ").join(link.format(text.name, text.suffix[1:]) for text in one.texts)
         command = Markup("<code>{}</code>").format(repeat_command(one.item, one.plan))
         items.append([name, Markup("{}; {}").format(one.state, texts) if texts else one.state, command])
-    claims = [[one.plan.label, v.claim, v.outcome, v.sentence] for one in made for v in one.verdicts]
+    claims = [[one.plan.label, *_claim(verdict)] for one in made for verdict in one.verdicts]
     sections = [
         page.section("items", "Tables and figures", page.card(page.table(items, ("item", "what there is", "command")))),
         page.section("claims", "Claims of the paper", _claims(claims, ("item", "claim", "verdict", "statistics"))),
@@ -149,7 +149,7 @@ def _page(item: Item, plan: Plan, scores: Scores, verdicts: Sequence[Verdict], s
     devices = f"Computed on: {', '.join(scores.devices)}." if scores.devices else ""
     summary = [page.paragraph(page.emphasised(QUICK))] if plan.quick else []
     summary += [page.paragraph(words, "faint") for words in (item.note, f"{extent}{devices}") if words]
-    claims = [(verdict.claim, verdict.outcome, verdict.sentence) for verdict in verdicts]
+    claims = [_claim(verdict) for verdict in verdicts]
     again = page.code(commands_of(item, plan)), page.facts(versions(), "Drawn with")
     sections = [
         page.section("claims", "Claims of the paper", _claims(claims, ("claim", "verdict", "statistics"))),
@@ -171,6 +171,15 @@ def section_of(grid: Grid, plan: Plan) -> Markup:
 def _figures(pictures: Sequence[page.Picture], plan: Plan) -> Markup:
     heading = _titled("Figure" if len(pictures) == 1 else "Figures", plan.quick)
     return page.section("figures", heading, *(page.figure(picture, wide=True) for picture in pictures))
+
+
+def _claim(found: Verdict) -> list[str]:
+    tone = TONES.get(found.outcome, "open")
+    return [found.claim, page.verdict(found.outcome, tone), found.sentence]
+
+
+TONES: dict[str, page.Tone] = {"confirmed": "good", "not confirmed": "bad"}
+"""Of outcomes; all others leave a claim open."""
 
 
 def _claims(rows: Sequence[Sequence[str]], head: Sequence[str]) -> Markup:

@@ -63,11 +63,11 @@ def evaluate_run(
         found = [_embed(model, dataset, device, start=start) for model in models]
         repeated = found if several else found * count
         cases += [Case(z, truth, seed, split, kernels) for (z, kernels), seed in zip(repeated, seeds, strict=True)]
-    scores = _score(protocol, cases, settings, device, jobs)
+    scores = SCORE_BY[protocol](cases, settings, device, jobs or -1)
     return Evaluation(
         dataset=dataset.name,
-        trained=SeedScores(scores[: len(seeds)]),
-        untrained=SeedScores(scores[len(seeds) :]) if len(starts) > 1 else None,
+        trained=SeedScores.of(scores[: len(seeds)]),
+        untrained=SeedScores.of(scores[len(seeds) :]) if len(starts) > 1 else None,
         varied="model" if several else "folds",
         method=first.settings.label,
         features=first.features.kind,
@@ -103,7 +103,7 @@ def evaluate_embeddings(
     cases = [Case(z, Truth(codes), seed, split) for seed in seeds]
     return Evaluation(
         dataset=name,
-        trained=SeedScores(_score(protocol, cases, settings, device or torch.device("cpu"), jobs)),
+        trained=SeedScores.of(SCORE_BY[protocol](cases, settings, device or torch.device("cpu"), jobs or -1)),
         untrained=None,
         varied="folds",
         method=None,
@@ -144,11 +144,6 @@ def _embed(
         method = build_untrained(model.settings, model.features.width, model.features.edge_shape)
     graphs = apply_features(dataset, model.features).to(device)
     return embed_all(method.to(device), graphs).cpu().numpy(), kernels_of(method, graphs)
-
-
-def _score(protocol: str, cases: list[Case], settings: Settings, device: torch.device, jobs: int) -> np.ndarray:
-    """``[cases, folds]``."""
-    return np.array([scores.folds for scores in SCORE_BY[protocol](cases, settings, device, jobs or -1)])
 
 
 def _require_protocol(name: str | None, level: str) -> str:

@@ -17,6 +17,7 @@ from nmrgcl.model_folder import folder_digest
 from nmrgcl.owned import require_format
 from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.run.cell_data import digest_of
+from nmrgcl.run.protocols import FoldScores
 from nmrgcl.settings import Settings
 
 EVALUATION = "evaluation.json"
@@ -42,9 +43,24 @@ class Subject:
 
 @dataclass(frozen=True)
 class SeedScores:
-    """Accuracies in percent: ``[seeds, folds]``."""
+    """Accuracies in percent, and where there is one, the C that was chosen for each: ``[seeds, folds]``."""
 
     folds: np.ndarray
+    penalties: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, scores: Sequence[FoldScores]) -> "SeedScores":
+        """Those that a protocol found, one per seed."""
+        chosen = [one.penalties for one in scores if one.penalties is not None]
+        return cls(np.array([one.folds for one in scores]), np.array(chosen) if chosen else None)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Every fold, as plain values."""
+        return {
+            "folds": self.folds.tolist(),
+            "penalties": None if self.penalties is None else self.penalties.tolist(),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Mean and sample standard deviation over seeds (None for one), and the seeds themselves."""
@@ -123,8 +139,8 @@ class Evaluation:
             "selection": "honest",
             "linear" if self.protocol == "linear" else "svm": asdict(options),
             **self.trained.to_dict(),
-            "folds": self.trained.folds.tolist(),
-            "untrained": self.untrained.to_dict() if self.untrained else None,
+            **self.trained.parts,
+            "untrained": self.untrained.to_dict() | self.untrained.parts if self.untrained else None,
             "varied": self.varied,
             "seeds": list(self.seeds),
             **(self.subject.to_dict() if self.subject else {}),

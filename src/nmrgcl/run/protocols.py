@@ -81,10 +81,14 @@ class Case:
 
 @dataclass(frozen=True)
 class FoldScores:
-    """Accuracies in percent on the held-out parts, and ``beside`` them what they were chosen by."""
+    """Accuracies in percent on the held-out parts, and ``beside`` them what they were chosen by.
+
+    ``penalties`` has the C of each part, where there is one; results of cells do not record it.
+    """
 
     folds: list[float]
     beside: dict[str, Any] = field(default_factory=dict)
+    penalties: list[float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """What the result of a cell records."""
@@ -100,7 +104,9 @@ def score_by_svm(cases: Sequence[Case], settings: Settings, device: torch.device
         return [_score_kernels(case, settings.svm, device, jobs) for case in cases]
     found = svm_nested([case.labelled for case in cases], **asdict(settings.svm), jobs=jobs, device=device)
     inner = [None] * len(cases) if found.inner is None else found.inner
-    return [_by_folds(*pair) for pair in zip(found.outer, inner, strict=True)]
+    assert found.chosen is not None
+    chosen = np.array(penalties(settings.svm.c))[found.chosen].tolist()
+    return [_by_folds(*parts) for parts in zip(found.outer, inner, chosen, strict=True)]
 
 
 def _score_kernels(case: Case, options: SVMSettings, device: torch.device, jobs: int) -> FoldScores:
@@ -126,7 +132,7 @@ def score_by_linear(cases: Sequence[Case], settings: Settings, device: torch.dev
     scaling, scores = settings.linear.normalise, []
     for case in cases:
         found = linear_score(case.z, case.truth.y, case.parts, scaling=scaling, device=device)
-        scores.append(FoldScores([found.test], {"valid": found.valid, "c": found.c}))
+        scores.append(FoldScores([found.test], {"valid": found.valid, "c": found.c}, [found.c]))
     return scores
 
 
@@ -169,5 +175,5 @@ def _lssvm_options(options: SVMSettings) -> dict[str, Any]:
     return {name: value for name, value in asdict(options).items() if name != "inner"}
 
 
-def _by_folds(outer: np.ndarray, inner: np.ndarray | None) -> FoldScores:
-    return FoldScores(outer.tolist(), {} if inner is None else {"inner": inner.tolist()})
+def _by_folds(outer: np.ndarray, inner: np.ndarray | None, chosen: list[float] | None = None) -> FoldScores:
+    return FoldScores(outer.tolist(), {} if inner is None else {"inner": inner.tolist()}, chosen)
