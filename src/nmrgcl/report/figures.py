@@ -61,10 +61,12 @@ def plot_curves(curves: Sequence[Curve], label: str) -> Figure:
     Where there is an epoch 0, its mean is drawn through as that of the untrained encoder.
     """
     figure, (axes,) = new_figure()
+    one: Any = {"label": "trained", "lw": 2}
+    several: Any = {"label": "each model", "lw": 0.9, "alpha": 0.7}
     for number, curve in enumerate(curves):
-        name = "each model" if number == 0 else None
+        style = (one if len(curves) == 1 else several) | ({"label": None} if number else {})
         marker = "." if len(curve) <= FEW else ""
-        axes.plot(list(curve), list(curve.values()), marker=marker, color=TRAINED, alpha=0.7, lw=0.9, label=name)
+        axes.plot(list(curve), list(curve.values()), marker=marker, color=TRAINED, **style)
     common = sorted(set.intersection(*(set(curve) for curve in curves)))
     mean = [float(np.mean([curve[epoch] for curve in curves])) for epoch in common]
     if len(curves) > 1 and common:

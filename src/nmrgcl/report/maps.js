@@ -1,12 +1,14 @@
-// The mark under the pointer: its name below the maps, and the same graph made large in all of them.
+// The mark under the pointer: its name below the maps, and a ring around the same graph in all of them.
 (() => {
   const said = document.getElementById("pointed-at");
-  const marks = document.querySelectorAll("use[data-row]");
-  const clear = () => document.querySelectorAll("use.pointed").forEach((mark) => mark.classList.remove("pointed"));
-  marks.forEach((mark) => {
+  document.querySelectorAll("use[data-row]").forEach((mark) => {
     mark.addEventListener("pointerenter", () => {
-      clear();
-      document.querySelectorAll(`use[data-row="${mark.dataset.row}"]`).forEach((same) => same.classList.add("pointed"));
+      if (mark.classList.contains("pointed")) return;
+      document.querySelectorAll("use.pointed").forEach((other) => other.classList.remove("pointed"));
+      document.querySelectorAll(`use[data-row="${mark.dataset.row}"]`).forEach((same) => {
+        same.classList.add("pointed");
+        same.parentNode.append(same); // in front of the others
+      });
       said.textContent = mark.textContent;
     });
   });
