@@ -106,7 +106,7 @@ class _GraphmlReader(XmlReader):
         elif kind == "key":
             self._begin_key(attributes)
         elif kind == "graph":
-            self.graphs.append(AttributedGraph(self.file, self.line))
+            self.graphs.append(AttributedGraph(self.file, self.line, attributes.get("id")))
             self.directed = self._choose(kind, "edgedefault", attributes, {"directed": True, "undirected": False})
 
     def end(self, kind: str, around: str, text: str | None) -> None:
