@@ -25,7 +25,7 @@ def distinct_ids(values: Sequence[object]) -> Texts | None:
 
 
 def id_array(ids: Sequence[str] | None, count: int) -> np.ndarray:
-    """``[count]`` ids as files of embeddings hold them: whole numbers if all are, else text; from 0 if there are none."""
+    """``[count]`` ids as files of embeddings hold them: whole numbers if all are, else text; 0, 1, … without any."""
     if ids is None:
         return np.arange(count)
     texts = list(ids)

@@ -1,8 +1,8 @@
 """GML (Himsolt 1997): keys, each with a number, a string or a list of such pairs, and ``#`` for comments.
 
-``attributed`` says what attributes mean, except that the ``label`` of a node or graph is only its name here. Lists inside
-nodes, edges and graphs, which editors keep their drawings in, are passed over, and so are ``comment``, the ``id`` of an
-edge, and its ``key`` if the graph says ``multigraph 1``.
+``attributed`` says what attributes mean, except that the ``label`` of a node or graph is only its name here: where the
+nodes have different labels, these are their ids. Lists inside nodes, edges and graphs, which editors keep their drawings
+in, are passed over, and so are ``comment``, the ``id`` of an edge, and its ``key`` if the graph says ``multigraph 1``.
 """
 
 import html
@@ -141,9 +141,10 @@ class _GmlReader:
         key, around = match["key"], self.open[-1]
         if key in _AROUND:
             raise self._refusal(match, "key", f"{key!r} is not followed by a list; correct it")
-        if around and key == "label" and around != "edge":
+        if not around or key == "comment":
+            return
+        if key == "label" and around != "edge":
             self._name(match)
-        if not around or key == "comment" or (key == "label" and around != "edge"):
             return
         values = self.graphs[-1].values if around == "graph" else self.values
         if key in values:

@@ -4,11 +4,13 @@
 
 Keys, all but ``edges`` optional: ``num_nodes``; ``x`` (numbers) and ``node_labels`` (integers), one entry per node;
 ``edge_attr`` (numbers), ``edge_labels`` (integers) and ``edge_weight`` (positive), one entry per edge; ``y``, the
-class; ``id``, what the graph is called, and in a file of one graph ``node_ids``. An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` a key is
-there in all graphs or in none; a graph without nodes or edges has nothing to list about them.
+class; ``id``, what the graph is called, and in a file of one graph ``node_ids``, what its nodes are called: text or
+integers. An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` a key
+is there in all graphs or in none; a graph without nodes or edges has nothing to list about them.
 
-A graph has ``num_nodes`` nodes, else as many as ``x`` or ``node_labels`` lists, else one more than the largest number
-in its edges: without them, isolated nodes at the end need ``num_nodes``. Nodes count from 0 in every graph.
+A graph has ``num_nodes`` nodes, else as many as ``x``, ``node_labels`` or ``node_ids`` lists, else one more than the
+largest number in its edges: without them, isolated nodes at the end need ``num_nodes``. Nodes count from 0 in every
+graph.
 
 ``[0, 1]`` is the edge between 0 and 1, in both directions unless directions are kept; with both listed, the first row
 of each direction gives its label and attributes. A pair that is repeated is one edge whose weights add up, and
