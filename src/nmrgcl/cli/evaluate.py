@@ -68,7 +68,7 @@ def evaluate(
     else:
         find_models(run)
         require_place(run)
-        dataset = load_own_data(run, "evaluate") if data is None else load(data)
+        dataset = load_own_data(run, f"nmrgcl evaluate {run}") if data is None else load(data)
         found = evaluate_run(run, dataset, device=where, **options)
         keep_evaluation(run, found, dataset)
     print(json.dumps(found.to_dict()) if as_json else _table(found))

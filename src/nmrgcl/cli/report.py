@@ -39,6 +39,6 @@ def report(
     where = choose_device(device)
     find_models(run)
     page = out or own_page(run)
-    dataset = load_own_data(run, "report") if data is None else load(data)
+    dataset = load_own_data(run, f"nmrgcl report {run}") if data is None else load(data)
     written = write_report(run, dataset, page, device=where, figures=figures, jobs=jobs)
     print(json.dumps({"dataset": dataset.name, "report": str(written)}) if as_json else written)

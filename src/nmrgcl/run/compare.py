@@ -44,7 +44,7 @@ def compare_runs(runs: Sequence[Path], data: str | None, **options: Any) -> RunC
             raise SettingError(
                 f"{run}: has other seeds than {runs[0]}; folds belong to seeds, so they cannot be paired"
             )
-    dataset = load_own_data(runs[0], "compare") if data is None else load(data)
+    dataset = load_own_data(runs[0], "nmrgcl compare … --data") if data is None else load(data)
     reference, *others = (evaluate_run(run, dataset, **options) for run in runs)
     if reference.trained.folds.size < 2:
         raise SettingError(

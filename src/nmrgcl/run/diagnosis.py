@@ -61,7 +61,7 @@ def diagnose_path(path: Path, data: str | None, device: torch.device, *, labels:
     if labels is not None:
         raise SettingError("--labels is for embeddings in a file; a dataset has its own")
     models = [(folder, load_model(folder)) for folder in find_models(path)]
-    dataset = load_own_data(path, "diagnose") if data is None else load(data)
+    dataset = load_own_data(path, f"nmrgcl diagnose {path}") if data is None else load(data)
     return [diagnose_model(model, dataset, device, str(folder)) for folder, model in models]
 
 

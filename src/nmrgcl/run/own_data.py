@@ -1,5 +1,6 @@
 """The data that a run was trained on: where it was, and whether it is still the same."""
 
+import shlex
 from pathlib import Path
 
 import torch
@@ -21,20 +22,20 @@ def data_source(data: str, dataset: Dataset) -> str:
 
 
 def load_own_data(run: Path, command: str) -> Dataset:
-    """The graphs that the run or model in ``run`` was trained on, for ``command`` of the command line.
+    """The graphs that the run or model in ``run`` was trained on; ``command``, followed by other data, asks for that.
 
     Graphs that have changed since are refused: they are used only if the user names them.
     """
     model = load_model(find_models(run)[0])
     source = _recorded(run) or model.dataset
-    remedy = f"nmrgcl {command} {run}"
     try:
         dataset = load(source)
     except DataError as error:
-        raise DataError(f"{error}; or say where its graphs are: {remedy} DATA") from None
+        raise DataError(f"{error}; or say where its graphs are: {command} DATA") from None
     if model.data_sha256 is not None and _digest(model, dataset) != model.data_sha256:
         raise DataError(
-            f"{source}: has changed since {run} was trained on it; to use it as it is now: {remedy} {source}"
+            f"{source}: has changed since {run} was trained on it; "
+            f"to use it as it is now: {command} {shlex.quote(source)}"
         )
     return dataset
 

@@ -1,8 +1,9 @@
 """GML (Himsolt 1997): keys, each with a number, a string or a list of such pairs, and ``#`` for comments.
 
 ``attributed`` says what attributes mean, except that the ``label`` of a node or graph is only its name here: where the
-nodes have different labels, these are their ids. Lists inside nodes, edges and graphs, which editors keep their drawings
-in, are passed over, and so are ``comment``, the ``id`` of an edge, and its ``key`` if the graph says ``multigraph 1``.
+nodes have different labels, these are their ids. Lists inside nodes, edges and graphs, which editors keep their
+drawings in, are passed over, and so are ``comment``, the ``id`` of an edge, and its ``key`` if the graph says
+``multigraph 1``.
 """
 
 import html
