@@ -26,7 +26,7 @@ _SUFFIXES = {
     "moleculenet": (".csv", ".csv.gz", ".molecules"),
     "zinc": (".smi.xz", ".smi.gz", ".smi", ".molecules"),
 }
-Progress = Callable[[str, int, int | None], None]
+FileProgress = Callable[[str, int, int | None], None]
 """Called with a file's name, the bytes that are there, and how many there will be, if known."""
 
 
@@ -54,7 +54,7 @@ def parts_of(entry: CatalogEntry) -> list[CatalogEntry]:
     return [part for name in entry.parts if (part := find(name)) is not None]
 
 
-def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
+def download(entry: CatalogEntry, progress: FileProgress | None = None) -> Path:
     """Fetch what is missing into the cache: from the mirror if it is an address, else from where it is published."""
     for part in parts_of(entry):
         if locate(part) is None:
@@ -74,7 +74,7 @@ def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
     return folder / (entry.name if entry.format == "planetoid" else entry.files[0])
 
 
-def _from_mirror(entry: CatalogEntry, progress: Progress | None) -> Path | None:
+def _from_mirror(entry: CatalogEntry, progress: FileProgress | None) -> Path | None:
     """Ask a mirror on the network for each packing; None where it has none of them, or there is no such mirror."""
     address, folder = mirror(), home() / entry.format
     if not isinstance(address, str):
@@ -105,7 +105,7 @@ def _official(entry: CatalogEntry, file: str) -> str | None:
     return entry.sha256.get(file) if entry.format == "planetoid" else None
 
 
-def _named(progress: Progress | None, name: str) -> Callable[[int, int | None], None] | None:
+def _named(progress: FileProgress | None, name: str) -> Callable[[int, int | None], None] | None:
     return None if progress is None else lambda done, total: progress(name, done, total)
 
 
