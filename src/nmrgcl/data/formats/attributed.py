@@ -113,13 +113,12 @@ def listing(graphs: Sequence[AttributedGraph]) -> Listing:
         node_attributes=node_attributes,
         y=y,
         level=level,
-        graph_ids=_graph_ids(graphs),
         node_ids=(distinct_ids(graphs[0].names) or as_ids(graphs[0].place)) if len(graphs) == 1 else None,
     )
 
 
-def _graph_ids(graphs: Sequence[AttributedGraph]) -> Texts:
-    """Graphs are called as their files; those of a file with several as the file calls them, or else by number."""
+def file_names(graphs: Sequence[AttributedGraph]) -> Texts:
+    """Ids of graphs: the name of the file; in one with several, what it calls each, or else that name and a number."""
     together: dict[str, list[AttributedGraph]] = {}
     for graph in graphs:
         together.setdefault(graph.itself.file, []).append(graph)

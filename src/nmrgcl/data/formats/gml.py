@@ -9,12 +9,13 @@ drawings in, are passed over, and so are ``comment``, the ``id`` of an edge, and
 import html
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from nmrgcl.data.assemble import assemble
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.attribute_values import Value, Values, read_integer, read_real, refusal, shown
-from nmrgcl.data.formats.attributed import AttributedGraph, listing
+from nmrgcl.data.formats.attributed import AttributedGraph, file_names, listing
 from nmrgcl.data.formats.graph_files import default_name, graph_files
 from nmrgcl.errors import DataError
 
@@ -43,7 +44,8 @@ def read_gml_files(
     graphs = [graph for file, content in files for graph in _GmlReader(file, _decoded(file, content)).read()]
     if not graphs:
         raise DataError(f"{source}: holds no 'graph [ … ]', so there is nothing to read; is it GML?")
-    return assemble(listing(graphs), name, source, keep_directions=keep_directions)
+    listed = replace(listing(graphs), graph_ids=file_names(graphs))
+    return assemble(listed, name, source, keep_directions=keep_directions)
 
 
 def _decoded(file: str, content: bytes) -> str:
