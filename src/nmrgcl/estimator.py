@@ -25,7 +25,8 @@ from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
 
-_NOT_KEPT = {"method", "encoder", "level", "preset", "random_state", "settings", "model", "device", "verbose"}
+_SAVED_ELSEWHERE = {"method", "encoder", "level", "preset", "random_state", "settings", "model", "device", "verbose"}
+"""Parameters that a model folder holds in its settings, or that belong to a machine."""
 
 
 def ids_of(dataset: Dataset, level: Literal["graph", "node"]) -> np.ndarray:
@@ -35,7 +36,7 @@ def ids_of(dataset: Dataset, level: Literal["graph", "node"]) -> np.ndarray:
 
 def saved_parameters(folder: Path | str, cls: type[BaseEstimator]) -> dict[str, Any]:
     """Those in a model folder that ``cls`` has."""
-    known = set(cls._get_param_names()) - _NOT_KEPT
+    known = set(cls._get_param_names()) - _SAVED_ELSEWHERE
     return {name: value for name, value in read_embedder(Path(folder))["parameters"].items() if name in known}
 
 
@@ -131,7 +132,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         model = self._fitted()
         with atomic.new_folder(Path(folder), MODEL) as fresh:
             ids = getattr(self, "ids_", np.empty(0)).tolist()
-            save_model(fresh, model, embedder={"parameters": self._kept(), "ids": ids})
+            save_model(fresh, model, embedder={"parameters": self._saved_parameters(), "ids": ids})
 
     @classmethod
     def load(
@@ -167,9 +168,11 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         loaded.ids_ = id_array(ids, len(ids))
         return loaded
 
-    def _kept(self) -> dict[str, Any]:
-        """Parameters that a model's settings do not hold, and that do not belong to a machine."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_KEPT}
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Plain values that a model's settings do not hold, and that do not belong to a machine."""
+        given = self.get_params(deep=False).items()
+        plain = (str, int, float, list, tuple, type(None))
+        return {name: value for name, value in given if name not in _SAVED_ELSEWHERE and isinstance(value, plain)}
 
     def _fitted(self) -> Model:
         check_is_fitted(self, "model_")
