@@ -130,7 +130,6 @@ def test_a_list_of_edges_is_data_to_diagnose_on_not_embeddings(
         ("z0,y\n1,a\nnone,b\n", "line 3: z0: "),
         ("z0,y\n1,0.5\n2,1\n", "y must hold one class a row of z"),
         ("", "has no columns z0"),
-        ("z0,y\n1,0\nnan,1\n", "z.csv: z holds NaN or infinity"),
     ],
 )
 def test_a_table_that_holds_no_embeddings_is_refused(

@@ -96,8 +96,6 @@ def evaluate_embeddings(
     protocol = _require_protocol(protocol, level)
     if embeddings.y is None:
         raise DataError(f"{name}: has no y, so there is nothing to judge against; save z and y together")
-    if not np.isfinite(embeddings.z).all():
-        raise DataError(f"{name}: z holds NaN or infinity; leave these rows out or mend the system that made them")
     labelled = embeddings.labelled
     z, codes = embeddings.z[labelled], np.unique(embeddings.y[labelled], return_inverse=True)[1]
     settings, seeds = _with_overrides(Settings(), overrides), tuple(range(fold_seeds))
