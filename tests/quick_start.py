@@ -35,7 +35,7 @@ def quick_start(python: str | Path, folder: Path) -> None:
     assert all(f"\n  {row} " in told["evaluate"] for row in ("nmrgcl", "untrained")), told["evaluate"]
     assert "<svg" in (folder / "run" / "report.html").read_text(encoding="utf-8")
     example = README.read_text(encoding="utf-8").partition("## In Python")[2].split("```")[1].removeprefix("python\n")
-    assert int(run("-c", f"{example}\nprint(len(z))")) == 40
+    run("-c", example)
 
 
 if __name__ == "__main__":

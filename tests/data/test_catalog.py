@@ -91,7 +91,7 @@ def test_the_cache_comes_before_the_mirror_and_the_mirror_before_the_package(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in (tmp_path / "mirror", home):
-        shutil.copytree(locate.BUNDLED, place)
+        shutil.copytree(locate.BUNDLED, place, dirs_exist_ok=True)
         monkeypatch.setenv("NMRGCL_MIRROR", str(tmp_path / "mirror"))
         assert load("MUTAG").source == str(place / "tu" / "MUTAG.zip")
 
