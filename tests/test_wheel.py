@@ -55,7 +55,7 @@ def test_the_wheel_holds_the_files_of_the_package_and_nothing_else(wheel: Path) 
     package = ROOT / "src" / "nmrgcl"
     files = (path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     assert content(wheel) == {path.relative_to(package.parent).as_posix(): path.read_bytes() for path in files}
-    for needed in ("data/bundled/tu/MUTAG.zip", "data/SHA256SUMS", "presets/strong.toml", "report/page.html.j2"):
+    for needed in ("data/included/tu/MUTAG.zip", "data/SHA256SUMS", "presets/strong.toml", "report/style.css"):
         assert f"nmrgcl/{needed}" in content(wheel)
 
 

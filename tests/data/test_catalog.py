@@ -76,7 +76,7 @@ def test_every_row_is_complete(entry: CatalogEntry) -> None:
 def test_mutag_comes_with_the_package() -> None:
     data = load("Mutag")
     assert (data.name, data.classes) == ("MUTAG", (-1, 1))
-    assert data.source == str(locate.BUNDLED / "tu" / "MUTAG.zip")
+    assert data.source == str(locate.INCLUDED / "tu" / "MUTAG.zip")
 
 
 @pytest.mark.parametrize("name", [e.name for e in CATALOG if e.sha256 and e.name not in LARGE])
@@ -91,7 +91,7 @@ def test_the_cache_comes_before_the_mirror_and_the_mirror_before_the_package(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in (tmp_path / "mirror", home):
-        shutil.copytree(locate.BUNDLED, place, dirs_exist_ok=True)
+        shutil.copytree(locate.INCLUDED, place, dirs_exist_ok=True)
         monkeypatch.setenv("NMRGCL_MIRROR", str(tmp_path / "mirror"))
         assert load("MUTAG").source == str(place / "tu" / "MUTAG.zip")
 
@@ -109,8 +109,8 @@ def test_a_set_with_other_numbers_is_refused_by_name_but_read_by_path(home: Path
 @pytest.fixture
 def mutag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with ``tu/MUTAG.zip``, the only copy on this machine."""
-    served = shutil.copytree(locate.BUNDLED, tmp_path / "served")
-    monkeypatch.setattr(locate, "BUNDLED", tmp_path / "nothing")
+    served = shutil.copytree(locate.INCLUDED, tmp_path / "served")
+    monkeypatch.setattr(locate, "INCLUDED", tmp_path / "nothing")
     return served
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from nmrgcl.data.catalog import CATALOG, CatalogEntry
 from nmrgcl.data.loading import load, load_entry
-from nmrgcl.data.locate import BUNDLED, locate
+from nmrgcl.data.locate import INCLUDED, locate
 from nmrgcl.data.published_files import differing_files, published_files
 from nmrgcl.errors import DataError
 
 LABELS = "MUTAG_graph_labels.txt"
 ENTRY = CATALOG[0]
-ARCHIVE = BUNDLED / "tu" / "MUTAG.zip"
+ARCHIVE = INCLUDED / "tu" / "MUTAG.zip"
 
 
 @pytest.fixture(autouse=True)

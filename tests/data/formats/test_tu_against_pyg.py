@@ -9,7 +9,7 @@ import torch
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.data.files.archive import members
 from nmrgcl.data.formats.tu import read_tu
-from nmrgcl.data.locate import BUNDLED
+from nmrgcl.data.locate import INCLUDED
 
 
 def compare(source: Path, name: str, root: Path) -> None:
@@ -44,7 +44,7 @@ def compare(source: Path, name: str, root: Path) -> None:
 
 
 def test_mutag_as_the_package_carries_it(tmp_path: Path) -> None:
-    compare(BUNDLED / "tu" / "MUTAG.zip", "MUTAG", tmp_path)
+    compare(INCLUDED / "tu" / "MUTAG.zip", "MUTAG", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1", "DD", "REDDIT-BINARY"])
