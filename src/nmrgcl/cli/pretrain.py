@@ -112,6 +112,7 @@ def pretrain(
         resume=resume,  # type: ignore[arg-type]
         cadence=Cadence(checkpoint_epochs, checkpoint_steps, checkpoint_minutes),
         start=load_model(find_model(start)) if start else None,
+        data=data,
     )
     last = show_epochs(
         lambda watch: begin(watch=watch),

@@ -1,11 +1,10 @@
-"""Where the files of a dataset are: the cache, the mirror, an installed package, or the public address.
+"""Where the files of a dataset are: the cache, the mirror, this package, or the public address.
 
 The mirror, ``NMRGCL_MIRROR``, is a folder or an https address with the same layout: ``FORMAT/NAME.zip``.
 """
 
 import os
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 from nmrgcl.data.catalog import CatalogEntry, find
@@ -26,6 +25,8 @@ _SUFFIXES = {
     "moleculenet": (".csv", ".csv.gz", ".molecules"),
     "zinc": (".smi.xz", ".smi.gz", ".smi", ".molecules"),
 }
+INCLUDED = Path(__file__).with_name("included")
+"""What the package carries, laid out like a mirror; where it comes from is in the README there."""
 FileProgress = Callable[[str, int, int | None], None]
 """Called with a file's name, the bytes that are there, and how many there will be, if known."""
 
@@ -40,13 +41,13 @@ def mirror() -> Path | str | None:
 
 def locate(entry: CatalogEntry) -> Path | None:
     """The archive, file or folder at hand, or None; of a dataset made of others that of the first, if all are there."""
-    for place in (home(), mirror()):
+    for place in (home(), mirror(), INCLUDED):
         if isinstance(place, Path) and (found := _within(place / entry.format, entry)):
             return found
     if entry.parts:
         there = [locate(part) for part in parts_of(entry)]
         return None if None in there else there[0]
-    return _bundled_mutag() if entry.name == "MUTAG" else None
+    return None
 
 
 def parts_of(entry: CatalogEntry) -> list[CatalogEntry]:
@@ -107,12 +108,3 @@ def _official(entry: CatalogEntry, file: str) -> str | None:
 
 def _named(progress: FileProgress | None, name: str) -> Callable[[int, int | None], None] | None:
     return None if progress is None else lambda done, total: progress(name, done, total)
-
-
-def _bundled_mutag() -> Path | None:
-    """The copy that the package grakel carries for its tests; the package itself is not imported."""
-    spec = find_spec("grakel")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        if (folder := Path(place) / "tests" / "data" / "MUTAG").is_dir():
-            return folder
-    return None

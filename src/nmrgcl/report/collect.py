@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,6 @@ class Facts:
         collapse: the verdict on ``after``; None for fewer than two rows.
         confusion: held-out predictions of the first seed by name of the embeddings, ``[K, K]`` counts, true by
             predicted class; empty where the protocol records none.
-        ids: what the user calls the graphs or nodes; None where they have only numbers.
     """
 
     run: Path
@@ -65,12 +65,20 @@ class Facts:
     rank_ends: tuple[float, float]
     collapse: CollapseVerdict | None
     confusion: dict[str, np.ndarray]
-    ids: Sequence[str] | None = None
 
     @property
     def things(self) -> str:
         """What is embedded, in the plural."""
         return f"{self.models[0].settings.level}s"
+
+    @cached_property
+    def ids(self) -> Sequence[str] | None:
+        """What the user calls the graphs or nodes, if they have ids."""
+        return self.dataset.ids(self.models[0].settings.level)
+
+    def id_of(self, row: int) -> str:
+        """The id of a graph or node or, where it has none, its number from one, as the files of a dataset count."""
+        return str(row + 1) if self.ids is None else self.ids[row]
 
     @property
     def seeds(self) -> list[int]:
@@ -94,11 +102,6 @@ class Facts:
     def embeddings(self) -> dict[str, np.ndarray]:
         """Untrained and trained, by the words that name them; they are the same where the method is ``untrained``."""
         return {"untrained": self.before} | {self.models[0].settings.label: self.after}
-
-    def name(self, row: int) -> str:
-        """The user's own id, or else a number, counted from one as the files of a dataset do."""
-        thing = self.models[0].settings.level
-        return self.ids[row] if self.ids is not None else f"{thing} {row + 1}"
 
     def class_of(self, row: int) -> str:
         """The class in words, or nothing."""
@@ -140,7 +143,6 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
         rank_ends=(effective_rank(before), effective_rank(after)),
         collapse=judge_collapse(after) if len(after) > 1 else None,
         confusion=_confusion(evaluation, dataset, before.numpy(), after.numpy()) if evaluation is not None else {},
-        ids=_ids(dataset, first.settings.level),
     )
 
 
@@ -160,12 +162,6 @@ def _confusion(found: Evaluation, dataset: Dataset, before: np.ndarray, after: n
             predicted = svm_predictions(z[rows], dataset.y[rows], seed=seed, penalties=chosen, standardise=scaled)
         matrices[name] = confusion_matrix(dataset.y[rows], predicted, labels=range(len(dataset.classes)))
     return matrices
-
-
-def _ids(dataset: Dataset, level: str) -> Sequence[str] | None:
-    """What the user calls the graphs or nodes, if the dataset knows."""
-    ids = getattr(dataset, "ids", None)
-    return None if ids is None else ids(level)
 
 
 def read_curve(folder: Path, key: str) -> Curve:

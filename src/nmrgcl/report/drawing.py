@@ -39,7 +39,7 @@ def draw_rows(dataset: Dataset, rows: Sequence[Sequence[tuple[int, str]]]) -> Fi
     figure, grid = new_figure(height=1.4 * len(rows), columns=len(rows[0]), rows=len(rows))
     for axes, (row, title) in zip(grid, (pair for line in rows for pair in line), strict=True):
         _draw(axes, dataset, row)
-        axes.set_title(title, fontsize=8)
+        axes.set_title(title, fontsize=8, parse_math=False)  # an id may contain dollar signs
     return figure
 
 

@@ -12,8 +12,8 @@ from nmrgcl.run.embeddings import RANK_GRAPHS
 MOST_POINTS = 2000
 EXAMPLES = 4
 NEIGHBOURS = 3
-LONGEST_TITLE = 12
-"""Letters over the drawing of a graph."""
+SHOWN = 14
+"""Characters of an id above a drawing."""
 
 
 def plots(facts: Facts) -> list[Picture]:
@@ -114,8 +114,7 @@ def _example(facts: Facts, row: int, number: int) -> Picture:
     for name, z in facts.embeddings.items():
         rows, distances = nearest(z, row, NEIGHBOURS)
         pairs = list(zip(rows.tolist(), distances, strict=True))
-        titles = [(each, shorten(facts.name(each).replace("graph ", "#"), LONGEST_TITLE)) for each, _ in pairs]
-        lines.append([(row, f"{name}:"), *titles])
+        lines.append([(row, f"{name}:"), *((each, _title(facts, each)) for each, _ in pairs)])
         listed = "; ".join(f"{_name(facts, each)}, distance {distance:.3g}" for each, distance in pairs)
         words.append(f"{name}: {listed}")
         drawn += rows.tolist()
@@ -131,6 +130,10 @@ def _example(facts: Facts, row: int, number: int) -> Picture:
 
 
 def _name(facts: Facts, row: int) -> str:
-    """What it is called, and its class."""
     label = facts.class_of(row)
-    return f"{facts.name(row)} ({label})" if label else facts.name(row)
+    return f"{facts.models[0].settings.level} {facts.id_of(row)}{f' ({label})' if label else ''}"
+
+
+def _title(facts: Facts, row: int) -> str:
+    """Above a drawing, where there is little room."""
+    return f"#{facts.id_of(row)}" if facts.ids is None else shorten(facts.id_of(row), SHOWN)

@@ -30,6 +30,7 @@ from nmrgcl.data.formats.classes import first_unlike, shown, text_integer, text_
 from nmrgcl.data.formats.edge_table import EdgeTable, read_edge_table
 from nmrgcl.data.formats.numbering import Numbered, number
 from nmrgcl.data.formats.text import open_text, stem
+from nmrgcl.data.ids import as_ids
 from nmrgcl.errors import DataError
 
 NamedStream = tuple[Readable, str]
@@ -96,6 +97,8 @@ def read_edge_list_streams(
         node_attributes=None if node_attributes is None else node_attributes[order],
         y=y,
         level=level,
+        graph_ids=None if numbered.graph_ids is None else as_ids(numbered.graph_ids),
+        node_ids=None if numbered.node_ids is None else as_ids(numbered.node_ids),
     )
     return assemble(listing, name, pairs.file, keep_directions=keep_directions)
 

@@ -48,7 +48,7 @@ class Molecules:
         return len(self.smiles)
 
     @property
-    def identifiers(self) -> list[str]:
+    def ids(self) -> list[str]:
         """The column of names or identifiers, as text; line numbers where there is none."""
         found = names_column(self.columns)
         if found is None:
