@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from nmrgcl.model_folder import load_model
 from nmrgcl.report.accuracy import read_stored
 from nmrgcl.report.collect import read_curve
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
-from nmrgcl.report.figures import plot_spectra, project, used_spectrum
+from nmrgcl.report.figures import plot_projection, plot_spectra, project, used_spectrum
+from nmrgcl.report.svg import Picture
 from nmrgcl.run import EVALUATION, Evaluation, evaluate_run, find_models, keep_evaluation
 from nmrgcl.run.evaluation import subject_of
 from tests.examples import undirected
@@ -80,6 +82,14 @@ def test_projection_is_pca() -> None:
     np.testing.assert_allclose(np.abs(places[:, 0]), [2, 0, 2], atol=1e-12)
     np.testing.assert_allclose(shares, [1, 0], atol=1e-12)
     assert project(np.ones((3, 1)))[1].tolist() == [0, 0]
+
+
+def test_a_class_without_marks_leaves_the_names_of_the_others_as_they_are() -> None:
+    figure = plot_projection(np.eye(3), np.array([0, 2, 2]), ["a", "b", "c"])
+    names = {"points-0": [(0, "<one>")], "points-1": [], "points-2": [(1, "two"), (2, "three")]}
+    svg = ElementTree.fromstring(Picture("map", "Map", "Three marks.", "", figure, names).svg)
+    marks = [mark for mark in svg.iter() if "data-row" in mark.attrib]
+    assert [(mark.attrib["data-row"], mark[0].text) for mark in marks] == [("0", "<one>"), ("1", "two"), ("2", "three")]
 
 
 def test_a_spectrum_without_spread_is_empty_and_can_be_drawn() -> None:

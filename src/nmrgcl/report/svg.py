@@ -106,7 +106,9 @@ class Picture:
 
 def _with_names(text: str, gid: str, points: Sequence[tuple[int, str]]) -> str:
     """Give each mark of a scatter a title, which browsers show on hover, and its number."""
-    start = text.index(f'<g id="{gid}">')
+    start = text.find(f'<g id="{gid}">')
+    if start < 0:  # a scatter without marks
+        return text
     end = text.index("</g>", start)
     names = iter(points)
 
