@@ -57,7 +57,8 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> str:
 def with_public_split(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The network as if a split had come with it."""
     public = np.tile([1, 2, 3], 40)
-    monkeypatch.setattr("nmrgcl.data.load", lambda name, **options: replace(load(name, **options), public_split=public))
+    for place in ("nmrgcl.data.load", "nmrgcl.run.compare.load"):
+        monkeypatch.setattr(place, lambda name, **options: replace(load(name, **options), public_split=public))
 
 
 @pytest.mark.usefixtures("with_public_split")
