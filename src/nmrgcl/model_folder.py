@@ -17,6 +17,7 @@ from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
 from nmrgcl.encode.named import is_own, network_bytes
 from nmrgcl.errors import ModelError, UserError
+from nmrgcl.evaluate.normalise import ColumnScale, Normalise, require_word
 from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_card import model_card
 from nmrgcl.owned import FolderKind
@@ -47,7 +48,8 @@ MODEL = FolderKind("model", "config.json", _is_config, lambda _: (*FILES, *BESID
 class Model:
     """A method with what it takes to feed it.
 
-    ``data_sha256`` is of the graphs and features it was trained on; models of earlier versions do not have it.
+    ``data_sha256`` is of the graphs and features it was trained on, ``columns`` of its embeddings of them; models of
+    earlier versions do not have these. ``normalise`` is the scale that its user wants embeddings on.
     """
 
     method: Pretraining | Embedder
@@ -55,6 +57,8 @@ class Model:
     features: FeatureSpec
     dataset: str
     data_sha256: str | None = None
+    columns: ColumnScale | None = None
+    normalise: Normalise = "none"
 
 
 def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = None) -> None:
@@ -66,6 +70,8 @@ def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = 
         "data_sha256": model.data_sha256,
         "features": model.features.to_dict(),
         "settings": model.settings.to_dict(),
+        "normalise": model.normalise,
+        "columns": None if model.columns is None else model.columns.to_dict(),
         "training": training,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
@@ -116,13 +122,16 @@ def load_model(folder: Path) -> Model:
         dataset, digest = str(config["dataset"]), config.get("data_sha256")
         if not isinstance(digest, str | None):
             raise TypeError("data_sha256 is not text")
+        columns, normalise = config.get("columns"), config.get("normalise", "none")
+        columns = None if columns is None else ColumnScale.from_dict(columns, method.width)
+        require_word(normalise, f"{folder / 'config.json'}: normalise")
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError, SafetensorError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"{folder}: not a usable model folder ({reason})") from None
     method.eval()
-    return Model(method, settings, features, dataset, digest)
+    return Model(method, settings, features, dataset, digest, columns, normalise)
 
 
 def _least_bytes(settings: Settings, features: FeatureSpec) -> int:
