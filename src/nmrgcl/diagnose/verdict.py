@@ -46,7 +46,7 @@ class CollapseVerdict:
     Attributes:
         kind: of collapse.
         spread: distance of rows from their mean, over their length (root mean squares).
-        effective_rank: of the centred embeddings.
+        effective_rank: of the centred embeddings; 0 where they are one point, whatever rounding and noise span.
         used: ``effective_rank`` over that of noise of the same shape: 1 where no direction is preferred.
         filled: directions that are not empty, over those of noise of the same shape.
         empty: directions that are.
@@ -82,26 +82,24 @@ class CollapseVerdict:
         return {"verdict": self.kind, "effective_rank": self.effective_rank, "used": self.used}
 
     def _claim(self) -> str:
+        few = f" ({self.rows} rows cannot show all {self.width})" if self.possible < self.width else ""
+        reading = f"{self.effective_rank:.0f} of {self.possible} dimensions are used{few}"
         if self.kind == "complete":
             return (
-                f"Complete collapse: all embeddings are nearly the same point; they differ from their mean by "
-                f"{self.spread:.2g} of their length."
+                f"{reading}: complete collapse. All embeddings are nearly the same point; they differ from their mean "
+                f"by {self.spread:.2g} of their length."
             )
-        few = f" ({self.rows} rows cannot show all {self.width})" if self.possible < self.width else ""
-        use = (
-            f"embeddings use about {self.effective_rank:.1f} of {self.possible} dimensions{few}, {self.used:.0%} of "
-            "what embeddings without a preferred direction would"
-        )
+        even = f"Embeddings without a preferred direction would use {noise_rank(self.rows, self.width):.0f}"
         if self.kind == "none":
-            return f"No collapse: {use}."
+            return f"{reading}: no collapse. {even}."
         rank = f"rank {self.rank} of {self.possible}"
         if _is_spread_out(self.used, self.filled):
             return (
-                f"Dimensional collapse by the paper's Definition 1: {rank} (singular values up to {ROUNDING:g} of the "
-                f"largest count as zero), a proper subspace. It is filled: {use}."
+                f"{reading}: dimensional collapse by the paper's Definition 1: {rank} (singular values up to "
+                f"{ROUNDING:g} of the largest count as zero), a proper subspace. It is filled. {even}."
             )
         proper = f"; {rank}" if self.rank < self.possible else ""
-        return f"Dimensional collapse: {use}; {self.empty} directions are nearly empty{proper}."
+        return f"{reading}: dimensional collapse. {even}; {self.empty} directions are nearly empty{proper}."
 
     def _caveat(self) -> str:
         if self.clipped is None or self.clipped.kind == self.kind:
@@ -132,8 +130,8 @@ def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> C
     filled = full / filled_by_noise(rows, width, EMPTY)
     kind: CollapseKind = "none"
     if spread < SPREAD:
-        kind = "complete"
-    elif rank < possible or not _is_spread_out(used, filled):
+        return CollapseVerdict("complete", spread, 0.0, 0.0, 0.0, possible, possible, rows, width, 0)
+    if rank < possible or not _is_spread_out(used, filled):
         kind = "dimensional"
     return CollapseVerdict(kind, spread, effective, used, filled, possible - full, possible, rows, width, rank)
 

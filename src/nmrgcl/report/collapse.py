@@ -49,8 +49,14 @@ def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
 
 
 def rows_of(found: Measurement) -> list[tuple[str, str]]:
-    """Every number with its name."""
+    """Every number with its name; of embeddings that are one point only those that say so."""
     numbers, verdict = found.numbers, found.verdict
+    if verdict.kind == "complete":
+        return [
+            ("distance from the mean / length", f"{verdict.spread:.3g} (limit: {thresholds.SPREAD:g})"),
+            ("dead dimensions", str(numbers["dead_dimensions"])),
+            *_layers(found),
+        ]
     rows = [
         ("effective rank", f"{verdict.effective_rank:.2f} (noise: {noise_rank(found.rows, verdict.width):.2f})"),
         ("stable rank", f"{numbers['stable_rank']:.2f}"),
@@ -84,16 +90,21 @@ def rows_of(found: Measurement) -> list[tuple[str, str]]:
         if classes["centroid_margin"] is not None:
             rows.append(("nearest-centroid margin", f"{classes['centroid_margin']:.3f}"))
             rows.append(("nearest centroid right", f"{classes['nearest_centroid_right']:.1%}"))
-    rows += [
+    return rows + _layers(found)
+
+
+def _layers(found: Measurement) -> list[tuple[str, str]]:
+    return [
         (f"layer {number}", f"effective rank {layer.effective_rank:.2f} of {layer.possible}, {layer.kind}")
         for number, layer in enumerate(found.layers, 1)
     ]
-    return rows
 
 
 def pictures(first: Diagnosis) -> list[Picture]:
-    """Spectrum, correlations and, with labels, what each dimension tells of the classes."""
+    """Spectrum, correlations and, with labels, what each dimension tells of the classes; none of a single point."""
     found = first.found
+    if found.verdict.kind == "complete":
+        return []
     values = found.singular_values.cpu().numpy()
     used = len(used_spectrum(values))
     n = f"{found.rows} {first.things}, {found.verdict.width} dimensions"
