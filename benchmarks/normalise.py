@@ -4,7 +4,9 @@ NMRGCL_MIRROR=… python benchmarks/normalise.py --out benchmarks/results/normal
 
 Encoders are trained without labels (preset ``graphcl``, or ``--preset``); labels only judge. KMeans with as many
 clusters as there are classes: adjusted Rand index. Five nearest neighbours, each row left out once; SVC and logistic
-regression as scikit-learn has them, five folds: accuracy in percent. ``--table`` prints the table of stored results.
+regression as scikit-learn has them, five folds: accuracy in percent. Plot: five nearest neighbours on the first two
+principal axes. Outliers: one class, and a twentieth as many graphs of the others, which the mean distance to the five
+nearest rows shall find: area under the ROC curve in percent, mean over classes. ``--table`` prints stored results.
 """
 
 import json
@@ -20,11 +22,12 @@ import networkx as nx
 import numpy as np
 import torch
 from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
 
 from bench.script import machine, script_parser
@@ -36,7 +39,7 @@ from nmrgcl.run import embed_dataset
 DATASETS = ("families", "motifs", "MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1")
 MOST = 1500
 """Graphs of a dataset that are judged, at most: an even sample."""
-JUDGES = ("clusters", "neighbours", "svc", "logistic")
+JUDGES = ("clusters", "neighbours", "outliers", "plot", "svc", "logistic")
 
 
 def families(graphs: int = 300, seed: int = 0) -> tuple[list[nx.Graph], np.ndarray]:
@@ -60,15 +63,31 @@ def labelled(name: str) -> tuple[Dataset, np.ndarray]:
     return dataset, dataset.y
 
 
+def by_neighbours(z: np.ndarray, y: np.ndarray) -> float:
+    """Percent of rows that have the class of most of their five nearest others."""
+    near = NearestNeighbors(n_neighbors=5).fit(z).kneighbors(return_distance=False)  # without the row itself
+    return 100 * float(np.mean([np.bincount(row).argmax() for row in y[near]] == y))
+
+
+def by_distance(z: np.ndarray, y: np.ndarray, seed: int) -> float:
+    """Percent of pairs of a row of one class and an outlier of another in which the outlier is farther from others."""
+    chance, found = np.random.default_rng(seed), []
+    for kind in np.unique(y):
+        own, other = np.flatnonzero(y == kind), np.flatnonzero(y != kind)
+        rows = np.concatenate([own, chance.choice(other, max(1, len(own) // 20), replace=False)])
+        distance, _ = NearestNeighbors(n_neighbors=5).fit(z[rows]).kneighbors()
+        found.append(roc_auc_score(y[rows] != kind, distance.mean(1)))
+    return 100 * float(np.mean(found))
+
+
 def judge(z: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     z = z.astype(np.float64)
-    near = KNeighborsClassifier(6).fit(z, y).kneighbors(z, return_distance=False)
-    others = np.array([row[row != i][:5] for i, row in enumerate(near)])
-    votes = np.array([np.bincount(row).argmax() for row in y[others]])
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     return {
         "clusters": float(adjusted_rand_score(y, KMeans(len(set(y)), n_init=10, random_state=seed).fit_predict(z))),
-        "neighbours": 100 * float(np.mean(votes == y)),
+        "neighbours": by_neighbours(z, y),
+        "outliers": by_distance(z, y, seed),
+        "plot": by_neighbours(PCA(2, random_state=seed).fit_transform(z), y),
         "svc": 100 * float(cross_val_score(SVC(), z, y, cv=folds).mean()),
         "logistic": 100 * float(cross_val_score(LogisticRegression(max_iter=1000), z, y, cv=folds).mean()),
     }

@@ -101,10 +101,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         dataset = self._dataset(graphs)
         settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level, seed)
         require_level(dataset, settings)
-        before = getattr(self, "model_", None) if self.warm_start else None
-        if before is not None and not isinstance(before.method, Pretraining):  # it fits all graphs at once
-            before = None
-        options = settings.data
+        before, options = self._before(), settings.data
         features = (
             choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
             if before is None
@@ -207,6 +204,11 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
                 given = {one: given[one] for one in given if one not in same} | {name: value}
             self.settings = given
         return self
+
+    def _before(self) -> Model | None:
+        """What a warm start goes on from; a method that fits all graphs at once starts anew."""
+        model: Model | None = getattr(self, "model_", None) if self.warm_start else None
+        return model if model is not None and isinstance(model.method, Pretraining) else None
 
     def _fitted(self) -> Model:
         check_is_fitted(self, "model_")

@@ -126,13 +126,13 @@ def measure(
     values, correlations = singular_spectrum(z), correlation(z.double())
     spectra = [singular_spectrum(layer) for layer in layers]
     classes, by_dimension = _classes(z, y)
-    verdict, spectrum = judge_collapse(z, values), values * unit
+    verdict, in_units = judge_collapse(z, values).without_noise(), values * unit
     if verdict.kind == "complete":
         values = torch.zeros_like(values)  # what is left around one point has ranks that would look healthy
     return Measurement(
         rows=len(z),
         verdict=verdict,
-        singular_values=spectrum,
+        singular_values=in_units,
         correlation=correlations,
         numbers={
             "stable_rank": stable_rank(values),
@@ -149,7 +149,7 @@ def measure(
         by_dimension=by_dimension,
         views=None if views is None else _views(*views, delta),
         layers=[
-            judge_spectrum(spectrum, relative_spread(layer), rows=len(layer), width=layer.shape[1])
+            judge_spectrum(spectrum, relative_spread(layer), rows=len(layer), width=layer.shape[1]).without_noise()
             for spectrum, layer in zip(spectra, layers, strict=True)
         ],
         layer_spectra=spectra,

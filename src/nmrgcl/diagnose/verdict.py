@@ -6,7 +6,7 @@ sentence says so.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor
@@ -46,7 +46,7 @@ class CollapseVerdict:
     Attributes:
         kind: of collapse.
         spread: distance of rows from their mean, over their length (root mean squares).
-        effective_rank: of the centred embeddings; 0 where they are one point, whatever rounding and noise span.
+        effective_rank: of the centred embeddings.
         used: ``effective_rank`` over that of noise of the same shape: 1 where no direction is preferred.
         filled: directions that are not empty, over those of noise of the same shape.
         empty: directions that are.
@@ -81,9 +81,15 @@ class CollapseVerdict:
         """Kind and effective rank as plain data."""
         return {"verdict": self.kind, "effective_rank": self.effective_rank, "used": self.used}
 
+    def without_noise(self) -> Self:
+        """The same, but that a single point uses no dimension, whatever the noise around it spans."""
+        if self.kind != "complete":
+            return self
+        return replace(self, effective_rank=0.0, used=0.0, filled=0.0, empty=self.possible, rank=0)
+
     def _claim(self) -> str:
         few = f" ({self.rows} rows cannot show all {self.width})" if self.possible < self.width else ""
-        reading = f"{self.effective_rank:.0f} of {self.possible} dimensions are used{few}"
+        reading = f"{self.without_noise().effective_rank:.0f} of {self.possible} dimensions are used{few}"
         if self.kind == "complete":
             return (
                 f"{reading}: complete collapse. All embeddings are nearly the same point; they differ from their mean "
@@ -130,8 +136,8 @@ def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> C
     filled = full / filled_by_noise(rows, width, EMPTY)
     kind: CollapseKind = "none"
     if spread < SPREAD:
-        return CollapseVerdict("complete", spread, 0.0, 0.0, 0.0, possible, possible, rows, width, 0)
-    if rank < possible or not _is_spread_out(used, filled):
+        kind = "complete"
+    elif rank < possible or not _is_spread_out(used, filled):
         kind = "dimensional"
     return CollapseVerdict(kind, spread, effective, used, filled, possible - full, possible, rows, width, rank)
 

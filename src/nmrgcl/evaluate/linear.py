@@ -56,7 +56,7 @@ def linear_score(
     return LinearScore(right[1][best], right[0][best], GRID[best])
 
 
-def scaled(z: Tensor, train: Tensor, scaling: Normalise) -> Tensor:
+def scaled(z: Tensor, train: Tensor, scaling: str) -> Tensor:
     """``z`` brought to one scale as ``linear_score`` says."""
     require_word(scaling, "linear.normalise")
     if scaling == "none":

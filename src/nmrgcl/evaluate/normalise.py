@@ -1,7 +1,7 @@
 """Embeddings brought to one scale: one set of words for settings, ``GraphEmbedder`` and ``nmrgcl embed``."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -66,4 +66,4 @@ def require_word(kind: str, name: str = "normalise") -> Normalise:
     """``kind`` if it is one of ``WORDS``; any other is refused."""
     if kind not in WORDS:
         raise SettingError(f"{name} = {kind!r}; {nearest(str(kind), WORDS)}")
-    return cast(Normalise, kind)
+    return kind
