@@ -19,11 +19,9 @@ def embed(
         str, typer.Option(metavar="error|zero", help="Labels of nodes or edges that the model has never seen.")
     ] = "error",
     normalise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="none|l2|standardise|squash", help="Scale of the rows. (default: the model's, mostly none)"
-        ),
-    ] = None,
+        str,
+        typer.Option(metavar="none|l2|standardise|squash", help="The scale of rows; none: as the encoder has them."),
+    ] = "none",
     smiles: Smiles = None,
     invalid: OnInvalid = None,
     device: Device = "auto",
@@ -31,8 +29,8 @@ def embed(
 ) -> None:
     """Embed graphs or nodes, also ones never seen in training: one row each, in the dataset's order.
 
-    Rows of molecules also hold their identifiers and SMILES. evaluate and diagnose expect rows as they are (none); for
-    clustering use l2, for most other purposes squash.
+    Rows of molecules also hold their identifiers and SMILES. evaluate, diagnose and neighbours expect rows as they are
+    (none); for clustering use l2, for most other purposes squash.
 
     Examples:
 
@@ -54,9 +52,8 @@ def embed(
     if unknown not in ("error", "zero"):
         raise SettingError(f"--unknown {unknown}: known: error, zero")
     where = choose_device(device)
-    scale = None if normalise is None else require_word(normalise, "--normalise")
-    loaded = load_model(find_model(model))
-    loaded = replace(loaded, normalise=scale or loaded.normalise)
+    scale = require_word(normalise, "--normalise")
+    loaded = replace(load_model(find_model(model)), normalise=scale)
     dataset = load_with(data, smiles, invalid)
     facts: dict[str, Any]
     if dataset.molecules is None:
