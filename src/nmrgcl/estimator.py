@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -61,9 +61,12 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         n_features_out_: the width of embeddings.
     """
 
+    PRESET: ClassVar[str | None] = None
+    """The recipe where none is named; None: the method's own."""
+
     def __init__(
         self,
-        method: str | type[Method] = "nmrgcl",
+        method: str | type[Method] | None = "nmrgcl",
         *,
         encoder: Named | None = None,
         level: Literal["graph", "node"] = "graph",
@@ -121,7 +124,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
                 if self.verbose:
                     print(f"epoch {epoch.number}: loss {epoch.loss:.4f}")
         columns = column_scale(method, source)
-        self.model_ = Model(method, settings, features, dataset.name, digest_of(source), columns)
+        self.model_ = Model(method, settings, features, dataset.name, digest_of(source), columns=columns)
         self._kept = memory.checkpoint if memory else None
         return self
 
@@ -226,7 +229,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         wanted = dict(flatten(self.settings or {})) | {"seed": seed, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name)
+        return recipe(self.method, preset=self.preset or self.PRESET, assignments=wanted, level=kind, dataset=name)
 
 
 def _seed(random_state: Any) -> int:

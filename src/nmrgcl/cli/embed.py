@@ -6,14 +6,23 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from nmrgcl.cli.molecules import OnInvalid, Smiles, load_with, molecules_made, tell_skipped
-from nmrgcl.cli.options import AsJson, Data, Device
+from nmrgcl.cli.molecules import OnInvalid, Smiles, load_unnamed, load_with, molecules_made, tell_skipped
+from nmrgcl.cli.options import AsJson, Device
 from nmrgcl.errors import SettingError
 
 
 def embed(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder, or a run of one.", show_default=False)],
-    data: Data,
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|DATA",
+            help="Model folder, a run of one, or bundled. Molecules may come first: then the bundled encoder is used.",
+            show_default=False,
+        ),
+    ],
+    second: Annotated[
+        str | None, typer.Argument(metavar="DATA", help="Dataset name, or a file or folder.", show_default=False)
+    ] = None,
     out: Annotated[Path, typer.Option(help="File to write: .npz, .csv or .parquet.")] = Path("embeddings.npz"),
     unknown: Annotated[
         str, typer.Option(metavar="error|zero", help="Labels of nodes or edges that the model has never seen.")
@@ -40,6 +49,8 @@ def embed(
 
       nmrgcl embed runs/mutag/seed-0 MUTAG --normalise l2 --out z.npz
 
+      nmrgcl embed molecules.csv --out z.parquet
+
       nmrgcl embed runs/zinc/seed-0 molecules.csv --out z.parquet
     """
     from dataclasses import replace
@@ -53,10 +64,15 @@ def embed(
         raise SettingError(f"--unknown {unknown}: known: error, zero")
     where = choose_device(device)
     scale = require_word(normalise, "--normalise")
-    loaded = replace(load_model(find_model(model)), normalise=scale)
+    model, data = (None, first) if second is None else (first, second)
+    if model is None and (Path(data) / "config.json").is_file():
+        raise SettingError(f"embed: {data} is a model, but there is no DATA; name a dataset or a file after it")
+    loaded = replace(load_unnamed() if model is None else load_model(find_model(model)), normalise=scale)
     dataset = load_with(data, smiles, invalid)
     facts: dict[str, Any]
     if dataset.molecules is None:
+        if model is None:
+            raise SettingError(f"{data}: holds graphs that are not molecules; name a MODEL of such graphs before it")
         found = embed_dataset(loaded, dataset, where, unknown=cast(Literal["error", "zero"], unknown))
         write_embeddings(with_scale(found, loaded), out)
         (rows, width), what = found.z.shape, f"{loaded.settings.level}s"

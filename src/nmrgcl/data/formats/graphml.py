@@ -32,7 +32,7 @@ _TYPES: dict[str, Callable[[str], Value]] = {
     "string": str,
 }
 _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
-Choice = TypeVar("Choice")
+Chosen = TypeVar("Chosen")
 
 
 def read_graphml(path: Path, *, name: str | None = None, keep_directions: bool = False) -> Dataset:
@@ -178,7 +178,7 @@ class _GraphmlReader(XmlReader):
             raise self.refusal(f"<{kind}> without {name!r}; add it")
         return attributes[name]
 
-    def _choose(self, kind: str, name: str, attributes: dict[str, str], choices: dict[str, Choice]) -> Choice:
+    def _choose(self, kind: str, name: str, attributes: dict[str, str], choices: dict[str, Chosen]) -> Chosen:
         if (chosen := self._need(kind, name, attributes)) not in choices:
             raise self.refusal(f"{name} {shown(chosen)} is none of {', '.join(choices)}; correct it")
         return choices[chosen]
