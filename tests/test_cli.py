@@ -7,6 +7,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nmrgcl.cli import main
@@ -25,6 +26,25 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> t
     assert stopped.value.code == code
     output = capsys.readouterr()
     return output.out, output.err
+
+
+def test_embeddings_are_written_on_the_scale_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made, out = str(tmp_path / "r"), str(tmp_path / "z.npz")
+    run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--out", made)
+    found = {}
+    for scale in (None, "l2", "squash"):
+        given = [] if scale is None else ["--normalise", scale]
+        text, _ = run(capsys, "embed", f"{made}/seed-0", "motifs", "--out", out, *given)
+        assert (f"normalise={scale}" in text) == (scale is not None)
+        with np.load(out) as stored:
+            found[scale] = stored["z"]
+    raw = found[None].astype(np.float64)
+    np.testing.assert_allclose(found["l2"], raw / np.linalg.norm(raw, axis=1, keepdims=True), atol=1e-5)
+    np.testing.assert_allclose(found["squash"], np.arcsinh((raw - raw.mean(0)) / raw.std(0)), atol=1e-3)
+    _, err = run(capsys, "embed", f"{made}/seed-0", "motifs", "--normalise", "squashed", code=2)
+    assert err == "nmrgcl: --normalise = 'squashed'; did you mean squash?\n"
 
 
 def write_tu(folder: Path, graphs: int = 30, /, **replaced: str) -> Path:

@@ -109,7 +109,7 @@ class SVMSettings:
 class LinearSettings:
     """The judge of nodes: how embeddings are brought to one scale before logistic regression."""
 
-    normalise: Literal["none", "l2", "standardise"] = "l2"
+    normalise: Literal["none", "l2", "standardise", "squash"] = "l2"
 
 
 @dataclass(frozen=True)
