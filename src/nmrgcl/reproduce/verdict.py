@@ -1,13 +1,17 @@
 """What became of a claim, with the statistics that say so in one sentence."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
 from scipy.stats import binomtest
 
-from nmrgcl.reproduce.statistics import LEVEL, Comparison
+from nmrgcl.reproduce.statistics import LEVEL, Comparison, best_level
 
 Outcome = Literal["confirmed", "confirmed, also untrained", "not confirmed", "inconclusive", "no data"]
+
+Test = Callable[[Comparison], bool]
 
 MARGIN = 1.0
 """Points of accuracy that do not matter: a third of nmrGCL's mean lead over GraphCL (3.1) in the paper's Table 1."""
@@ -42,51 +46,41 @@ def beside_untrained(found: Verdict, untrained: Verdict) -> Verdict:
 
 def greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
     """Confirmed where ``found`` is above zero beyond chance, not where it is below or can only be below ``margin``."""
-    if found is None:
-        return no_data(claim, f"{what}: no pairs of scores")
-    beyond = found.p < LEVEL
-    outcome: Outcome = "inconclusive"
-    if beyond and found.mean > 0:
-        outcome = "confirmed"
-    elif (beyond and found.mean < 0) or found.high < margin:
-        outcome = "not confirmed"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}", found.to_dict())
+    return _by_interval(
+        claim,
+        found,
+        what,
+        lambda one: one.p < LEVEL and one.mean > 0,
+        lambda one: (one.p < LEVEL and one.mean < 0) or one.high < margin,
+    )
 
 
 def not_greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
     """Not confirmed where ``found`` is above zero beyond chance, confirmed where it can only be below ``margin``."""
-    if found is None:
-        return no_data(claim, f"{what}: no pairs of scores")
-    outcome: Outcome = "inconclusive"
-    if found.p < LEVEL and found.mean > 0:
-        outcome = "not confirmed"
-    elif found.high < margin:
-        outcome = "confirmed"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}", found.to_dict())
+    beyond: Test = lambda one: one.p < LEVEL and one.mean > 0  # noqa: E731
+    return _by_interval(claim, found, what, lambda one: one.high < margin and not beyond(one), beyond)
 
 
 def within(claim: str, found: Comparison | None, what: str, *, margin: float) -> Verdict:
     """Confirmed where ``found`` can only be below ``margin``, not where it can only be above."""
-    if found is None:
-        return no_data(claim, f"{what}: no pairs of scores")
-    outcome: Outcome = "inconclusive"
-    if found.high < margin:
-        outcome = "confirmed"
-    elif found.low > margin:
-        outcome = "not confirmed"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}; the limit is {margin:g}", found.to_dict())
+    limit = f"; the limit is {margin:g}"
+    return _by_interval(claim, found, what, lambda one: one.high < margin, lambda one: one.low > margin, limit)
 
 
 def similar(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
     """Confirmed where ``found`` lies within ``margin`` of zero, not where it is away from zero beyond chance."""
+    inside: Test = lambda one: -margin < one.low and one.high < margin  # noqa: E731
+    limit = f"; similar is within ±{margin:g}"
+    return _by_interval(claim, found, what, inside, lambda one: one.p < LEVEL, limit)
+
+
+def _by_interval(
+    claim: str, found: Comparison | None, what: str, confirmed: Test, refuted: Test, limit: str = ""
+) -> Verdict:
     if found is None:
         return no_data(claim, f"{what}: no pairs of scores")
-    outcome: Outcome = "inconclusive"
-    if -margin < found.low and found.high < margin:
-        outcome = "confirmed"
-    elif found.p < LEVEL:
-        outcome = "not confirmed"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}; similar is within ±{margin:g}", found.to_dict())
+    outcome: Outcome = "confirmed" if confirmed(found) else "not confirmed" if refuted(found) else "inconclusive"
+    return Verdict(claim, outcome, f"{what}: {found.sentence}{limit}", found.to_dict())
 
 
 def by_share(claim: str, share: float | None, what: str, *, enough: bool = True, **numbers: Any) -> Verdict:
@@ -103,6 +97,22 @@ def by_share(claim: str, share: float | None, what: str, *, enough: bool = True,
         outcome = "not confirmed"
     few = "" if enough else ", too few scores to decide"
     return Verdict(claim, outcome, f"{what} in {share:.0%} of the draws{few}", {"share": share, **numbers})
+
+
+def best_among(
+    claim: str, curves: np.ndarray, names: Sequence[str], levels: Sequence[float], asked: Sequence[bool], words: str
+) -> Verdict:
+    """Whether the best level of most ``[curves, levels, seeds]`` is one of those asked for, by resampling seeds.
+
+    ``words`` is about the curves: ``{best}`` in it becomes the best level of each, ``{n}`` and ``{count}`` numbers.
+    """
+    found = best_level(curves, asked)
+    if found is None:
+        return by_share(claim, None, "where the best lies")
+    best = {names[curve]: levels[top] for curve, top in zip(found.curves, found.levels, strict=True)}
+    listed = ", ".join(f"{name} {level:g}" for name, level in best.items())
+    what = words.format(best=listed, n=found.n, count=len(best))
+    return by_share(claim, found.most, what, enough=found.enough(len(curves)), best=best, n=found.n)
 
 
 def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Verdict:

@@ -1,14 +1,15 @@
-"""What stands in a table: our figures by row, dataset and way to judge, beside the printed ones."""
+"""What stands in a table, as a frame: printed and computed figures by row, dataset and way to judge."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import numpy as np
+import pandas as pd
 
 from nmrgcl.reproduce.drawing import mean_and_deviation
-from nmrgcl.reproduce.scores import Scores
+from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.statistics import Comparison, compare
-from nmrgcl.reproduce.tables.sheet import Figure, Sheet, TableRow
+from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 
 PRINTED = "printed"
 SELECTED = {
@@ -17,78 +18,50 @@ SELECTED = {
     "paper": "epoch and C chosen by the evaluated folds",
 }
 """Ways to select, in words."""
+COLUMNS = (
+    *("row", "group", "dataset", "line", "protocol", "mean", "std", "below"),
+    *("n", "best", "low", "high", "devices"),
+)
+"""Columns of the frames made here, None where one does not apply.
+
+``line`` is "printed", "published", "optimism" or the way to judge (selection or split) of a figure computed here;
+``below`` a limit where no mean is printed; ``n`` counts trials; ``best`` marks the highest mean of its line and dataset
+among rows that see no labels; ``low`` and ``high`` bound a difference.
+"""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A figure.
-
-    Attributes:
-        line: "printed", "published", or the way to judge (selection or split) of one that was computed here.
-        protocol: in words.
-        n: trials; None where the source does not say.
-        best: whether no other row that sees no labels, and is not tuned by them, has a higher mean on that line.
-        devices: that computed it.
-    """
-
-    row: str
-    group: str
-    dataset: str
-    line: str
-    protocol: str
-    figure: Figure
-    n: int | None = None
-    best: bool = False
-    devices: tuple[str, ...] = ()
-
-
-def entries(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> list[Entry]:
+def entries(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> pd.DataFrame:
     """Row by row: what is printed, then what was computed, in each way to judge."""
-    found = []
-    for row in rows:
-        for dataset in scores.datasets:
-            if dataset in row.printed:
-                found.append(Entry(row.name, row.group, dataset, PRINTED, sheet.source, row.printed[dataset]))
-            for one in row.published:
-                if one.dataset == dataset:
-                    words = f"{one.source}; {one.split}"
-                    found.append(Entry(row.name, row.group, dataset, f"published, {one.split}", words, one.figure))
-        found += _computed(row, scores)
-    return _marked(found, {row.name for row in rows if row.sees_labels})
-
-
-def _computed(row: TableRow, scores: Scores) -> list[Entry]:
-    lines = [at[1] for at in scores.wanted if at[0] == row.name]
-    found = []
-    for line in lines:
-        own = scores.of(row.name, line)
-        mean, deviation = mean_and_deviation(own)
-        for number, dataset in enumerate(scores.datasets):
-            n = int(np.isfinite(own[number]).sum())
-            if n:
-                figure = Figure(float(mean[number]), float(deviation[number]))
-                judged = f"{row.protocol or scores.protocol}, {SELECTED.get(line, line)}"
-                devices = scores.device_cube[number, scores.wanted.index((row.name, line))]
-                kinds = tuple(sorted(set(devices) - {""}))
-                found.append(Entry(row.name, row.group, dataset, line, judged, figure, n, devices=kinds))
+    found = _frame([one for row in rows for one in (*_printed(sheet, row, scores), *_computed(row, scores))])
+    apart = [row.name for row in rows if row.sees_labels]  # they had labels that others had not
+    means = found["mean"].where(~found["row"].isin(apart)).astype(float).round(2)
+    places = means.groupby([found["line"], found["dataset"]])
+    # Of means that look equal all are best; a single one is not.
+    found["best"] = (means == places.transform("max")) & (places.transform("count") > 1)
     return found
 
 
-def _marked(found: list[Entry], apart: set[str]) -> list[Entry]:
-    """The highest mean of each line and dataset as best; of those that look equal all, of a single one none.
-
-    Rows ``apart`` take no part: they had labels that others had not.
-    """
-    places: dict[tuple[str, str], list[float]] = {}
-    for entry in found:
-        if entry.row not in apart and entry.figure.mean is not None:
-            places.setdefault((entry.line, entry.dataset), []).append(_shown(entry))
-    top = {place: max(means) for place, means in places.items() if len(means) > 1}
-    return [replace(e, best=e.row not in apart and _shown(e) == top.get((e.line, e.dataset), np.nan)) for e in found]
+def _printed(sheet: Sheet, row: TableRow, scores: Scores) -> Iterator[Row]:
+    for dataset in scores.datasets:
+        place = {"row": row.name, "group": row.group, "dataset": dataset}
+        if dataset in row.printed:
+            yield place | {"line": PRINTED, "protocol": sheet.source} | asdict(row.printed[dataset])
+        for one in row.published:
+            if one.dataset == dataset:
+                words = {"line": f"published, {one.split}", "protocol": f"{one.source}; {one.split}"}
+                yield place | words | asdict(one.figure)
 
 
-def _shown(entry: Entry) -> float:
-    return np.nan if entry.figure.mean is None else round(entry.figure.mean, 2)
+def _computed(row: TableRow, scores: Scores) -> Iterator[Row]:
+    for line in [at[1] for at in scores.wanted if at[0] == row.name]:
+        own, devices = scores.of(row.name, line), scores.device_cube[:, scores.wanted.index((row.name, line))]
+        mean, deviation = mean_and_deviation(own)
+        for number, dataset in enumerate(scores.datasets):
+            if n := int(np.isfinite(own[number]).sum()):
+                place = {"row": row.name, "group": row.group, "dataset": dataset, "line": line, "n": n}
+                figure = {"mean": float(mean[number]), "std": float(deviation[number])}
+                judged = f"{row.protocol or scores.protocol}, {SELECTED.get(line, line)}"
+                yield place | figure | {"protocol": judged, "devices": tuple(sorted(set(devices[number]) - {""}))}
 
 
 def optimism(scores: Scores, row: str, dataset: str | None = None) -> Comparison | None:
@@ -101,3 +74,19 @@ def optimism(scores: Scores, row: str, dataset: str | None = None) -> Comparison
     names = scores.datasets if dataset is None else (dataset,)
     added = (scores.of(row, "paper") - scores.of(row, "honest"))[scores.on(*names)]
     return compare(added, mixed=scores.mixed((row, "paper"), (row, "honest"), on=names))
+
+
+def optimism_entries(rows: Sequence[TableRow], scores: Scores) -> pd.DataFrame:
+    """The optimism of every computed row on every dataset."""
+    names, found = {at[0] for at in scores.wanted}, []
+    words = {"line": "optimism", "protocol": "paper minus honest", "best": False}
+    for row, dataset in ((row, dataset) for row in rows if row.name in names for dataset in scores.datasets):
+        if one := optimism(scores, row.name, dataset):
+            numbers = {name: value for name, value in one.to_dict().items() if name in ("mean", "low", "high", "n")}
+            found.append({"row": row.name, "group": row.group, "dataset": dataset} | words | numbers)
+    return _frame(found)
+
+
+def _frame(found: Sequence[Row]) -> pd.DataFrame:
+    """A frame of objects, so that counts stay whole numbers where some are missing."""
+    return pd.DataFrame([[one.get(name) for name in COLUMNS] for one in found], columns=COLUMNS, dtype=object)

@@ -11,23 +11,23 @@ def node_weights(keep: Tensor) -> Tensor:
     in the paper's five-node example.
     """
     kept = keep.double()
-    before, after = kept.roll(1, 1), kept.roll(-1, 1)
-    root = (kept * (before + after)).clamp(min=1).rsqrt()
-    sums = root * (root + before * root.roll(1, 1) + after * root.roll(-1, 1))
-    return kept * sums / kept.sum(1, keepdim=True).clamp(min=1)
+    return _weights(kept, (kept * (kept.roll(1, 1) + kept.roll(-1, 1))).clamp(min=1))
 
 
 def node_weights_renormalised(keep: Tensor) -> Tensor:
     """The same with the degree of A + I, as encoders have it (Kipf & Welling 2017)."""
     kept = keep.double()
-    before, after = kept.roll(1, 1), kept.roll(-1, 1)
-    root = (1 + before + after).rsqrt()
+    return _weights(kept, 1 + kept.roll(1, 1) + kept.roll(-1, 1))
+
+
+def _weights(kept: Tensor, degree: Tensor) -> Tensor:
+    before, after, root = kept.roll(1, 1), kept.roll(-1, 1), degree.rsqrt()
     sums = root * (root + before * root.roll(1, 1) + after * root.roll(-1, 1))
     return kept * sums / kept.sum(1, keepdim=True).clamp(min=1)
 
 
 def drop_nodes(trials: int, nodes: int, p: float, generator: torch.Generator) -> Tensor:
-    """``[T, N]`` nodes that stay when each goes with probability ``p``; of a graph that would lose all, one stays."""
+    """``[T, N]`` nodes kept when each is dropped with probability ``p``; a graph always keeps at least one."""
     draw = torch.rand(trials, nodes, generator=generator)
     return draw >= draw.amax(1, keepdim=True).clamp(max=p)
 

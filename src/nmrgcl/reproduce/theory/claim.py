@@ -22,6 +22,11 @@ class Claim:
     holds: bool | None
     where: str
 
+    @staticmethod
+    def vanishing(claim: str, measured: float, limit: float, where: str) -> "Claim":
+        """A statement that predicts zero, and holds if less than ``limit`` is measured."""
+        return Claim(claim, 0.0, measured, measured < limit, where)
+
     @property
     def verdict(self) -> Literal["holds", "fails", "open"]:
         """``holds`` as one word."""

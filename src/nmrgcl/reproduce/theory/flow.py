@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from nmrgcl.diagnose.spectrum import entropy_rank
-from nmrgcl.theory.claim import Claim
-from nmrgcl.theory.gradients import loss_gradient, pair_loss
+from nmrgcl.reproduce.theory.claim import Claim
+from nmrgcl.reproduce.theory.gradients import loss_gradient, pair_loss, relative_gap
 
 TAU = 0.5
 
@@ -114,16 +115,9 @@ def check_singular_velocity(width: int = 8) -> list[Claim]:
     ):  # fmt: skip
         step = 1e-6
         ahead, behind = (torch.linalg.svdvals(start + sign * step * velocity) for sign in (1, -1))
-        gap = _gap(singular_velocity(start, velocity), (ahead - behind) / (2 * step))
-        claims.append(
-            Claim(
-                f"Lemma 2: σ̇ = uᵀẆv at {name} singular values (relative difference to small steps)",
-                0.0,
-                gap,
-                gap < 1e-6,
-                holds_where,
-            )
-        )
+        gap = relative_gap(singular_velocity(start, velocity), (ahead - behind) / (2 * step))
+        words = f"Lemma 2: σ̇ = uᵀẆv at {name} singular values (relative difference to small steps)"
+        claims.append(Claim.vanishing(words, gap, 1e-6, holds_where))
     return claims
 
 
@@ -135,13 +129,11 @@ def check_flow(depths: Sequence[int] = (1, 2, 3, 4)) -> list[Claim]:
         setting, weight = make_setting(layers), start_weight()
         gradient = setting.weight_gradient(weight)
         exact = product_velocity(setting, balanced_factors(weight, layers))
-        corrected.append(_gap(flow(weight, gradient, layers), exact))
-        printed.append(_gap(flow(weight, gradient, layers, printed=True), exact))
-        theorem.append(
-            _gap(predicted_velocity(weight, gradient, layers), singular_velocity(weight, exact)),
-        )
+        corrected.append(relative_gap(flow(weight, gradient, layers), exact))
+        printed.append(relative_gap(flow(weight, gradient, layers, printed=True), exact))
+        theorem.append(relative_gap(predicted_velocity(weight, gradient, layers), singular_velocity(weight, exact)))
         leaf = weight.clone().requires_grad_()
-        chain.append(_gap(gradient, torch.autograd.grad(setting.loss(leaf), leaf)[0]))
+        chain.append(relative_gap(gradient, torch.autograd.grad(setting.loss(leaf), leaf)[0]))
     named = f"K = {', '.join(map(str, depths))}"
     balance = "balanced weights (W_jᵀW_j = W_{j+1}W_{j+1}ᵀ); K = 1 needs none"
     for title, gaps, where in (
@@ -150,10 +142,8 @@ def check_flow(depths: Sequence[int] = (1, 2, 3, 4)) -> list[Claim]:
         ("Eq. 11 corrected is the flow of the product", corrected, balance),
         ("Theorem 2: σ̇ = −K σ^{2(K−1)/K} uᵀC_z v", theorem, balance),
     ):
-        worst = max(gaps)
-        claims.append(
-            Claim(f"{title} (largest relative difference to autograd, {named})", 0.0, worst, worst < 1e-10, where)
-        )
+        words = f"{title} (largest relative difference to autograd, {named})"
+        claims.append(Claim.vanishing(words, max(gaps), 1e-10, where))
     return [*claims, check_small_step(3), *(check_power(layers) for layers in depths)]
 
 
@@ -165,14 +155,11 @@ def check_small_step(layers: int) -> Claim:
     gradients = torch.autograd.grad(setting.loss(_product(leaves)), leaves)
     moved = [_product([f - s * g for f, g in zip(factors, gradients, strict=True)]) for s in (step, -step)]
     ahead, behind = (torch.linalg.svdvals(w) for w in moved)
-    gap = _gap(predicted_velocity(weight, setting.weight_gradient(weight), layers), (ahead - behind) / (2 * step))
-    return Claim(
-        f"Theorem 2 tells what small steps of gradient descent do, K = {layers} (relative difference)",
-        0.0,
-        gap,
-        gap < 1e-6,
-        f"balanced weights, step {step:g}, central differences",
+    gap = relative_gap(
+        predicted_velocity(weight, setting.weight_gradient(weight), layers), (ahead - behind) / (2 * step)
     )
+    words = f"Theorem 2 tells what small steps of gradient descent do, K = {layers} (relative difference)"
+    return Claim.vanishing(words, gap, 1e-6, f"balanced weights, step {step:g}, central differences")
 
 
 def check_power(layers: int) -> Claim:
@@ -201,7 +188,7 @@ def measure_imbalance(
     found = []
     for size in sizes:
         exact = singular_velocity(weight, product_velocity(setting, unbalance(balanced, size)))
-        found.append((size, _gap(predicted, exact)))
+        found.append((size, relative_gap(predicted, exact)))
     return found
 
 
@@ -211,22 +198,16 @@ def check_imbalance(gaps: dict[int, list[tuple[float, float]]]) -> list[Claim]:
     for layers, curve in gaps.items():
         listed = ", ".join(f"{gap:.1e} at {size:g}" for size, gap in curve)
         size, worst = curve[-1]
-        claims.append(
-            Claim(
-                f"Theorem 2 without balance, K = {layers}, e^{{{size:g}·S}} between two factors (relative difference)",
-                0.0,
-                worst,
-                worst < 1e-10,
-                f"only at balance; the gap grows with the imbalance at the same product: {listed}",
-            )
-        )
+        words = f"Theorem 2 without balance, K = {layers}, e^{{{size:g}·S}} between two factors (relative difference)"
+        where = f"only at balance; the gap grows with the imbalance at the same product: {listed}"
+        claims.append(Claim.vanishing(words, worst, 1e-10, where))
     return claims
 
 
 def measure_training(
     depths: Sequence[int] = (1, 2, 3, 4), *, steps: int = 1000, seeds: Sequence[int] = (0, 1, 2)
 ) -> dict[int, list[list[float]]]:
-    """Effective rank of the product of K factors, a step an entry and a list a seed.
+    """Effective rank of the product of K factors: one list per seed, one entry per step.
 
     Data, start and step size are the same for every depth, so that depth alone differs.
     """
@@ -275,16 +256,9 @@ def start_weight(width: int = 8) -> Tensor:
 
 
 def _product(factors: Sequence[Tensor]) -> Tensor:
-    result = factors[0]
-    for factor in factors[1:]:
-        result = result @ factor
-    return result
+    return reduce(torch.matmul, factors)
 
 
 def _power(symmetric: Tensor, exponent: float) -> Tensor:
     values, vectors = torch.linalg.eigh(symmetric)
     return vectors * values.clamp(min=0) ** exponent @ vectors.T
-
-
-def _gap(found: Tensor, exact: Tensor) -> float:
-    return float((found - exact).norm() / exact.norm())

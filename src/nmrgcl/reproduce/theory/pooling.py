@@ -10,8 +10,8 @@ from torch import Tensor
 
 from nmrgcl.augment.nodes import DropNodes
 from nmrgcl.graphs import Graphs
-from nmrgcl.theory.claim import Claim
-from nmrgcl.theory.cycle import node_weights, node_weights_renormalised, view_similarity
+from nmrgcl.reproduce.theory.claim import Claim
+from nmrgcl.reproduce.theory.cycle import node_weights, node_weights_renormalised, view_similarity
 
 ERRORS = 4.0
 """Standard errors that a mean may lie off what it is predicted to be."""

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmrgcl.theory import check_theory, findings
-from nmrgcl.theory.flow import (
+from nmrgcl.reproduce.theory import findings
+from nmrgcl.reproduce.theory.findings import check_theory
+from nmrgcl.reproduce.theory.flow import (
     balanced_factors,
     check_flow,
     check_singular_velocity,

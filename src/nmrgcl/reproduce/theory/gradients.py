@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.contrast import cosine
-from nmrgcl.theory.claim import Claim
+from nmrgcl.reproduce.theory.claim import Claim
 
 
 def pair_loss(z: Tensor, tau: float) -> Tensor:
@@ -54,26 +54,20 @@ def check_gradients(rows: int = 12, width: int = 8) -> list[Claim]:
 def _printed(z: Tensor, tau: float) -> Claim:
     (exact,) = torch.autograd.grad(pair_loss(z.requires_grad_(), tau)[0, 0], z)
     found = torch.stack(printed_gradient(z.detach(), tau, 0))
-    gap = _gap(found, exact[:, 0])
-    return Claim(
+    gap = relative_gap(found, exact[:, 0])
+    return Claim.vanishing(
         f"Eq. 6 as printed is the gradient of one row's loss, τ = {tau:g} (relative difference to autograd)",
-        0.0,
         gap,
-        gap < 1e-12,
+        1e-12,
         "τ = 1 only, and with the positive in p_i: the print leaves /τ out of the exponents of both numerators",
     )
 
 
 def _corrected(z: Tensor, tau: float) -> Claim:
     (exact,) = torch.autograd.grad(pair_loss(z.requires_grad_(), tau).sum(), z)
-    gap = _gap(loss_gradient(z.detach(), tau), exact)
-    return Claim(
-        f"Eq. 6 corrected, for the whole loss, τ = {tau:g} (relative difference to autograd)",
-        0.0,
-        gap,
-        gap < 1e-12,
-        "every τ, with inner products",
-    )
+    gap = relative_gap(loss_gradient(z.detach(), tau), exact)
+    words = f"Eq. 6 corrected, for the whole loss, τ = {tau:g} (relative difference to autograd)"
+    return Claim.vanishing(words, gap, 1e-12, "every τ, with inner products")
 
 
 def _proportional(z: Tensor, what: str, loss: Callable[[Tensor], Tensor]) -> Claim:
@@ -94,11 +88,10 @@ def _own_direction(z: Tensor) -> Claim:
     z = z.detach().requires_grad_()
     (gradient,) = torch.autograd.grad(pair_loss(_unit(z), 0.2).sum(), z)
     found = float(cosine(gradient.flatten(0, 1), z.detach().flatten(0, 1)).abs().max())
-    return Claim(
+    return Claim.vanishing(
         "With cosines no step changes the length of an embedding (largest |cosine| of gradient and embedding)",
-        0.0,
         found,
-        found < 1e-12,
+        1e-12,
         "any loss of cosines: prominent dimensions can grow only at the cost of others",
     )
 
@@ -115,5 +108,6 @@ def _unit(z: Tensor) -> Tensor:
     return z / z.norm(dim=2, keepdim=True)
 
 
-def _gap(found: Tensor, exact: Tensor) -> float:
+def relative_gap(found: Tensor, exact: Tensor) -> float:
+    """The norm of the difference over that of ``exact``."""
     return float((found - exact).norm() / exact.norm())

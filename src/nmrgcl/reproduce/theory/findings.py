@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from nmrgcl.theory.claim import Claim
-from nmrgcl.theory.flow import (
+from nmrgcl.reproduce.theory.claim import Claim
+from nmrgcl.reproduce.theory.flow import (
     check_flow,
     check_imbalance,
     check_singular_velocity,
@@ -12,8 +12,8 @@ from nmrgcl.theory.flow import (
     measure_imbalance,
     measure_training,
 )
-from nmrgcl.theory.gradients import check_gradients
-from nmrgcl.theory.pooling import (
+from nmrgcl.reproduce.theory.gradients import check_gradients
+from nmrgcl.reproduce.theory.pooling import (
     MeasuredSimilarity,
     check_common_nodes,
     check_five_nodes,
@@ -30,7 +30,7 @@ class Findings:
         claims: in the paper's order.
         similarity: Theorem 1 by N, F, q and p.
         imbalance: depth → (size of the imbalance, relative gap of Theorem 2).
-        ranks: depth → effective rank of the weights' product by step, a list a seed.
+        ranks: depth → effective rank of the weights' product by step, one list per seed.
     """
 
     claims: list[Claim]

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from nmrgcl.contrast import infonce
-from nmrgcl.theory.gradients import check_gradients, loss_gradient, pair_loss, printed_gradient
+from nmrgcl.reproduce.theory.gradients import check_gradients, loss_gradient, pair_loss, printed_gradient
 
 Z = torch.randn(2, 5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 

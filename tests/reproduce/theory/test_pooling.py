@@ -3,9 +3,9 @@ import math
 import pytest
 import torch
 
-from nmrgcl.theory.claim import Claim
-from nmrgcl.theory.cycle import drop_nodes, node_weights, node_weights_renormalised, view_similarity
-from nmrgcl.theory.pooling import (
+from nmrgcl.reproduce.theory.claim import Claim
+from nmrgcl.reproduce.theory.cycle import drop_nodes, node_weights, node_weights_renormalised, view_similarity
+from nmrgcl.reproduce.theory.pooling import (
     MeasuredSimilarity,
     check_common_nodes,
     check_five_nodes,

@@ -1,4 +1,4 @@
-"""Results of an item in one small file that is kept with the project and can be drawn again anywhere."""
+"""The .json file of an item: its plan, rows and verdicts, from which it can be drawn again anywhere."""
 
 import json
 import math
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmrgcl import atomic
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl.errors import DataError
 from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Plan
@@ -15,34 +14,26 @@ from nmrgcl.reproduce.scores import CELL, Row
 from nmrgcl.reproduce.verdict import Verdict
 from nmrgcl.run.migrate import old_keys
 
-ITEM = RecordFormat("nmrgcl-item", 1, "the results of an item", sealed=False, limit=2**26)
+ITEM_FILE = RecordFormat("nmrgcl-item", 1, "the results of an item", sealed=False, limit=2**26)
 _REMEDY = "write it again with nmrgcl reproduce"
 
 
 def as_text(plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
-    """JSON with a row a line; what all rows have in common is said once."""
+    """JSON with one line per row; what all rows have in common is said once."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     same = {name: rows[0][name] for name in names if len(rows) > 1 and _alike(rows, name)}
     columns = [name for name in names if name not in same]
     facts = {"plan": plan.to_dict(), "verdicts": [verdict.to_dict() for verdict in verdicts]}
-    head = ITEM.seal(facts | {"same": same, "columns": columns})
+    head = ITEM_FILE.seal(facts | {"same": same, "columns": columns})
     lines = ",\n".join("  " + _dump([row.get(name) for name in columns]) for row in rows)
     parts = [f" {_dump(name)}: {_dump(value)}" for name, value in head.items()]
     return "{\n" + ",\n".join(parts) + ',\n "rows": [\n' + lines + "\n ]\n}\n"
 
 
-def write_compact(path: Path, plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
-    """The file, whole or not at all."""
+def read_item_file(path: Path, item: Item) -> tuple[Plan, list[Row]]:
+    """Plan and rows in the file of ``item``; verdicts are not read, since they follow from the rows."""
     try:
-        atomic.write_text(path, as_text(plan, rows, verdicts))
-    except OSError as error:
-        raise SettingError(f"{path}: cannot be written ({error.strerror})") from None
-
-
-def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
-    """What ``write_compact`` wrote about ``item``; verdicts are not read, since they follow from the rows."""
-    try:
-        values = ITEM.read(path)
+        values = ITEM_FILE.read(path)
     except RecordError as error:
         raise error.told(DataError, path, _REMEDY) from None
     if values is None:
@@ -52,8 +43,7 @@ def read_compact(path: Path, item: Item) -> tuple[Plan, list[Row]]:
         _require_current(path, item, plan, rows)
         scores = item.scores(plan, rows)  # rows of another make are told here, not in the middle of a page
         item.judge(scores)
-        if item.grids is not None:
-            item.grids(plan, scores)
+        item.grids(plan, scores)
         return plan, rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"

@@ -7,20 +7,19 @@ Predicted beside measured, and where each statement holds; ``nmrgcl theory --plo
 
 import torch
 
-from nmrgcl.report.svg import Picture
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import MeasuredItem
 from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
+from nmrgcl.reproduce.theory.findings import check_theory
 from nmrgcl.reproduce.verdict import Outcome, Verdict
-from nmrgcl.theory import check_theory
 
 CLAIMS = ("Lemmas 1 and 2, Theorems 1 and 2, Eqs. 6 and 11 and the five-node example hold as they are printed",)
 _OUTCOMES: dict[bool | None, Outcome] = {True: "confirmed", False: "not confirmed", None: "inconclusive"}
 
 
 def measure(plan: Plan, device: torch.device) -> list[Row]:
-    """A row for each statement; on the CPU, since gaps of 1e-15 are asked for."""
-    return [claim.to_dict() for claim in check_theory().claims]
+    """One row per statement; on the CPU, since differences of 1e-15 matter."""
+    return [statement.to_dict() for statement in check_theory().claims]
 
 
 def judge(scores: Scores) -> list[Verdict]:
@@ -36,12 +35,7 @@ def judge(scores: Scores) -> list[Verdict]:
     ]
 
 
-def draw(scores: Scores) -> list[Picture]:
-    """Nothing: the table says it all."""
-    return []
-
-
-ITEM = Item(
+ITEM = MeasuredItem(
     name="theory",
     title="Theory: lemmas, theorems and examples",
     note="Statements as printed, and corrected where the print is wrong; measured on synthetic graphs and matrices.",
@@ -50,6 +44,5 @@ ITEM = Item(
     full=Extent(("synthetic",), 1),
     small=Extent(("synthetic",), 1),
     judge=judge,
-    draw=draw,
     measure=measure,
 )

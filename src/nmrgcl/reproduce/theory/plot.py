@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from nmrgcl.errors import SettingError
-from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure, write_figure
-from nmrgcl.theory.findings import Findings
+from nmrgcl.report.svg import INK, PALETTE, STYLE, grid_lines, new_figure, write_figure
+from nmrgcl.reproduce.theory.findings import Findings
 
 MARKERS = "os^D"
 
@@ -23,7 +23,7 @@ def plot_findings(found: Findings) -> Figure:
     _imbalance(imbalance, found)
     _ranks(ranks, found)
     for axes in (similarity, imbalance, ranks):
-        axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+        grid_lines(axes)
     return figure
 
 

@@ -1,13 +1,16 @@
-"""Figures as texts."""
+"""Texts of a table's cells: figures, differences, tests."""
 
 from collections import Counter
-from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
 
 from nmrgcl.evaluate.paired import Pair
 from nmrgcl.evaluate.spread import signed, with_p
-from nmrgcl.report.grid import MISSING, Text
+from nmrgcl.report.grid import MISSING
+from nmrgcl.report.page import Bold
 from nmrgcl.reproduce.statistics import LEVEL, Comparison
-from nmrgcl.reproduce.tables.entries import PRINTED, Entry
+from nmrgcl.reproduce.tables.entries import PRINTED
 
 LINES = {
     PRINTED: "printed",
@@ -20,9 +23,9 @@ Marks = dict[tuple[str, ...], str]
 """Devices of a figure → the sign for them."""
 
 
-def device_marks(found: Sequence[Entry]) -> Marks:
+def device_marks(found: pd.DataFrame) -> Marks:
     """None for the devices of most figures, a sign for each other combination."""
-    counts = Counter(entry.devices for entry in found if entry.devices)
+    counts = Counter(filter(None, found["devices"]))
     return {devices: ("", *MARKS)[min(n, len(MARKS))] for n, (devices, _) in enumerate(counts.most_common())}
 
 
@@ -34,40 +37,42 @@ def marks_text(marks: Marks) -> str:
     return f"Computed on {usual[0]}; {'; '.join(f'{sign}: on {where}' for where, sign in others)}."
 
 
-def figure_text(entry: Entry | None, seeds: int, marks: Marks | None = None) -> Text:
+def figure_text(entry: Any, seeds: int, marks: Marks | None = None) -> str:
     """Mean ± standard deviation, which one trial has none of; how many trials, where they are not ``seeds``."""
     if entry is None:
-        return Text(MISSING)
-    figure = entry.figure
-    if figure.mean is None:
-        return Text(f"< {figure.below:.1f}")
-    spread = "" if figure.std is None or entry.n == 1 else f" ± {figure.std:.2f}"
+        return MISSING
+    if entry.mean is None:
+        return f"< {entry.below:.1f}"
+    spread = "" if entry.std is None or entry.n == 1 else f" ± {entry.std:.2f}"
     trials = f", n = {entry.n}" if entry.n not in (None, seeds) else ""
     sign = (marks or {}).get(entry.devices, "")
-    return Text(f"{figure.mean:.2f}{spread}{trials}{sign and f' {sign}'}", entry.best)
+    return _marked(f"{entry.mean:.2f}{spread}{trials}{sign and f' {sign}'}", entry.best)
 
 
-def line_text(entry: Entry) -> str:
+def line_text(entry: Any) -> str:
     """Whose figure it is and how it was judged, in few words."""
-    if entry.n is None:
-        return LINES.get(entry.line, entry.line)
-    return f"ours: {entry.protocol.split(',')[0]}, {LINES.get(entry.line, entry.line)}"
+    line = LINES.get(entry.line, entry.line)
+    return line if entry.n is None else f"ours: {entry.protocol.split(',')[0]}, {line}"
 
 
-def interval_text(found: Comparison | None) -> Text:
-    """A difference with its 95 % interval; bold where that does not hold zero."""
+def interval_text(found: Comparison | None) -> str:
+    """A difference with its 95 % interval; bold where zero is outside."""
     if found is None:
-        return Text(MISSING)
+        return MISSING
     if found.n < 2 or found.high == float("inf"):
-        return Text(signed(found.mean))
-    beyond = found.low > 0 or found.high < 0
+        return signed(found.mean)
     mixed = ", devices differ" if found.mixed else ""
-    return Text(f"{signed(found.mean)} ({signed(found.low)} … {signed(found.high)}{mixed})", beyond)
+    interval = f"{signed(found.low)} … {signed(found.high)}"
+    return _marked(f"{signed(found.mean)} ({interval}{mixed})", found.low > 0 or found.high < 0)
 
 
-def pair_text(pair: Pair | None) -> Text:
+def pair_text(pair: Pair | None) -> str:
     """A difference with its corrected p-value; bold below 5 %."""
     if pair is None:
-        return Text(MISSING)
+        return MISSING
     mixed = ", devices differ" if pair.mixed else ""
-    return Text(f"{signed(pair.difference.mean)} ({with_p(pair.p)}{mixed})", pair.p < LEVEL)
+    return _marked(f"{signed(pair.difference.mean)} ({with_p(pair.p)}{mixed})", pair.p < LEVEL)
+
+
+def _marked(text: str, bold: bool) -> str:
+    return Bold(text) if bold else text
