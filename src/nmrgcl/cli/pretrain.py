@@ -7,18 +7,38 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Data, Device, EncoderOption, Quiet, ResumeOption
+from nmrgcl.cli.completion import complete_method, complete_preset
+from nmrgcl.cli.options import (
+    AsJson,
+    Assignments,
+    BatchSize,
+    Data,
+    Device,
+    EncoderOption,
+    Epochs,
+    LearningRate,
+    Quiet,
+    ResumeOption,
+    training_options,
+)
 from nmrgcl.errors import SettingError
 
 
 def pretrain(
     data: Data,
     preset: Annotated[
-        str | None, typer.Option(help="Recipe, for example graphcl or node. (default: the method's)")
+        str | None,
+        typer.Option(
+            help="Recipe, for example graphcl; nmrgcl presets lists them. (default: the method's)",
+            autocompletion=complete_preset,
+        ),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="For example nmrgcl, graphcl or grace, or a file such as mine.py. (default: nmrgcl)"),
+        typer.Option(
+            help="For example graphcl or grace, or a file such as mine.py. (default: nmrgcl)",
+            autocompletion=complete_method,
+        ),
     ] = None,
     encoder: EncoderOption = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="How many models, from seed 0 on.")] = 5,
@@ -27,6 +47,9 @@ def pretrain(
         Path | None, typer.Option(help="Settings as TOML or JSON; a run's own settings.json will do.")
     ] = None,
     assignments: Assignments = None,
+    epochs: Epochs = None,
+    lr: LearningRate = None,
+    batch_size: BatchSize = None,
     max_molecules: Annotated[
         int | None,
         typer.Option(min=2, help="Train on a random sample of so many, the same for all seeds. (default: all)"),
@@ -52,7 +75,7 @@ def pretrain(
 
       nmrgcl pretrain MUTAG --preset graphcl --out runs/mutag
 
-      nmrgcl pretrain IMDB-BINARY --set features=degree --set epochs=12
+      nmrgcl pretrain IMDB-BINARY --epochs 12 --set features=degree
 
       nmrgcl pretrain path/to/MY_TU_FOLDER --seeds 1 --device cuda
 
@@ -81,7 +104,8 @@ def pretrain(
         "config": config,
         "assignments": with_options(
             with_encoder(assignments or (), encoder),
-            {"--max-molecules": ("train.max_graphs", max_molecules), "--steps": ("train.steps", steps)},
+            {"--max-molecules": ("train.max_graphs", max_molecules), "--steps": ("train.steps", steps)}
+            | training_options(epochs, lr, batch_size),
         ),
     }
     recipe(method, **given)  # what is impossible is said before the data is loaded

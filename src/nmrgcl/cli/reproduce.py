@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmrgcl.cli.completion import complete_dataset, complete_item, complete_preset
 from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
 
 def reproduce(
     item: Annotated[
-        str | None, typer.Argument(metavar="[ITEM]", help="For example table1, or all. (default: list them)")
+        str | None,
+        typer.Argument(
+            metavar="[ITEM]", help="For example table1, or all. (default: list them)", autocompletion=complete_item
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A small version, marked as such; minutes on a laptop.")
     ] = False,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="DATASET", help="These datasets instead of the item's.")
+        list[str] | None,
+        typer.Option(metavar="DATASET", help="These datasets instead of the item's.", autocompletion=complete_dataset),
     ] = None,
     seeds: Annotated[int, typer.Option(min=0, max=10_000, help="Trials of each cell; 0: the item's.")] = 0,
     protocol: Annotated[
@@ -31,7 +36,11 @@ def reproduce(
     ] = "",
     preset: Annotated[
         str,
-        typer.Option(metavar="NAME", help="A table's recipe where a row has none of its own. (default: the table's)"),
+        typer.Option(
+            metavar="NAME",
+            help="A table's recipe where a row has none of its own. (default: the table's)",
+            autocompletion=complete_preset,
+        ),
     ] = "",
     row: Annotated[list[str] | None, typer.Option(metavar="NAME", help="These rows of a table alone.")] = None,
     selection: Annotated[
