@@ -10,7 +10,6 @@ A block is what stands between ``<!-- make readme: NAME -->`` and ``<!-- end of 
 import json
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from docs.draw_removal import removal_picture
 
 from nmrgcl.errors import DataError
-from nmrgcl.report.grid import MISSING, make_grid, markdown_table
+from nmrgcl.report.grid import MISSING, Grid, markdown_table
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.item_file import read_item_file
@@ -52,7 +51,7 @@ def core_table(folder: Path) -> str:
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
     head = ("dataset", "features", "preset", "hardware", "nmrGCL", "untrained")
     rows = [_core_cells(one) for one in sorted(found, key=_core_order)]
-    grid = replace(make_grid("core", "", "", head, rows), names=len(head))
+    grid = Grid("core", "", "", head, rows, names=len(head))
     return markdown_table(grid).replace("| --- " * len(head) + "|", "|---" * len(head) + "|") + "\n"
 
 

@@ -1,7 +1,7 @@
 """Graph embeddings for people who live in scikit-learn."""
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -51,9 +51,12 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         history_: one ``Epoch`` for each pass over the graphs.
     """
 
+    PRESET: ClassVar[str | None] = None
+    """The recipe where none is named; None: the method's own."""
+
     def __init__(
         self,
-        method: str | type[Method] = "nmrgcl",
+        method: str | type[Method] | None = "nmrgcl",
         *,
         encoder: Named | None = None,
         level: Literal["graph", "node"] = "graph",
@@ -158,4 +161,4 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name)
+        return recipe(self.method, preset=self.preset or self.PRESET, assignments=wanted, level=kind, dataset=name)

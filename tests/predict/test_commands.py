@@ -19,7 +19,7 @@ from tests.predict.planted import OXYGEN, SMILES, TINY, read, rows, tiny, write
 from tests.test_cli import run
 
 pytest.importorskip("rdkit", reason="RDKit reads SMILES")
-FAST = [part for assignment in TINY for part in ("--set", assignment)] + ["--device", "cpu"]
+FAST = [part for assignment in TINY for part in ("--set", assignment)] + ["--model", "none", "--device", "cpu"]
 CPU = torch.device("cpu")
 Capture = pytest.CaptureFixture[str]
 

@@ -1,9 +1,9 @@
 """Tables as Markdown and LaTeX."""
 
-from nmrgcl.report.grid import as_latex, as_markdown, escape_latex, make_grid
+from nmrgcl.report.grid import Grid, as_latex, as_markdown, escape_latex
 from nmrgcl.report.page import Bold
 
-GRID = make_grid(
+GRID = Grid(
     key="results",
     title="Results",
     caption="In %.",

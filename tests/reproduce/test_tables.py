@@ -161,7 +161,7 @@ def test_table2_has_every_row_dataset_seed_and_split_once() -> None:
 def test_entries_hold_what_is_printed_and_what_was_computed() -> None:
     scores = planted(lambda data, row, line: {"nmrGCL": 80.0, "GraphCL": 75.0}.get(row, 70.0), noise=0)
     rows = [row for row in SHEET.rows if row.name in [*ROWS, "GIN"]]
-    found = {(e.row, e.dataset, e.line): e for e in entries(SHEET, rows, scores).itertuples()}
+    found = {(e.row, e.dataset, e.line): e for e in entries(SHEET, rows, scores)}
     assert found["GraphCL", "NCI1", "printed"].mean == 77.87
     assert found["nmrGCL", "DD", "honest"].best
     assert not found["GraphCL", "DD", "honest"].best
@@ -321,7 +321,7 @@ def test_figures_of_another_device_have_a_sign() -> None:
     found = entries(SHEET, rows, scores)
     marks = device_marks(found)
     assert marks == {("cpu",): "", ("NVIDIA H200", "cpu"): "†"}
-    text = {(e.row, e.dataset): figure_text(e, 3, marks) for e in found.itertuples() if e.line == "honest"}
+    text = {(e.row, e.dataset): figure_text(e, 3, marks) for e in found if e.line == "honest"}
     assert text["GraphCL", "NCI1"].endswith(" †")
     assert "†" not in text["GraphCL", "DD"] + text["nmrGCL", "NCI1"]
     assert marks_text(marks) == "Computed on cpu; †: on NVIDIA H200 and cpu."
@@ -352,7 +352,7 @@ def test_the_tuned_row_is_judged_by_its_nested_estimate(tmp_path: Path, monkeypa
     assert np.isnan(scores.of("nmrGCL, tuned", "honest")[1]).all()  # another judge is another estimate
     assert scores.missing == 0
     assert searched(scores.rows) == {"NCI1": "6 (2 failed)"}
-    found = {(e.row, e.dataset, e.line): e for e in entries(SHEET, SHEET.rows, scores).itertuples()}
+    found = {(e.row, e.dataset, e.line): e for e in entries(SHEET, SHEET.rows, scores)}
     assert found["nmrGCL, tuned", "NCI1", "honest"].mean == 76.0
     assert found["nmrGCL, tuned", "NCI1", "seen"].mean == pytest.approx(90.0, abs=1)
     verdict = next(v for v in find_item("table1").judge(scores) if "tuned" in v.claim)
@@ -362,7 +362,7 @@ def test_the_tuned_row_is_judged_by_its_nested_estimate(tmp_path: Path, monkeypa
 def test_nothing_is_bold_or_ranked_across_unequal_tuning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "NCI1.json").write_text(json.dumps(search("NCI1", [95.0, 96.0, 97.0])))
     scores = tuned_scores(tmp_path, monkeypatch)
-    found = list(entries(SHEET, SHEET.rows, scores).itertuples())
+    found = entries(SHEET, SHEET.rows, scores)
     assert not any(entry.best for entry in found if entry.row == "nmrGCL, tuned")
     assert sum(entry.best for entry in found if (entry.dataset, entry.line) == ("NCI1", "honest")) == 1
     assert "nmrGCL, tuned" not in [row.name for row in unlabelled_rows(SHEET, "graph", scores)]

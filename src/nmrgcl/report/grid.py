@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
 from nmrgcl.report.page import Bold
 
 MISSING = "–"
@@ -30,40 +28,27 @@ _LATEX = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Grid:
-    """A table: ``frame`` holds texts, ``Bold`` ones among them, and its index the group of each row.
+    """A table of texts, ``Bold`` ones among them; the first ``names`` columns say what a row is.
 
-    The first ``names`` columns say what a row is; the others hold figures.
+    Where the group of a row is another than that of the row before, it becomes a heading.
     """
 
     key: str
     title: str
     caption: str
-    frame: pd.DataFrame
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    groups: Sequence[str] = ()
     names: int = 1
 
-    @property
-    def head(self) -> list[str]:
-        """What stands over the columns."""
-        return list(self.frame.columns)
-
-    def grouped(self) -> Iterator[tuple[str, list[str]]]:
+    def grouped(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Rows with the heading that comes before each, or nothing."""
         last = ""
-        for group, *cells in self.frame.itertuples(name=None):
+        for group, cells in zip(self.groups or [""] * len(self.rows), self.rows, strict=True):
             yield (group if group != last else ""), cells
             last = group
-
-
-def make_grid(
-    key: str, title: str, caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], groups: Sequence[str] = ()
-) -> Grid:
-    """The table of ``rows``, each under its group."""
-    frame = pd.DataFrame(
-        list(rows), groups or [""] * len(rows), head, dtype=object
-    )  # texts would lose that they are bold
-    return Grid(key, title, caption, frame)
 
 
 def as_markdown(grid: Grid) -> str:

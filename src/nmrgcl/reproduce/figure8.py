@@ -21,7 +21,7 @@ from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import LEVEL, compare, corrected, spread
-from nmrgcl.reproduce.verdict import MARGIN, Outcome, Verdict, greater, no_data
+from nmrgcl.reproduce.verdict import MARGIN, ClaimOutcome, Verdict, greater, no_data
 from nmrgcl.settings import Settings
 
 P = 0.7
@@ -121,7 +121,7 @@ def _varies(scores: Scores) -> Verdict:
         return no_data(CLAIMS[0], "no dataset has two seeds of all pairs")
     beyond = [p < LEVEL for p in holm([one.p for one in there.values()])]
     widths = [one.range for one in there.values()]
-    outcome: Outcome = "inconclusive"
+    outcome: ClaimOutcome = "inconclusive"
     if sum(beyond) > len(there) / 2:
         outcome = "confirmed"
     elif max(widths) < MARGIN:

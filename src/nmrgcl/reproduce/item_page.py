@@ -1,10 +1,12 @@
 """An item as a page, pictures, tables as text and one small file of rows; and one page that leads to all items."""
 
+import csv
+import io
 import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from markupsafe import Markup
@@ -199,11 +201,19 @@ def _latex(item: Item, plan: Plan, scores: Scores, grids: Sequence[Grid]) -> str
 
 def _csv(item: TableItem, plan: Plan, scores: Scores) -> str:
     """One line per figure; what does not apply is empty."""
-    listed = item.entries(plan, scores)
-    words = {name: listed[name].map({True: "yes", False: "no"}) for name in ("quick", "best")}
-    rounded = listed.map(lambda value: round(value, 4) if isinstance(value, float) else value)
-    shown = rounded.assign(**words, n=listed["n"].astype("Int64"))
-    return str(shown.to_csv(columns=CSV_COLUMNS, index=False, lineterminator="\n"))
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for entry in item.entries(plan, scores):
+        values = {"table": plan.item, "quick": plan.quick, **asdict(entry)}
+        writer.writerow({key: _plain(value) for key, value in values.items()})
+    return stream.getvalue()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return round(value, 4) if isinstance(value, float) else value
 
 
 def _extent(plan: Plan, scores: Scores) -> str:

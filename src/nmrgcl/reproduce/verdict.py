@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from nmrgcl.reproduce.statistics import LEVEL, Comparison, best_level
 
-Outcome = Literal["confirmed", "confirmed, also untrained", "not confirmed", "inconclusive", "no data"]
+ClaimOutcome = Literal["confirmed", "confirmed, also untrained", "not confirmed", "inconclusive", "no data"]
 
 Test = Callable[[Comparison], bool]
 
@@ -22,7 +22,7 @@ class Verdict:
     """One claim of the paper put to the test."""
 
     claim: str
-    outcome: Outcome
+    outcome: ClaimOutcome
     sentence: str
     numbers: dict[str, Any] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ def _by_interval(
 ) -> Verdict:
     if found is None:
         return no_data(claim, f"{what}: no pairs of scores")
-    outcome: Outcome = "confirmed" if confirmed(found) else "not confirmed" if refuted(found) else "inconclusive"
+    outcome: ClaimOutcome = "confirmed" if confirmed(found) else "not confirmed" if refuted(found) else "inconclusive"
     return Verdict(claim, outcome, f"{what}: {found.sentence}{limit}", found.to_dict())
 
 
@@ -90,7 +90,7 @@ def by_share(claim: str, share: float | None, what: str, *, enough: bool = True,
     """
     if share is None:
         return no_data(claim, f"{what}: too few scores")
-    outcome: Outcome = "inconclusive"
+    outcome: ClaimOutcome = "inconclusive"
     if enough and share >= 1 - LEVEL:
         outcome = "confirmed"
     elif enough and share <= LEVEL:
@@ -120,6 +120,6 @@ def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Ver
     if not total:
         return no_data(claim, f"{what}: nothing was measured")
     low, high = binomtest(count, total).proportion_ci(1 - LEVEL)
-    outcome: Outcome = "confirmed" if low > 0.5 else "not confirmed" if high < 0.5 else "inconclusive"
+    outcome: ClaimOutcome = "confirmed" if low > 0.5 else "not confirmed" if high < 0.5 else "inconclusive"
     sentence = f"{what}: {count} of n = {total} (95 % interval of the share {low:.2f} … {high:.2f})"
     return Verdict(claim, outcome, sentence, {"count": count, "n": total, "low": low, "high": high, **numbers})

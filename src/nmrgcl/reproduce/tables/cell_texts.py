@@ -1,16 +1,14 @@
 """Texts of a table's cells: figures, differences, tests."""
 
 from collections import Counter
-from typing import Any
-
-import pandas as pd
+from collections.abc import Sequence
 
 from nmrgcl.evaluate.paired import Pair
 from nmrgcl.evaluate.spread import signed, with_p
 from nmrgcl.report.grid import MISSING
 from nmrgcl.report.page import Bold
 from nmrgcl.reproduce.statistics import LEVEL, Comparison
-from nmrgcl.reproduce.tables.entries import PRINTED
+from nmrgcl.reproduce.tables.entries import PRINTED, Entry
 
 LINES = {
     PRINTED: "printed",
@@ -23,9 +21,9 @@ Marks = dict[tuple[str, ...], str]
 """Devices of a figure → the sign for them."""
 
 
-def device_marks(found: pd.DataFrame) -> Marks:
+def device_marks(found: Sequence[Entry]) -> Marks:
     """None for the devices of most figures, a sign for each other combination."""
-    counts = Counter(filter(None, found["devices"]))
+    counts = Counter(entry.devices for entry in found if entry.devices)
     return {devices: ("", *MARKS)[min(n, len(MARKS))] for n, (devices, _) in enumerate(counts.most_common())}
 
 
@@ -37,7 +35,7 @@ def marks_text(marks: Marks) -> str:
     return f"Computed on {usual[0]}; {'; '.join(f'{sign}: on {where}' for where, sign in others)}."
 
 
-def figure_text(entry: Any, seeds: int, marks: Marks | None = None) -> str:
+def figure_text(entry: Entry | None, seeds: int, marks: Marks | None = None) -> str:
     """Mean ± standard deviation, which one trial has none of; how many trials, where they are not ``seeds``."""
     if entry is None:
         return MISSING
@@ -49,7 +47,7 @@ def figure_text(entry: Any, seeds: int, marks: Marks | None = None) -> str:
     return _marked(f"{entry.mean:.2f}{spread}{trials}{sign and f' {sign}'}", entry.best)
 
 
-def line_text(entry: Any) -> str:
+def line_text(entry: Entry) -> str:
     """Whose figure it is and how it was judged, in few words."""
     line = LINES.get(entry.line, entry.line)
     return line if entry.n is None else f"ours: {entry.protocol.split(',')[0]}, {line}"

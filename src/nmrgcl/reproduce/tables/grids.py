@@ -1,12 +1,12 @@
 """What a table's report shows: figures, their distance to the printed ones, optimism, tests, ranks and times."""
 
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
-from nmrgcl.report.grid import MISSING, Grid, make_grid
+from nmrgcl.report.grid import MISSING, Grid
 from nmrgcl.reproduce.drawing import mean_and_deviation
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
@@ -18,7 +18,7 @@ from nmrgcl.reproduce.tables.cell_texts import (
     marks_text,
     pair_text,
 )
-from nmrgcl.reproduce.tables.entries import PRINTED, optimism
+from nmrgcl.reproduce.tables.entries import PRINTED, Entry, optimism
 from nmrgcl.reproduce.tables.nested import searched
 from nmrgcl.reproduce.tables.pairs import pairs_against
 from nmrgcl.reproduce.tables.ranking import Ranking
@@ -28,11 +28,13 @@ CellText = Callable[[TableRow, int, str], str]
 """Row, the dataset's number and its name → what stands there."""
 
 
-def results_grid(sheet: Sheet, found: pd.DataFrame, scores: Scores) -> Grid:
+def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
     """Printed and computed figures, line by line."""
+    lines: dict[tuple[str, str], dict[str, Entry]] = {}
+    for entry in found:
+        lines.setdefault((entry.row, entry.line), {})[entry.dataset] = entry
     rows, groups, marks, last = [], [], device_marks(found), ""
-    for (row, _), line in found.groupby(["row", "line"], sort=False):
-        by_dataset = {entry.dataset: entry for entry in line.itertuples()}
+    for (row, _), by_dataset in lines.items():
         first = next(iter(by_dataset.values()))
         cells = [figure_text(by_dataset.get(dataset), scores.seeds, marks) for dataset in scores.datasets]
         rows.append([row if row != last else "", line_text(first), *cells])
@@ -44,18 +46,18 @@ def results_grid(sheet: Sheet, found: pd.DataFrame, scores: Scores) -> Grid:
         f"{marks_text(marks)}{_searches(sheet, scores)}"
     )
     head = ("row", "figures", *_labels(sheet, scores))
-    return replace(make_grid("results", "Results", caption, head, rows, groups), names=2)
+    return Grid("results", "Results", caption, head, rows, groups, names=2)
 
 
 def short_grid(
-    sheet: Sheet, rows: Sequence[TableRow], found: pd.DataFrame, scores: Scores, line: str, *, own: bool
+    sheet: Sheet, rows: Sequence[TableRow], found: Sequence[Entry], scores: Scores, line: str, *, own: bool
 ) -> Grid | None:
     """One line per computed row: ours, and others' mean in brackets; without datasets that have nothing.
 
     Others' is the printed one or, on a line that is not the table's ``own``, what other papers print for that split.
     """
-    places = {(entry.row, entry.dataset, entry.line): entry for entry in found.itertuples()}
-    marks = device_marks(found[found["line"] == line])
+    places = {(entry.row, entry.dataset, entry.line): entry for entry in found}
+    marks = device_marks([entry for entry in found if entry.line == line])
 
     def text(row: TableRow, number: int, dataset: str) -> str:
         ours = figure_text(places.get((row.name, dataset, line)), scores.seeds, marks)
@@ -70,7 +72,11 @@ def short_grid(
         f"{marks_text(marks)}{_searches(sheet, scores)}"
     )
     grid = _by_dataset(sheet, rows, scores, text, "short", "Results", caption)
-    return grid and replace(grid, frame=grid.frame.loc[:, (grid.frame != MISSING).any()])
+    if grid is None:
+        return None
+    kept = [n for n in range(len(grid.head)) if any(cells[n] != MISSING for cells in grid.rows)]
+    shown = [[cells[n] for n in kept] for cells in grid.rows]
+    return replace(grid, head=[grid.head[n] for n in kept], rows=shown)
 
 
 def distance_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: str) -> Grid | None:
@@ -100,8 +106,8 @@ def optimism_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> Gri
     grid = _by_dataset(sheet, rows, scores, text, "optimism", title, caption)
     if grid is None:
         return None
-    lines = [[*cells, interval_text(optimism(scores, cells[0]))] for _, cells in grid.grouped()]
-    return make_grid("optimism", title, caption, [*grid.head, "all datasets"], lines, list(grid.frame.index))
+    lines = [[*cells, interval_text(optimism(scores, cells[0]))] for cells in grid.rows]
+    return replace(grid, head=[*grid.head, "all datasets"], rows=lines)
 
 
 def pairs_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: str) -> Grid | None:
@@ -118,19 +124,17 @@ def pairs_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: str
 def ranking_grid(ranking: Ranking) -> Grid:
     """Average ranks from the best on."""
     rows = [(name, f"{rank:.2f}") for name, rank in zip(ranking.names, ranking.ranks, strict=True)]
-    return make_grid("ranking", "Average ranks", f"1 is best. {ranking.sentence}.", ("row", "average rank"), rows)
+    return Grid("ranking", "Average ranks", f"1 is best. {ranking.sentence}.", ("row", "average rank"), rows)
 
 
 def times_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> Grid | None:
     """Seconds of one seed."""
-    names = ["train_seconds", "judge_seconds"]
-    found = pd.DataFrame(scores.rows, columns=[scores.axes[0], "dataset", *names])
-    means = found.astype(dict.fromkeys(names, float)).groupby([scores.axes[0], "dataset"])[names].mean()
 
     def text(row: TableRow, number: int, dataset: str) -> str:
-        if (row.name, dataset) not in means.index:
-            return MISSING
-        return " + ".join(MISSING if np.isnan(time) else f"{time:.1f}" for time in means.loc[row.name, dataset])
+        own = [r for r in scores.rows if (r[scores.axes[0]], r["dataset"]) == (row.name, dataset)]
+        times = [[r[key] for r in own if r.get(key) is not None] for key in ("train_seconds", "judge_seconds")]
+        parts = [f"{statistics.fmean(some):.1f}" if some else MISSING for some in times]
+        return " + ".join(parts) if own else MISSING
 
     caption = (
         "Seconds of one cell on one core or device beside others: training + judging, mean over cells. Energy was not "
@@ -149,13 +153,13 @@ def _by_dataset(
     sheet: Sheet, rows: Sequence[TableRow], scores: Scores, text: CellText, key: str, title: str, caption: str
 ) -> Grid | None:
     """One line per row, without rows that have nothing; None where none is left."""
-    lines = {}
+    lines, groups = [], []
     for row in rows:
         cells = [text(row, number, dataset) for number, dataset in enumerate(scores.datasets)]
         if any(cell != MISSING for cell in cells):
-            lines[row.name] = row.group, [row.name, *cells]
-    head, groups = ("row", *_labels(sheet, scores)), [group for group, _ in lines.values()]
-    return make_grid(key, title, caption, head, [cells for _, cells in lines.values()], groups) if lines else None
+            lines.append([row.name, *cells])
+            groups.append(row.group)
+    return Grid(key, title, caption, ("row", *_labels(sheet, scores)), lines, groups) if lines else None
 
 
 def _searches(sheet: Sheet, scores: Scores) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.methods import Level
@@ -17,7 +16,7 @@ from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.tables import grids
 from nmrgcl.reproduce.tables.cells import chosen_rows
-from nmrgcl.reproduce.tables.entries import entries, optimism_entries
+from nmrgcl.reproduce.tables.entries import Entry, entries, optimism_entries
 from nmrgcl.reproduce.tables.nested import nested_rows
 from nmrgcl.reproduce.tables.ranking import Ranking, rank_rows
 from nmrgcl.reproduce.tables.ranking_drawing import ranking_picture
@@ -83,11 +82,10 @@ class TableItem(Item):
         found = entries(self.sheet, rows, scores)
         return grids.short_grid(self.sheet, rows, found, scores, line or own, own=line in ("", own))
 
-    def entries(self, plan: Plan, scores: Scores) -> pd.DataFrame:
+    def entries(self, plan: Plan, scores: Scores) -> list[Entry]:
         """Every figure, printed and computed, and what choosing by the evaluated folds adds to it."""
         rows = self.rows(plan)
-        found = pd.concat([entries(self.sheet, rows, scores), optimism_entries(rows, scores)], ignore_index=True)
-        return found.assign(table=plan.item, quick=plan.quick)
+        return [*entries(self.sheet, rows, scores), *optimism_entries(rows, scores)]
 
     def nested(self, plan: Plan, folder: Path) -> list[Row]:
         """Scores of the tuned row from searches in ``folder``, which ``nmrgcl tune`` wrote."""

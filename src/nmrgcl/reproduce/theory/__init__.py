@@ -11,10 +11,10 @@ from nmrgcl.reproduce.item import MeasuredItem
 from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.theory.findings import check_theory
-from nmrgcl.reproduce.verdict import Outcome, Verdict
+from nmrgcl.reproduce.verdict import ClaimOutcome, Verdict
 
 CLAIMS = ("Lemmas 1 and 2, Theorems 1 and 2, Eqs. 6 and 11 and the five-node example hold as they are printed",)
-_OUTCOMES: dict[bool | None, Outcome] = {True: "confirmed", False: "not confirmed", None: "inconclusive"}
+_OUTCOMES: dict[bool | None, ClaimOutcome] = {True: "confirmed", False: "not confirmed", None: "inconclusive"}
 
 
 def measure(plan: Plan, device: torch.device) -> list[Row]:
