@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from nmrgcl import own_code
+from nmrgcl import own_code, reading
 from nmrgcl.errors import SettingError, nearest
 
 _HERE = Path(__file__).parent
@@ -33,7 +33,7 @@ def method_names() -> list[str]:
 def option_names() -> set[str]:
     """The names of all options that only some methods have, read from the source of methods without loading torch."""
     files = [*_method_files(), *(_HERE / "words").glob("*.py")]  # some inherit options from there
-    return {name for file in files for name in _OPTION.findall(file.read_text(encoding="utf-8"))}
+    return {name for file in files for name in _OPTION.findall(reading.read_text(file))}
 
 
 def _method_files() -> list[Path]:

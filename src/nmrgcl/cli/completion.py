@@ -51,4 +51,4 @@ def known_keys() -> list[str]:
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    return sorted(name for name in names if name.lower().startswith(incomplete.lower()))
+    return sorted(name for name in names if name.startswith(incomplete))

@@ -3,7 +3,7 @@
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,9 @@ from nmrgcl.cli.options import (
     training_options,
 )
 from nmrgcl.errors import SettingError
+
+if TYPE_CHECKING:
+    from nmrgcl.data import Dataset
 
 
 def pretrain(
@@ -149,4 +152,11 @@ def pretrain(
         models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **ends.get(s, {})} for s in numbers]
         print(json.dumps({"dataset": dataset.name, "method": settings.label, "run": str(folder), "models": models}))
     else:
-        print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; judge them: nmrgcl evaluate {folder} {data}")
+        print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; {_next_step(dataset, folder, data)}")
+
+
+def _next_step(dataset: "Dataset", folder: Path, data: str) -> str:
+    """What can be done with the models: without labels there is nothing to judge them by."""
+    if dataset.classes:
+        return f"judge them: nmrgcl evaluate {folder} {data}"
+    return f"use them: nmrgcl embed {folder}/seed-0 {data}, or look at them: nmrgcl report {folder} {data}"

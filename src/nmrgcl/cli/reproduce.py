@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmrgcl import reading
 from nmrgcl.cli.completion import complete_dataset, complete_item, complete_preset
 from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
@@ -77,8 +78,9 @@ def reproduce(
     """Compute a table or figure of the paper again: its cells, what it shows, and a verdict for each of its claims.
 
     Says what it costs before it starts; what is finished is never computed again, and what is missing is drawn as
-    missing. Writes ITEM.html, ITEM.svg and ITEM.json into --out, and of a table also ITEM.md, ITEM.tex and
-    ITEM.csv; all makes every item and index.html. Exits with 1 if cells are missing at the end.
+    missing. Prints a table as Markdown, and of a figure the verdicts. Writes ITEM.html, ITEM.svg and ITEM.json into
+    --out, and of a table also ITEM.md, ITEM.tex and ITEM.csv; all makes every item and index.html. Exits with 1 if
+    cells are missing at the end.
 
     Examples:
 
@@ -167,6 +169,12 @@ def _facts(made: "Made") -> dict[str, Any]:
 
 
 def _tell(made: "Made") -> None:
+    """Print a table as its Markdown file has it, and of a figure the verdicts."""
+    for text in made.texts:
+        if text.suffix == ".md":
+            print(reading.read_text(text))
+            print(made.page)
+            return
     quick = " (quick version)" if made.plan.quick else ""
     extent = f": {made.scores.extent}" if made.scores and made.item.axes else ""
     print(f"{made.item.title}{quick}{extent}")
