@@ -1,5 +1,8 @@
 """Estimates of what a cell costs."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 import torch
 
@@ -22,7 +25,9 @@ def one_second(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilot, "_timed", timed)
 
 
-def cell(selection: str = "honest", protocol: str = "svm", **settings: object) -> Cell:
+def cell(
+    settings: Mapping[str, object] = MappingProxyType({}), selection: str = "honest", protocol: str = "svm"
+) -> Cell:
     small = {"encoder.units": 4, "svm.c": "default", "train.epochs": 10, **settings}
     return Cell("motifs", recipe("nmrgcl", assignments=small), protocol, selection)  # type: ignore[arg-type]
 
@@ -30,13 +35,13 @@ def cell(selection: str = "honest", protocol: str = "svm", **settings: object) -
 def test_some_steps_and_one_judgement_stand_for_the_whole_cell() -> None:
     # 300 graphs in batches of 128: three steps per epoch, of which three are timed.
     assert estimate_cell(cell(), CPU) == CellSeconds(train=10.0, judge=1.0)
-    assert estimate_cell(cell(**{"train.steps": 100}), CPU).train == pytest.approx(100 / 3)
-    assert estimate_cell(cell(**{"train.epochs": 0}), CPU) == CellSeconds(train=0.0, judge=1.0)
+    assert estimate_cell(cell({"train.steps": 100}), CPU).train == pytest.approx(100 / 3)
+    assert estimate_cell(cell({"train.epochs": 0}), CPU) == CellSeconds(train=0.0, judge=1.0)
 
 
 def test_selection_by_evaluated_folds_judges_several_epochs() -> None:
-    assert estimate_cell(cell("paper"), CPU).judge == 2.0  # epochs 5 and 10
-    assert estimate_cell(cell("paper", **{"train.epochs": 12}), CPU).judge == 3.0  # and the last
+    assert estimate_cell(cell(selection="paper"), CPU).judge == 2.0  # epochs 5 and 10
+    assert estimate_cell(cell({"train.epochs": 12}, selection="paper"), CPU).judge == 3.0  # and the last
 
 
 def test_judging_grows_with_the_square_of_the_number_of_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +51,7 @@ def test_judging_grows_with_the_square_of_the_number_of_graphs(monkeypatch: pyte
 
 def test_fine_tuning_counts_epochs_runs_and_candidates() -> None:
     options = {"finetune.epochs": 6, "finetune.runs": 2, "finetune.grid": "small", "train.epochs": 0, "svm.folds": 3}
-    found = estimate_cell(cell(protocol="finetune", **options), CPU)
+    found = estimate_cell(cell(options, protocol="finetune"), CPU)
     assert found.judge == 3.0 * (4 + 1)  # two of six epochs; four candidates and one more run
 
 

@@ -125,6 +125,7 @@ def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True)
     if not estimate:
         return Outlook(len(everything), done, None)
     device, seconds, unjudged = choose_device(how.device), 0.0, []
+    imported = time.process_time()  # a worker imports as much as this process has
     missing = [placed for placed in cells if found[placed.cell.key] is None]
     datasets = list(dict.fromkeys(placed.cell.dataset for placed in missing))
     for dataset in datasets:
@@ -140,7 +141,7 @@ def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True)
         known = [placed for placed in unknown if can_estimate(placed.cell)]
         seconds += _estimated(item, known, device, PATIENCE / len(datasets))
     if missing:
-        seconds = seconds / worker_count(how.jobs, device.type) + time.process_time()  # workers import as much as this
+        seconds = seconds / worker_count(how.jobs, device.type) + imported
     pretraining = any(placed.cell.start for placed in missing)
     return Outlook(len(everything), done, seconds, tuple(unjudged), pretraining)
 

@@ -17,7 +17,7 @@ from nmrgcl.run.protocols import is_judged
 from nmrgcl.train import pretrain
 from nmrgcl.train.feed import open_feed
 
-STEPS, ROWS, EPOCHS = 4, 400, 2
+STEPS, ROWS, EPOCHS = 4, 600, 2
 """Of the training, of the graphs that are judged, and of fine-tuning, are computed for an estimate."""
 
 
