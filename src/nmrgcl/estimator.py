@@ -11,10 +11,11 @@ from nmrgcl import atomic
 from nmrgcl.data.accept import as_dataset
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
+from nmrgcl.data.ids import id_array
 from nmrgcl.encode.named import Named, encoder_reference
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import Method, build_method
-from nmrgcl.model_folder import MODEL, Model, load_model, save_model
+from nmrgcl.model_folder import MODEL, Model, load_model, read_embedder, save_model
 from nmrgcl.run import choose_device, embed_dataset, require_level
 from nmrgcl.run.cell import canonical
 from nmrgcl.run.cell_data import digest_of, training_source
@@ -23,6 +24,20 @@ from nmrgcl.run.recipe import recipe, with_encoder
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
+
+_SAVED_ELSEWHERE = {"method", "encoder", "level", "preset", "random_state", "settings", "model", "device", "verbose"}
+"""Parameters that a model folder holds in its settings, or that belong to a machine."""
+
+
+def ids_of(dataset: Dataset, level: Literal["graph", "node"]) -> np.ndarray:
+    """As files of embeddings hold them."""
+    return id_array(dataset.ids(level), dataset.counts[level == "node"])
+
+
+def saved_parameters(folder: Path | str, cls: type[BaseEstimator]) -> dict[str, Any]:
+    """Those in a model folder that ``cls`` has."""
+    known = set(cls._get_param_names()) - _SAVED_ELSEWHERE
+    return {name: value for name, value in read_embedder(Path(folder))["parameters"].items() if name in known}
 
 
 class GraphEmbedder(TransformerMixin, BaseEstimator):
@@ -49,6 +64,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
     Attributes:
         model_: the pre-trained model.
         history_: one ``Epoch`` for each pass over the graphs.
+        ids_: what the graphs or nodes of ``fit`` are called, in their order; counted from 0 if they have no ids.
     """
 
     PRESET: ClassVar[str | None] = None
@@ -99,6 +115,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
                 if self.verbose:
                     print(f"epoch {epoch.number}: loss {epoch.loss:.4f}")
         self.model_ = Model(method, settings, features, dataset.name, digest_of(source))
+        self.ids_ = ids_of(dataset, settings.level)
         return self
 
     def transform(self, graphs: Any) -> np.ndarray:
@@ -114,7 +131,8 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         """Write a model folder, as ``nmrgcl pretrain`` does; it replaces an earlier model, but no other folder."""
         model = self._fitted()
         with atomic.new_folder(Path(folder), MODEL) as fresh:
-            save_model(fresh, model)
+            ids = getattr(self, "ids_", np.empty(0)).tolist()
+            save_model(fresh, model, embedder={"parameters": self._saved_parameters(), "ids": ids})
 
     @classmethod
     def load(
@@ -125,13 +143,13 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         encoder: Named | None = None,
         **options: Any,
     ) -> Self:
-        """A fitted embedder from a model folder.
+        """A fitted embedder from a model folder, with the parameters that it was saved with.
 
         Args:
             folder: of the model.
             method: the file or the class of a method of one's own, which this user has not named before.
             encoder: likewise of an encoder of one's own.
-            options: such as ``device``, for the constructor.
+            options: such as ``device``, for the constructor; they replace those that were saved.
         """
         if method is not None:
             method_reference(method)
@@ -143,10 +161,18 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
             level=model.settings.level,
             random_state=model.settings.seed,
             settings=model.settings.to_dict(),
-            **options,
+            **(saved_parameters(folder, cls) | options),
         )
         loaded.model_, loaded.history_ = model, []
+        ids = read_embedder(Path(folder))["ids"]
+        loaded.ids_ = id_array(ids, len(ids))
         return loaded
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Plain values that a model's settings do not hold, and that do not belong to a machine."""
+        given = self.get_params(deep=False).items()
+        plain = (str, int, float, list, tuple, type(None))
+        return {name: value for name, value in given if name not in _SAVED_ELSEWHERE and isinstance(value, plain)}
 
     def _fitted(self) -> Model:
         check_is_fitted(self, "model_")

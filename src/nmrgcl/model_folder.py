@@ -15,6 +15,7 @@ from nmrgcl import __version__, reading
 from nmrgcl.checksums import NAME as CHECKSUMS
 from nmrgcl.checksums import verify_checksums, write_checksums
 from nmrgcl.data.features import FeatureSpec
+from nmrgcl.data.ids import LONGEST
 from nmrgcl.encode.named import is_own, network_bytes
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
@@ -30,7 +31,9 @@ MAX_CONFIG = 1 << 28
 """Bytes of ``config.json``, which lists every label that the model knows."""
 WEIGHTS = "model.safetensors"
 FILES = ("config.json", "README.md", WEIGHTS, "SHA256SUMS")
-BESIDE = ("metrics.jsonl", "timings.jsonl", "evaluation.json", "splits.json", "report.html")
+EMBEDDER = "embedder.json"
+"""Parameters of ``GraphEmbedder`` that are not settings, and the ids of what it was fitted on; ``save`` writes it."""
+BESIDE = (EMBEDDER, "metrics.jsonl", "timings.jsonl", "evaluation.json", "splits.json", "report.html")
 """What a run and its evaluation add to a model."""
 
 
@@ -70,8 +73,10 @@ class Model:
         return self.method.encoder
 
 
-def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = None) -> None:
-    """Fill an existing ``folder``; ``training`` (epochs, loss …) is recorded as it is."""
+def save_model(
+    folder: Path, model: Model, *, training: dict[str, Any] | None = None, embedder: dict[str, Any] | None = None
+) -> None:
+    """Fill an existing ``folder``; ``training`` (epochs, loss …) and ``embedder`` are recorded as they are."""
     config = {
         "format": FORMAT,
         "nmrgcl": __version__,
@@ -87,6 +92,8 @@ def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = 
     trained_on = model.dataset, model.data_sha256
     card = model_card(model.settings, model.features, *trained_on, training, pooled=pooled)
     (folder / "README.md").write_text(card, encoding="utf-8")
+    if embedder is not None:
+        (folder / EMBEDDER).write_text(json.dumps(embedder) + "\n", encoding="utf-8")
     # Not by safetensors' save_file, which on a full disk raises an error of its own kind.
     (folder / WEIGHTS).write_bytes(packed(model.weights.state_dict()))
     write_checksums(folder)
@@ -141,6 +148,22 @@ def load_model(folder: Path) -> Model:
         raise ModelError(f"{folder}: not a usable model folder ({reason})") from None
     method.eval()
     return model
+
+
+def read_embedder(folder: Path) -> dict[str, Any]:
+    """What ``save_model`` was given as ``embedder``, empty if that was nothing; ``load_model`` checks its bytes."""
+    try:
+        found = json.loads(reading.read_text(folder / EMBEDDER, MAX_CONFIG))
+        names = [str(name) for name in found["ids"] if type(name) in (str, int)]
+        if not isinstance(found["parameters"], dict) or len(names) < len(found["ids"]):
+            raise TypeError("its parameters or ids are none")
+        if max(map(len, names), default=0) > LONGEST:
+            raise ValueError("an id is too long")
+    except FileNotFoundError:
+        return {"parameters": {}, "ids": []}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(f"{folder / EMBEDDER}: cannot be used ({error}); copy the model folder again") from None
+    return {"parameters": found["parameters"], "ids": names}
 
 
 def _least_bytes(settings: Settings, features: FeatureSpec) -> int:

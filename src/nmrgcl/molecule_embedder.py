@@ -12,7 +12,7 @@ from nmrgcl.data.molecules.smiles import MANY
 from nmrgcl.data.texts import Texts
 from nmrgcl.encode.named import Named
 from nmrgcl.errors import DataError, SettingError, printable
-from nmrgcl.estimator import GraphEmbedder
+from nmrgcl.estimator import GraphEmbedder, ids_of, saved_parameters
 from nmrgcl.methods import Method
 from nmrgcl.model_folder import Model
 from nmrgcl.run import choose_device
@@ -43,6 +43,7 @@ class MoleculeEmbedder(GraphEmbedder):
     Attributes:
         model_: the model.
         history_: one ``Epoch`` for each pass over the molecules; empty where nothing was trained.
+        ids_: the rows of the molecules of ``fit``, from 0; those that are not molecules are left out.
     """
 
     PRESET = "molecules"
@@ -77,7 +78,7 @@ class MoleculeEmbedder(GraphEmbedder):
         given = self._given()
         if given is None:
             return super().fit(smiles, y)
-        self._dataset(smiles)
+        self.ids_ = ids_of(self._dataset(smiles), "graph")
         self.model_, self.history_ = load_molecule_model(given), []
         if self.verbose:
             print(f"model: {given}, {self.model_.settings.label} on {self.model_.dataset}")
@@ -95,8 +96,8 @@ class MoleculeEmbedder(GraphEmbedder):
 
     @classmethod
     def load(cls, folder: Path | str, **options: Any) -> Self:
-        """``MoleculeEmbedder(model=folder)``; ``options`` are for the constructor."""
-        return cls(model=folder, **options)
+        """``MoleculeEmbedder(model=folder)`` with the parameters that it was saved with; ``options`` replace them."""
+        return cls(model=folder, **(saved_parameters(folder, cls) | options))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._given() is not None or hasattr(self, "model_")
@@ -126,7 +127,8 @@ class MoleculeEmbedder(GraphEmbedder):
         if not len(molecules):
             raise DataError(f"none of the {len(invalid)} rows is a valid molecule; {_first(invalid)}")
         rows = np.setdiff1d(np.arange(len(texts)), [one.row for one in invalid])
-        listed = MoleculeRows(Texts.of(texts[row] for row in rows), rows + 1, np.zeros((len(rows), 0), np.float32))
+        smiles, names = Texts.of(texts[row] for row in rows), Texts.of(map(str, rows.tolist()))
+        listed = MoleculeRows(smiles, rows + 1, np.zeros((len(rows), 0), np.float32), names=names)
         return Dataset("molecules", molecules, molecules=listed)
 
     def _refuse(self, invalid: list[Invalid]) -> None:

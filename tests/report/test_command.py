@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from nmrgcl.checksums import write_checksums
 from nmrgcl.cli.report import report
+from nmrgcl.data import load
 from nmrgcl.errors import DataError, ModelError
 from tests.report.test_page import pretrained
 from tests.test_cli import run
@@ -20,7 +21,7 @@ app.command()(report)
 
 
 def test_the_model_s_own_dataset_is_the_default(tmp_path: Path) -> None:
-    run = pretrained(tmp_path / "run")
+    run = pretrained(tmp_path / "run", load("motifs"))
     result = CliRunner().invoke(app, [str(run), "--device", "cpu", "--jobs", "1"], catch_exceptions=False)
     assert result.output.strip() == str(run / "report.html")
     assert "<h1>nmrgcl on motifs</h1>" in (run / "report.html").read_text(encoding="utf-8")

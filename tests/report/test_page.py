@@ -12,6 +12,7 @@ import torch
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.ids import as_ids
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.report import write_report
@@ -50,11 +51,11 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-def pretrained(folder: Path, **changed: Any) -> Path:
+def pretrained(folder: Path, dataset: Dataset = DATA, **changed: Any) -> Path:
     settings = Settings().updated(
         {"epochs": 2, "encoder.units": 4, "layers": 2, "svm.folds": 3, "c": "default", **changed}
     )
-    for _ in pretrain_seeds(DATA, settings, seeds=range(2), out=folder, device=CPU):
+    for _ in pretrain_seeds(dataset, settings, seeds=range(2), out=folder, device=CPU):
         pass
     return folder
 
@@ -176,3 +177,11 @@ def test_places_that_cannot_be_read_or_written_are_named(run: Path, tmp_path: Pa
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingError, match="cannot be made"):
         written(run, DATA, tmp_path / "file" / "page.html")
+
+
+def test_graphs_with_ids_are_called_by_them(run: Path, tmp_path: Path) -> None:
+    named = replace(DATA, graph_ids=as_ids(f"<$graph & {number}$>" for number in range(60)))
+    titles = re.findall(r"(graph \S+ &amp; \S+) .*and its neighbours</h3>", written(run, named, tmp_path / "n.html"))
+    plain = re.findall(r"(graph [0-9]+).* and its neighbours</h3>", written(run, DATA, tmp_path / "p.html"))
+    assert len(plain) == 4
+    assert titles == [f"graph &lt;$graph &amp; {int(title.split()[1]) - 1}$&gt;" for title in plain]

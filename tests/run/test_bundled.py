@@ -294,6 +294,6 @@ def test_where_it_is_missing_fine_tuning_starts_from_a_fresh_encoder_and_an_embe
     monkeypatch.chdir(tmp_path)
     data = str(write(tmp_path / "m.csv"))
     small = [f"--set={key}={value}" for key, value in SMALL.items() if key.startswith("encoder.")]
-    out, err = run(capsys, "finetune", data, "--labels", "oxygen", *QUICK, *small)
+    _, err = run(capsys, "finetune", data, "--labels", "oxygen", *QUICK, *small)
     assert "no model is named, and none is bundled: this starts from a fresh encoder" in err
     assert not MoleculeEmbedder().__sklearn_is_fitted__()

@@ -11,7 +11,7 @@ from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Runs; the first is the reference.")],
-    data: Annotated[str, typer.Option(help="Dataset to judge them on.")],
+    data: Annotated[str | None, typer.Option(help="Dataset to judge them on. (default: the first run's own)")] = None,
     assignments: Assignments = None,
     split: SplitOption = None,
     protocol: ProtocolOption = None,

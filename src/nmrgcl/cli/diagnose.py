@@ -19,7 +19,9 @@ def diagnose(
     model: Annotated[
         str | None,
         typer.Argument(
-            metavar="MODEL", help="Model or run folder, bundled, or embeddings: .npz or .npy.", show_default=False
+            metavar="MODEL",
+            help="Model or run folder, bundled, or embeddings: .npz, .csv, .parquet or .npy.",
+            show_default=False,
         ),
     ] = None,
     data: Annotated[
@@ -55,7 +57,7 @@ def diagnose(
       nmrgcl diagnose z.npy --labels y.npy
     """
     if model is None:
-        raise SettingError("diagnose: name a model or run folder, or an .npz or .npy of embeddings")
+        raise SettingError("diagnose: name a model or run folder, or a file of embeddings")
     if arrays is not None and arrays.suffix != ".npz":
         raise SettingError(f"--arrays {arrays}: the ending must be .npz")
     from nmrgcl.run import choose_device

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run or model folder, or an .npz.", show_default=False)],
-    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Dataset; not needed with an .npz.")] = None,
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Run or model folder, or a file of embed.", show_default=False)
+    ],
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Dataset. (default: the run's own)")] = None,
     seeds: Annotated[
         int, typer.Option(min=1, max=10_000, help="Seeds of folds or splits, if the run is a single model.")
     ] = 5,
@@ -33,7 +35,7 @@ def evaluate(
 
     Examples:
 
-      nmrgcl evaluate runs/mutag MUTAG
+      nmrgcl evaluate runs/mutag
 
       nmrgcl evaluate runs/mutag/seed-0 MUTAG --set standardise=false --json
 
@@ -41,7 +43,7 @@ def evaluate(
 
       nmrgcl evaluate runs/nci1 NCI1 --protocol lssvm --device cuda
 
-      nmrgcl evaluate z.npz
+      nmrgcl evaluate z.csv
     """
     from nmrgcl.data import load
     from nmrgcl.run import (
@@ -52,19 +54,21 @@ def evaluate(
         keep_evaluation,
         read_embeddings,
     )
+    from nmrgcl.run.embeddings import WRITERS
     from nmrgcl.run.evaluation import require_place
+    from nmrgcl.run.own_data import load_own_data
 
     options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}
     options |= {"split": split, "protocol": protocol}
     where = choose_device(device)
-    if run.suffix == ".npz":
+    if run.suffix in WRITERS and not run.is_dir():
+        if data is not None:
+            raise SettingError(f"{run}: embeddings need no dataset; leave {data} out")
         found = evaluate_embeddings(read_embeddings(run), run.name, device=where, **options)
     else:
         find_models(run)
-        if data is None:
-            raise SettingError(f"{run}: name the dataset, too: nmrgcl evaluate {run} DATA")
         require_place(run)
-        dataset = load(data)
+        dataset = load_own_data(run, f"nmrgcl evaluate {run}") if data is None else load(data)
         found = evaluate_run(run, dataset, device=where, **options)
         keep_evaluation(run, found, dataset)
     print(json.dumps(found.to_dict()) if as_json else _table(found))

@@ -14,7 +14,7 @@ from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
     from nmrgcl.data.molecules import Molecules
-    from nmrgcl.predict.finetune import Outcome, Row
+    from nmrgcl.predict.finetune import Outcome, ScoreRow
 
 FRESH = "none"
 """What --model is where the encoder is not pre-trained; a folder of that name is ./none."""
@@ -173,6 +173,6 @@ def _table(found: "Outcome", molecules: "Molecules", folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _cells(row: "Row") -> str:
+def _cells(row: "ScoreRow") -> str:
     texts = (f"{mean:.3g}" + ("" if std is None else f" ± {std:.2g}") for mean, std in row.scores.values())
     return "".join(f"{text:>14}" for text in texts)

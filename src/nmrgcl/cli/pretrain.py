@@ -139,6 +139,7 @@ def pretrain(
         resume=resume,  # type: ignore[arg-type]
         cadence=Cadence(checkpoint_epochs, checkpoint_steps, checkpoint_minutes),
         start=load_model(find_model(start)) if start else None,
+        data=data,
     )
     last = show_epochs(
         lambda watch: begin(watch=watch),
@@ -152,11 +153,11 @@ def pretrain(
         models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **ends.get(s, {})} for s in numbers]
         print(json.dumps({"dataset": dataset.name, "method": settings.label, "run": str(folder), "models": models}))
     else:
-        print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; {_next_step(dataset, folder, data)}")
+        print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; {_next_step(dataset, folder, numbers[0], data)}")
 
 
-def _next_step(dataset: "Dataset", folder: Path, data: str) -> str:
+def _next_step(dataset: "Dataset", folder: Path, seed: int, data: str) -> str:
     """What can be done with the models: without labels there is nothing to judge them by."""
     if dataset.classes:
         return f"judge them: nmrgcl evaluate {folder} {data}"
-    return f"use them: nmrgcl embed {folder}/seed-0 {data}, or look at them: nmrgcl report {folder} {data}"
+    return f"use them: nmrgcl embed {folder}/seed-{seed} {data}, or look at them: nmrgcl report {folder} {data}"

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from nmrgcl.data.dataset import Dataset, Label, Level
 from nmrgcl.data.edges import directed, merged_weights, undirected
+from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
@@ -29,7 +30,7 @@ class Listing:
         edge_labels: ``[R, C]`` int64; ``edge_attributes``: ``[R, D]`` float32.
         node_labels: ``[N, C]`` int64; ``node_attributes``: ``[N, D]`` float32.
         y: the class of each graph or node (``level``); None where it has none.
-        public_split: as in ``Dataset``.
+        public_split: as in ``Dataset``; likewise ``graph_ids`` and ``node_ids``.
     """
 
     sizes: np.ndarray
@@ -44,6 +45,8 @@ class Listing:
     y: Sequence[Label | None] | np.ndarray | None = None
     level: Level = "graph"
     public_split: np.ndarray | None = None
+    graph_ids: Texts | None = None
+    node_ids: Texts | None = None
 
 
 def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool = False) -> Dataset:
@@ -83,6 +86,8 @@ def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool 
         edge_labels=None if listing.edge_labels is None else listing.edge_labels[row],
         edge_attributes=None if listing.edge_attributes is None else listing.edge_attributes[row],
         public_split=listing.public_split,
+        graph_ids=listing.graph_ids,
+        node_ids=listing.node_ids,
         self_loops=counts.self_loops,
         duplicate_edges=counts.duplicates,
         one_way_edges=0 if listing.mutual else counts.one_way,

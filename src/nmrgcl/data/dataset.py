@@ -1,6 +1,6 @@
 """A dataset as it was read: structure, and whatever labels and attributes its files hold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -10,6 +10,7 @@ import torch
 from scipy.sparse import csr_array
 
 from nmrgcl.data.molecule_rows import MoleculeRows, class_codes
+from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError, printable
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import is_sparse
@@ -43,6 +44,8 @@ class Dataset:
         edge_labels: ``[E, C]`` integers, in the order of ``graphs.edge_index``.
         edge_attributes: ``[E, D]`` float32, likewise.
         public_split: ``[N]`` the nodes that everybody trains (1), validates (2) and tests (3) on; 0 is none of them.
+        graph_ids: what the user calls each graph; molecules have theirs in ``molecules``.
+        node_ids: what the user calls each node, if there is only one graph.
         self_loops: distinct self-loops that were left out.
         duplicate_edges: rows that repeated an earlier one and were left out.
         one_way_edges: edges whose reverse was not listed and has been added.
@@ -61,6 +64,8 @@ class Dataset:
     edge_labels: np.ndarray | None = None
     edge_attributes: np.ndarray | None = None
     public_split: np.ndarray | None = None
+    graph_ids: Texts | None = None
+    node_ids: Texts | None = None
     self_loops: int = 0
     duplicate_edges: int = 0
     one_way_edges: int = 0
@@ -84,6 +89,12 @@ class Dataset:
         if self.molecules is not None:  # without reading the graphs
             return class_codes(self.molecules.targets) if self.classes else None
         return None if self.graphs.y is None else self.graphs.y.numpy()
+
+    def ids(self, level: Level) -> Sequence[str] | None:
+        """What the user calls the graphs or nodes, in their order; None if they have no ids."""
+        if level == "node":
+            return self.node_ids
+        return self.graph_ids if self.molecules is None else self.molecules.ids
 
     @property
     def kind(self) -> Literal["graph", "node", "molecule"]:

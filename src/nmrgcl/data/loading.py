@@ -12,7 +12,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.npz import read_npz
 from nmrgcl.data.formats.planetoid import read_planetoid
 from nmrgcl.data.formats.tu import read_tu
-from nmrgcl.data.locate import Progress, download, locate, parts_of
+from nmrgcl.data.locate import FileProgress, download, locate, parts_of
 from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.data.molecules.joined import write_joined
 from nmrgcl.data.motifs import motifs
@@ -22,7 +22,7 @@ from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, nearest
 
 
-def load(name_or_path: str, *, progress: Progress | None = None, watch: Watch | None = None) -> Dataset:
+def load(name_or_path: str, *, progress: FileProgress | None = None, watch: Watch | None = None) -> Dataset:
     """A dataset of the catalog or the TU collection, ``motifs``, a store, or graphs of one's own in a file or folder.
 
     ``progress`` is called during downloads, ``watch`` while molecules are converted to graphs.

@@ -58,7 +58,7 @@ class MoleculeRows:
         return self.rows - len(self)
 
     @property
-    def identifiers(self) -> list[str]:
+    def ids(self) -> list[str]:
         """Names, or line numbers where the file has none."""
         return list(self.names) if self.names is not None else [str(line) for line in self.lines.tolist()]
 

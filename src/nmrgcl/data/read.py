@@ -107,7 +107,8 @@ def read_path(path: Path, *, watch: Watch | None = None, **options: Any) -> Data
     ``watch`` is called with the number of molecules that have been converted to graphs, and of all.
     """
     format_, given = _format_of(path, options)
-    return format_.read(path, **given, **({"watch": watch} if format_ in _WRITERS else {}))
+    dataset = format_.read(path, **given, **({"watch": watch} if format_ in _WRITERS else {}))
+    return replace(dataset, source=str(path))
 
 
 def import_path(path: Path, folder: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:

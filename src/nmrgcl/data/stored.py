@@ -9,7 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from nmrgcl.data.dataset import Dataset, Label, dataset_of
+from nmrgcl.data.ids import LONGEST
 from nmrgcl.data.stored_molecules import MOLECULES, molecule_arrays, molecule_notes, read_molecule_rows
+from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import Store, open_store, write_store
@@ -17,6 +19,7 @@ from nmrgcl.store import Store, open_store, write_store
 _ARRAYS = ("node_labels", "node_attributes", "edge_labels", "edge_attributes", "public_split")
 _NOTES = ("name", "self_loops", "duplicate_edges", "one_way_edges", "level")
 _COUNTS = ("self_loops", "duplicate_edges", "one_way_edges")
+_IDS = ("graph_ids", "node_ids")
 _SPARSE = "node_attributes"
 _PARTS = ("data", "indices", "indptr")
 
@@ -30,6 +33,9 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         meta["columns"] = sparse.shape[1]
         given |= {f"{_SPARSE}.{part}": getattr(sparse, part) for part in _PARTS}
         del given[_SPARSE]
+    for name in _IDS:
+        if (ids := getattr(dataset, name)) is not None:
+            given |= {name: ids.data, f"{name}_lengths": ids.lengths}
     if dataset.molecules is not None:
         given |= molecule_arrays(dataset.molecules)
         meta[MOLECULES] = molecule_notes(dataset.molecules)
@@ -57,6 +63,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
     try:
         notes: dict[str, Any] = {name: store.meta[name] for name in _NOTES}
         molecules = read_molecule_rows(store)
+        ids = _ids(store)
         arrays: dict[str, Any] = _arrays(store)
         if notes["level"] not in ("graph", "node") or not isinstance(notes["name"], str):
             raise ValueError("its level or name is impossible")
@@ -70,6 +77,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         classes=classes,
         **notes,
         **arrays,
+        **ids,
         source=str(folder),
         sizes=store.counts,
         store=store,
@@ -79,7 +87,8 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
 
 def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
     """What was kept beside the graphs, memory-mapped."""
-    found = {name: values for name, values in store.extra.items() if not name.startswith(MOLECULES)}
+    elsewhere = (MOLECULES, *_IDS)
+    found = {name: values for name, values in store.extra.items() if not name.startswith(elsewhere)}
     arrays: dict[str, np.ndarray | csr_array] = {name: found.pop(name) for name in _ARRAYS if name in found}
     if found:
         data, indices, indptr = (found.pop(f"{_SPARSE}.{part}") for part in _PARTS)
@@ -94,6 +103,16 @@ def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
         if found or values.ndim != dimensions or values.shape[0] != rows or values.dtype.kind not in kind:
             raise ValueError("an array does not fit the graphs")
     return arrays
+
+
+def _ids(store: Store) -> dict[str, Any]:
+    """Those of graphs and of nodes, where they were kept."""
+    counts = dict(zip(_IDS, store.counts, strict=False))
+    ids = {name: Texts(store.extra[name], store.extra[f"{name}_lengths"]) for name in _IDS if name in store.extra}
+    for name, texts in ids.items():
+        if len(texts) != counts[name] or (len(texts) and int(texts.lengths.max()) > 4 * LONGEST):
+            raise ValueError("ids do not fit the graphs")
+    return ids
 
 
 def _classes(store: Store) -> tuple[Label, ...]:

@@ -81,7 +81,7 @@ def _all_rows(molecules: Molecules, path: Path, smiles: str | None) -> tuple[np.
     table = read_table(path)
     whole = replace(molecules, columns=table.columns, lines=table.lines)
     written = texts(table.columns[smiles_column(table.columns, str(path), smiles)])
-    return table.lines, whole.identifiers, written
+    return table.lines, whole.ids, written
 
 
 def _spread_out(values: np.ndarray, place: np.ndarray, rows: int) -> np.ndarray:

@@ -1,7 +1,9 @@
 """The facts of a run as plain data, before anything is drawn."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +57,15 @@ class Facts:
     def things(self) -> str:
         """What is embedded, in the plural."""
         return f"{self.models[0].settings.level}s"
+
+    @cached_property
+    def ids(self) -> Sequence[str] | None:
+        """What the user calls the graphs or nodes, if they have ids."""
+        return self.dataset.ids(self.models[0].settings.level)
+
+    def id_of(self, row: int) -> str:
+        """The id of a graph or node or, where it has none, its number from one, as the files of a dataset count."""
+        return str(row + 1) if self.ids is None else self.ids[row]
 
     @property
     def seeds(self) -> list[int]:

@@ -39,7 +39,7 @@ def draw_row(dataset: Dataset, rows: Sequence[int], titles: Sequence[str]) -> Fi
     figure, grid = new_figure(height=1.5, columns=len(rows))
     for axes, row, title in zip(grid, rows, titles, strict=True):
         _draw(axes, dataset, row)
-        axes.set_title(title, fontsize=9)
+        axes.set_title(title, fontsize=9, parse_math=False)  # an id may contain dollar signs
     return figure
 
 

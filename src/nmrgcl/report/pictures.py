@@ -11,6 +11,8 @@ from nmrgcl.run.embeddings import RANK_GRAPHS
 MOST_POINTS = 2000
 EXAMPLES = 4
 NEIGHBOURS = 3
+SHOWN = 14
+"""Characters of an id above a drawing."""
 
 
 def plots(facts: Facts) -> list[Picture]:
@@ -111,11 +113,18 @@ def _example(facts: Facts, row: int, number: int) -> Picture:
         title=f"{names[0]} and its neighbours",
         description=f"Drawings of {names[0]} and of the graphs embedded nearest to it: {listed}.",
         caption=f"Left: {names[0]}. Then the nearest by Euclidean distance: {listed}.{part}",
-        figure=draw_row(facts.dataset, all_rows, [f"#{each + 1}" for each in all_rows]),
+        figure=draw_row(facts.dataset, all_rows, [_title(facts, each) for each in all_rows]),
     )
 
 
 def _name(facts: Facts, row: int) -> str:
-    """Counted from one, as the files of a dataset do."""
     label = "" if facts.y is None else f" ({facts.class_names[int(facts.y[row])]})"
-    return f"graph {row + 1}{label}"
+    return f"graph {facts.id_of(row)}{label}"
+
+
+def _title(facts: Facts, row: int) -> str:
+    """Above a drawing, where there is little room."""
+    if facts.ids is None:
+        return f"#{facts.id_of(row)}"
+    name = facts.id_of(row)
+    return name if len(name) <= SHOWN else f"{name[: SHOWN - 1]}…"

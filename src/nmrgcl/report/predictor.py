@@ -193,7 +193,7 @@ def _example(
     place, made = int(found.split.test[row]), found.tested
     said = f"{made.mean[row, task]:.3g}" if made.probability is None else f"{made.probability[row, task]:.0%}"
     caption = (
-        f"{molecules.identifiers[place]}: {found.predictor.tasks[task]} is {labels[row, task]:g}, predicted {said}; "
+        f"{molecules.ids[place]}: {found.predictor.tasks[task]} is {labels[row, task]:g}, predicted {said}; "
         f"nearest training molecule on the right, similarity {similarity[row]:.2f}"
     )
     known = found.predictor.known.smiles[int(number[row])]

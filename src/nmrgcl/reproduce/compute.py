@@ -25,7 +25,7 @@ from nmrgcl.run.machine import choose_device
 from nmrgcl.run.pilot import can_estimate, estimate_cell
 from nmrgcl.run.results import Result, Results
 
-Progress = Callable[[int], AbstractContextManager[Callable[[Cell, CellOutcome], None]]]
+CellProgress = Callable[[int], AbstractContextManager[Callable[[Cell, CellOutcome], None]]]
 """Given how many cells are missing: a context with what to call as each of them ends."""
 
 PATIENCE = 40.0
@@ -86,7 +86,7 @@ class Outlook:
 
 
 def compute_rows(
-    item: Item, plan: Plan, how: Computing, *, say: Callable[[str], None], progress: Progress
+    item: Item, plan: Plan, how: Computing, *, say: Callable[[str], None], progress: CellProgress
 ) -> list[Row]:
     """Rows of what is finished in the end; raises Interrupted where a signal, not the time limit, ended it."""
     device = choose_device(how.device)

@@ -7,7 +7,7 @@ from typing import Any
 
 from nmrgcl import reproduce
 from nmrgcl.errors import SettingError
-from nmrgcl.reproduce.compute import Computing, Progress, compute_rows, look_ahead
+from nmrgcl.reproduce.compute import CellProgress, Computing, compute_rows, look_ahead
 from nmrgcl.reproduce.item import Item, MeasuredItem
 from nmrgcl.reproduce.item_file import read_item_file
 from nmrgcl.reproduce.item_page import Made, require_index_place, require_place, write_index, write_item
@@ -52,7 +52,7 @@ def cost_of(item: Item, request: Request) -> dict[str, Any]:
     return {**plan.to_dict(), **facts, "cost": item.cost if isinstance(item, MeasuredItem) else outlook.sentence}
 
 
-def make(item: Item, request: Request, *, say: Callable[[str], None], progress: Progress) -> Made:
+def make(item: Item, request: Request, *, say: Callable[[str], None], progress: CellProgress) -> Made:
     """Compute what is missing of ``item``, judge it, and write it."""
     plan, rows, how = _start(item, request)
     nested = _nested(item, plan, request)  # reports a wrong folder before the work begins
@@ -64,7 +64,7 @@ def make(item: Item, request: Request, *, say: Callable[[str], None], progress: 
     return write_item(item, plan, rows, request.out)
 
 
-def make_all(request: Request, *, say: Callable[[str], None], progress: Progress) -> tuple[Path, list[Made]]:
+def make_all(request: Request, *, say: Callable[[str], None], progress: CellProgress) -> tuple[Path, list[Made]]:
     """Make every item in turn, from files in ``request.source`` where it has them, and the page that leads to them."""
     folder, made = request.source, []
     if folder is not None and not folder.is_dir():

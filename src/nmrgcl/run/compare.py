@@ -10,6 +10,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.paired import Difference, holm, paired_difference
 from nmrgcl.run.evaluate import evaluate_run, find_models
 from nmrgcl.run.evaluation import SeedScores
+from nmrgcl.run.own_data import load_own_data
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,11 @@ class RunComparison:
         return {"dataset": self.dataset, "reference": self.runs[0], "runs": means, "differences": rows}
 
 
-def compare_runs(runs: Sequence[Path], data: str, **options: Any) -> RunComparison:
-    """Judge every run on ``data`` and test it against the first; ``options`` are those of ``evaluate_run``."""
+def compare_runs(runs: Sequence[Path], data: str | None, **options: Any) -> RunComparison:
+    """Judge every run on ``data``, by default the first one's own, and test it against the first.
+
+    ``options`` are those of ``evaluate_run``.
+    """
     if len(runs) < 2:
         raise SettingError("compare needs at least two runs")
     seeds = [[folder.name for folder in find_models(run)] for run in runs]
@@ -40,7 +44,7 @@ def compare_runs(runs: Sequence[Path], data: str, **options: Any) -> RunComparis
             raise SettingError(
                 f"{run}: has other seeds than {runs[0]}; folds belong to seeds, so they cannot be paired"
             )
-    dataset = load(data)
+    dataset = load_own_data(runs[0], "nmrgcl compare … --data") if data is None else load(data)
     reference, *others = (evaluate_run(run, dataset, **options) for run in runs)
     if reference.trained.folds.size < 2:
         raise SettingError(

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.formats.csv_file import arrow
 from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.molecules import featurise
 from nmrgcl.data.molecules.dataset import Watch
@@ -16,6 +15,7 @@ from nmrgcl.data.molecules.fingerprints import ecfp_in_parts
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError, ModelError, printable
 from nmrgcl.model_folder import Model
+from nmrgcl.run.embedding_tables import column_names
 from nmrgcl.run.embeddings import embed_all, embed_in_parts, read_embeddings
 
 AT_A_TIME = 4096
@@ -66,28 +66,14 @@ class Compared:
 
 def read_embedded(path: Path) -> Compared | None:
     """The molecules of an ``.npz`` or ``.parquet`` file that ``nmrgcl embed`` has written; None if it is another."""
-    if path.suffix == ".npz" and path.is_file():
-        found = read_embeddings(path, molecules=True)
-        if found.smiles is None:
-            raise DataError(printable(f"{path}: holds no molecules; write it with nmrgcl embed from a file of SMILES"))
-        return _embedded(path, found.z, found.smiles.tolist(), found.id.tolist())
-    if path.suffix != ".parquet" or not path.is_file():
+    if path.suffix not in (".npz", ".parquet") or not path.is_file():
         return None
-    parquet = arrow().parquet
-    try:
-        names = parquet.read_schema(path).names
-        if not {"id", "smiles", "z0"} <= set(names):
-            return None
-        columns = [name for name in names if name[:1] == "z" and name[1:].isdecimal()]
-        file = parquet.ParquetFile(path)
-        z, first = np.empty((file.metadata.num_rows, len(columns)), np.float32), 0
-        for batch in file.iter_batches(AT_A_TIME, columns=columns):
-            z[first : first + len(batch)] = np.stack([column.to_numpy(False) for column in batch.columns], 1)
-            first += len(batch)
-        beside = parquet.read_table(path, columns=["id", "smiles"])
-    except (ValueError, OSError) as error:
-        raise DataError(printable(f"{path}: cannot be read ({' '.join(str(error).split())})")) from None
-    return _embedded(path, z, beside["smiles"].to_pylist(), beside["id"].to_pylist())
+    if path.suffix == ".parquet" and not {"id", "smiles", "z0"} <= set(column_names(path)):
+        return None
+    found = read_embeddings(path, molecules=True)
+    if found.smiles is None:
+        raise DataError(printable(f"{path}: holds no molecules; write it with nmrgcl embed from a file of SMILES"))
+    return _embedded(path, found.z, found.smiles.tolist(), found.id.tolist())
 
 
 def _embedded(path: Path, z: np.ndarray, smiles: list[str | None], names: list[object]) -> Compared:

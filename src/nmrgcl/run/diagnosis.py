@@ -21,12 +21,14 @@ from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model, load_model
-from nmrgcl.run.embeddings import Embeddings, embed_all, read_embeddings
+from nmrgcl.run.embedding_tables import TABLES, column_names
+from nmrgcl.run.embeddings import WRITERS, Embeddings, embed_all, read_embeddings
 from nmrgcl.run.evaluate import find_models
+from nmrgcl.run.own_data import load_own_data
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 
-EMBEDDING_FILES = (".npy", ".npz")
+EMBEDDING_FILES = (".npy", *WRITERS)
 DELTA = 0.7
 """The threshold of Eq. 13 for models whose method has none."""
 VIEWED = 2048
@@ -57,9 +59,9 @@ def diagnose_path(path: Path, data: str | None, device: torch.device, *, labels:
             raise SettingError(f"{path}: embeddings need no dataset; leave {data} out (classes: --labels y.npy)")
         return [diagnose_embeddings(read_rows(path, labels), path.name)]
     if labels is not None:
-        raise SettingError("--labels is for embeddings in an .npy or .npz; a dataset has its own")
+        raise SettingError("--labels is for embeddings in a file; a dataset has its own")
     models = [(folder, load_model(folder)) for folder in find_models(path)]
-    dataset = load(data or models[0][1].dataset)
+    dataset = load_own_data(path, f"nmrgcl diagnose {path}") if data is None else load(data)
     return [diagnose_model(model, dataset, device, str(folder)) for folder, model in models]
 
 
@@ -74,6 +76,8 @@ def diagnose_pair(first: Path, second: Path, data: str | None, device: torch.dev
 def is_model(path: Path) -> bool:
     """True for a model, a run or a file of embeddings; a dataset is none of them."""
     embeddings = path.suffix in EMBEDDING_FILES and path.is_file()
+    if embeddings and path.suffix in TABLES:  # a list of edges has other columns
+        return "z0" in column_names(path)
     return embeddings or (path / "config.json").is_file() or any(path.glob("seed-*/config.json"))
 
 
@@ -126,8 +130,8 @@ def diagnose_embeddings(embeddings: Embeddings, source: str) -> Diagnosis:
 
 
 def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
-    """Embeddings from an ``.npz`` with ``z`` and perhaps ``y``, or from an ``.npy``; ``labels`` is an ``.npy``, too."""
-    if path.suffix == ".npz":
+    """What ``read_embeddings`` reads, or rows from an ``.npy``; ``labels`` is an ``.npy``, too."""
+    if path.suffix != ".npy":
         found = read_embeddings(path)
         z, y = found.z, found.y
     else:

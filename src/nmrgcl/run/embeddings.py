@@ -15,12 +15,14 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.featured import featured_store
 from nmrgcl.data.features import Unknown, apply_features
 from nmrgcl.data.formats.arrays import read_arrays
+from nmrgcl.data.ids import id_array
 from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Method
 from nmrgcl.model_folder import Model
+from nmrgcl.run.embedding_tables import BESIDE, TABLES, read_table
 from nmrgcl.run.recipe import require_level
 from nmrgcl.train.feed import Source
 
@@ -32,10 +34,10 @@ RANK_GRAPHS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """One row a graph or node, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]`` from 0.
+    """One row per graph or node, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]``.
 
-    A missing label is NaN among numbers, and empty among texts. Molecules are identified as in their file, and have
-    ``smiles`` ``[B]``.
+    A missing label is NaN among numbers, and empty among texts. Ids are the dataset's own, or count from 0 where it
+    has none. Molecules also have ``smiles`` ``[B]``.
     """
 
     z: np.ndarray
@@ -68,12 +70,15 @@ def write_embeddings(embeddings: Embeddings | Iterable[Embeddings], out: Path) -
 
 
 def read_embeddings(path: Path, *, molecules: bool = False) -> Embeddings:
-    """``z`` and, where present, ``y`` and ``id`` from an ``.npz`` of any system; nothing in it is executed.
+    """``z`` and, where present, ``y`` and ``id``: what ``write_embeddings`` wrote, or an ``.npz`` of any system.
 
-    Of ``molecules``, also ``smiles``, which must be as ``write_embeddings`` writes them.
+    Nothing in a file is executed. Of ``molecules``, also ``smiles``, which must be as ``write_embeddings`` writes them.
     """
-    wanted = ("z", "y", "id", "smiles") if molecules else ("z", "y", "id")
-    arrays = read_arrays(path, str(path), lambda name: name in wanted)
+    wanted = ("id", "smiles", "y") if molecules else ("id", "y")
+    if path.suffix in TABLES:
+        arrays = read_table(path, wanted)
+    else:
+        arrays = read_arrays(path, str(path), lambda name: name in ("z", *wanted))
     z, y = arrays.get("z"), arrays.get("y")
     if z is None or z.ndim != 2 or z.dtype.kind not in "fiu":
         raise DataError(f"{path}: needs an array z with one row of numbers a graph; save it with numpy.savez(z=…, y=…)")
@@ -94,7 +99,7 @@ def _is_classes(y: np.ndarray) -> bool:
 def _write_npz(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     held = list(parts)
     arrays = {"z": [part.z for part in held]}
-    for name in _BESIDE:
+    for name in BESIDE:
         if getattr(held[0], name) is not None:
             arrays[name] = [getattr(part, name) for part in held]
     whole: dict[str, Any] = {name: np.concatenate(found) for name, found in arrays.items()}
@@ -102,12 +107,8 @@ def _write_npz(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
 
 
 def _columns(embeddings: Embeddings) -> dict[str, np.ndarray]:
-    beside = {name: getattr(embeddings, name) for name in _BESIDE if getattr(embeddings, name) is not None}
+    beside = {name: getattr(embeddings, name) for name in BESIDE if getattr(embeddings, name) is not None}
     return {**beside, **{f"z{i}": column for i, column in enumerate(embeddings.z.T)}}
-
-
-_BESIDE = ("id", "smiles", "y")
-"""Columns of files before the embeddings, where there are any."""
 
 
 class _Lines:
@@ -187,7 +188,8 @@ def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unkno
         require_level(dataset, model.settings)
     graphs = apply_features(dataset, model.features, unknown=unknown).to(device)
     z = embed_all(model.method.to(device), graphs).cpu().numpy()
-    return Embeddings(z, _original_labels(dataset, model.method.level), np.arange(len(z)))
+    level = model.method.level
+    return Embeddings(z, _original_labels(dataset, level), id_array(dataset.ids(level), len(z)))
 
 
 def embed_in_parts(
@@ -210,7 +212,7 @@ def embed_in_parts(
 
 
 def _identifiers(rows: MoleculeRows, some: slice) -> np.ndarray:
-    """``MoleculeRows.identifiers`` of some rows."""
+    """``MoleculeRows.ids`` of some rows."""
     return np.array(rows.lines[some].astype(str) if rows.names is None else rows.names[some])
 
 

@@ -18,7 +18,8 @@ from nmrgcl.settings import Settings
 from nmrgcl.settings.renamed import is_old, renamed
 from nmrgcl.train.checkpoint import remove_checkpoints
 
-NAME, RECORD = "run.json", RecordFormat("nmrgcl-run", 1, "the record of a run")
+NAME, RECORD = "run.json", RecordFormat("nmrgcl-run", 2, "the record of a run")
+"""Since version 2 it says where the data was."""
 FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html")
 RUN = FolderKind("run", NAME, lambda values: values.get("format") == RECORD.name, lambda _: FILES)
 ResumeMode = Literal["no", "yes", "auto"]
@@ -28,13 +29,17 @@ _CHECKPOINTS = re.compile(r"\.seed-\d+\.checkpoints")
 
 @dataclass(frozen=True)
 class RunRecord:
-    """Settings (without the seed), the data's name and digest, and the digest of the encoder it starts from."""
+    """Settings (without the seed), the data's name and digest, and the digest of the encoder it starts from.
+
+    ``data_source`` is the name or absolute path of the data, or empty where it has none.
+    """
 
     settings: dict[str, Any]
     dataset: str
     data_sha256: str
     start_sha256: str | None
     track_every: int
+    data_source: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The values of ``run.json``."""
@@ -62,7 +67,8 @@ def read_record(folder: Path) -> RunRecord | None:
 
 
 def _run_record(values: dict[str, Any]) -> RunRecord:
-    if values.keys() != {field.name for field in fields(RunRecord)}:
+    values = {"data_source": "", **values}
+    if values.keys() != {field.name for field in fields(RunRecord)} or not isinstance(values["data_source"], str):
         raise RECORD.mismatch
     old = values["settings"]
     # Settings that are newer than the run had their default then.

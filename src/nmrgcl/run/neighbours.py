@@ -103,8 +103,8 @@ def _described(query: MoleculeRows, library: MoleculeRows, best: Nearest, by: st
     """Names, SMILES and both similarities."""
     hits, place = np.unique(best.row, return_inverse=True)
     place = place.reshape(best.row.shape)
-    asked = list(zip(query.identifiers, query.smiles, strict=True))
-    names = library.identifiers
+    asked = list(zip(query.ids, query.smiles, strict=True))
+    names = library.ids
     found = [(names[row], library.smiles[row]) for row in hits.tolist()]
     alike = best.value
     if by == "cosine":

@@ -28,6 +28,7 @@ from nmrgcl.run.embeddings import embed_some
 from nmrgcl.run.folder import ResumeMode, RunFolder, RunRecord, settings_of_run
 from nmrgcl.run.interrupt import Signals, noted_signals
 from nmrgcl.run.machine import explained, suitable_threads
+from nmrgcl.run.own_data import data_source
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 from nmrgcl.train import Epoch, Progress, Trainable, pretrain
@@ -85,6 +86,7 @@ def pretrain_seeds(
     resume: ResumeMode = "no",
     cadence: Cadence | None = None,
     start: Model | None = None,
+    data: str = "",
     watch: SeedWatch | None = None,
 ) -> Iterator[SeedEpoch]:
     """Pre-train one model a seed into ``out/seed-…``, yielding after each epoch; each folder appears complete.
@@ -102,6 +104,7 @@ def pretrain_seeds(
         cadence: when checkpoints are kept, every five minutes if None; a signal that asks the process to end always
             makes it keep one.
         start: gives every seed the encoder of an earlier model, with the features that it knows.
+        data: what ``load`` found the dataset by, if it did; the run remembers it.
         watch: is told about every batch.
     """
     require_level(dataset, settings)
@@ -116,7 +119,8 @@ def pretrain_seeds(
         )  # Report impossible settings before anything is written.
     encoder = _encoder_of(start, settings) if start else None
     digest = weights_digest(encoder) if encoder else None
-    record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every)
+    source = data_source(data, dataset) if data else ""
+    record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every, source)
     folder = RunFolder(Path(out), record)
     folder.check(seeds, overwrite=overwrite, resume=resume)
     with locked(folder.path), suitable_threads(settings), noted_signals() as signals, explained(settings):

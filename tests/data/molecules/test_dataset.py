@@ -61,7 +61,7 @@ def assert_drugs(dataset: Dataset) -> None:
     molecules = dataset.molecules
     assert molecules is not None
     assert list(molecules.smiles) == ["CCO", "c1ccccc1", "C[C@H](O)C(=O)O", "C/C=C/C"]
-    assert molecules.identifiers == ["ethanol", "benzene, pure", "lactic acid", "butene"]
+    assert molecules.ids == ["ethanol", "benzene, pure", "lactic acid", "butene"]
     assert molecules.lines.tolist() == [2, 4, 5, 6]
     assert molecules.tasks == ("active", "logp")
     nan = float("nan")

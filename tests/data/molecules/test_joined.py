@@ -80,7 +80,7 @@ def test_labels_names_and_classes_are_those_of_all(tmp_path: Path) -> None:
     assert both.y.tolist() == both.graphs.y.tolist() == [1, 1, 0, -1]  # type: ignore[union-attr]
     rows = both.molecules
     assert rows is not None
-    assert rows.identifiers == ["x", "y", "z", "w"]
+    assert rows.ids == ["x", "y", "z", "w"]
     assert np.isnan(rows.targets[:, 0]).tolist() == [False, False, False, True]
     assert rows.lines.tolist() == [2, 3, 5, 6]
 

@@ -75,7 +75,7 @@ def test_every_format_gives_the_same_molecules(tmp_path: Path, name: str) -> Non
     assert molecules.name == "drugs"
     assert molecules.smiles == ["CCO", "c1ccccc1", "O"]
     assert molecules.graphs.node_ptr.diff().tolist() == [3, 6, 1]
-    assert molecules.identifiers == ["ethanol", "benzene, pure", "water"]
+    assert molecules.ids == ["ethanol", "benzene, pure", "water"]
     assert molecules.tasks == ("active", "logp")
     expected = np.array([[1, -0.31], [NAN, 2.13], [0, NAN]], np.float32)
     np.testing.assert_array_equal(molecules.labels, expected)
@@ -87,13 +87,13 @@ def test_every_format_gives_the_same_molecules(tmp_path: Path, name: str) -> Non
 def test_smi_files_have_names_blank_lines_and_headers(tmp_path: Path) -> None:
     molecules = read_molecules(write(tmp_path, "zinc.smi.xz", "smiles name\nCCO ethyl alcohol\n\nxx bad\nO\n"))
     assert molecules.smiles == ["CCO", "O"]
-    assert molecules.identifiers == ["ethyl alcohol", ""]
+    assert molecules.ids == ["ethyl alcohol", ""]
     assert molecules.lines.tolist() == [2, 5]
     assert molecules.invalid == (Invalid(4, "xx", "it is not a SMILES"),)
     assert molecules.labels.shape == (2, 0)
     plain = read_molecules(write(tmp_path, "zinc.smi", "CCO\r\nO"))
     assert plain.smiles == ["CCO", "O"]
-    assert plain.identifiers == ["1", "2"]
+    assert plain.ids == ["1", "2"]
 
 
 def test_columns_can_be_chosen(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.jsonl import read_jsonl_stream
+from nmrgcl.data.ids import LONGEST
+from nmrgcl.errors import printable
 from tests.fuzz.target import Files, Target
 
 Edge = tuple[int, int]
@@ -39,13 +41,14 @@ def agree(files: Files, data: Dataset) -> None:
         if values is not None:
             assert np.array_equal(values, _array(expected, values))
     _check_labels(data, graphs)
+    _check_ids(data, graphs)
 
 
 EDGE_KEYS = ("edge_labels", "edge_attr", "edge_weight")
 
 
 def _size(graph: dict[str, Any]) -> int:
-    for key in ("num_nodes", "x", "node_labels"):
+    for key in ("num_nodes", "x", "node_labels", "node_ids"):
         if key in graph:
             return graph[key] if key == "num_nodes" else len(graph[key])
     return max((end + 1 for edge in graph["edges"] for end in edge), default=0)
@@ -97,13 +100,22 @@ def _check_labels(data: Dataset, graphs: list[dict[str, Any]]) -> None:
     assert [None if code < 0 else data.classes[code] for code in data.y] == labels
 
 
+def _check_ids(data: Dataset, graphs: list[dict[str, Any]]) -> None:
+    given = {"graph": [graph["id"] for graph in graphs if "id" in graph], "node": graphs[0].get("node_ids")}
+    assert len(given["graph"] or ()) in (0, len(graphs))
+    for level, names in given.items():
+        found = data.ids(level)  # type: ignore[arg-type]
+        for one, name in zip(found or (), names or (), strict=True):  # a long one is cut
+            assert one[: LONGEST - 1] == printable(str(name))[: LONGEST - 1]
+
+
 FULL = b"""{"edges": [[0, 1], [1, 2], [2, 1]], "num_nodes": 4, "x": [[1, 0.5], [2, -1], [3, 1e2], [4, 5]],
  "node_labels": [3, 1, 2, 7], "edge_attr": [[1.5], [2.5], [3.5]], "edge_labels": [5, 6, 7],
- "edge_weight": [1, 2, 0.5], "y": "a"}
+ "edge_weight": [1, 2, 0.5], "y": "a", "id": "first"}
 """.replace(b"\n ", b" ")
-EMPTY = b'{"edges": [], "num_nodes": 0, "y": "b"}\n'
+EMPTY = b'{"edges": [], "num_nodes": 0, "y": "b", "id": 2}\n'
 PLAIN = b'{"edges": [[0, 1], [1, 0], [1, 1], [0, 1]], "y": 1}\r\n{"edges": [], "y": null}\n{"edges": [[0, 2]]}\n'
-NODES = b'{"edges": [[0, 1]], "y": [1, null, 2.0], "node_labels": [[1, 2], [3, 4], [5, 6]]}'
+NODES = b'{"edges": [[0, 1]], "y": [1, null, 2.0], "node_labels": [[1, 2], [3, 4], [5, 6]], "node_ids": ["p", 7, "q"]}'
 TOKENS = rb"""[ ] { } [] [[ , : " null true NaN -Infinity e5 [0,1], "x":[ "y":2, "num_nodes":3, "edge_weight":[1],
  "edges" \u0041 \ud800 .0 - -1""".split()
 TARGET = Target(

@@ -9,12 +9,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 import numpy as np
 
 from nmrgcl.data.assemble import Listing
 from nmrgcl.data.dataset import Label, Level
 from nmrgcl.data.formats.attribute_values import Values, refusal, shown
+from nmrgcl.data.ids import as_ids, distinct_ids
+from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError
 
 Id = str | int
@@ -36,9 +39,13 @@ class Items:
 
 
 class AttributedGraph:
-    """One graph of a file; its edges name nodes by their ids and may be listed before them."""
+    """One graph of a file; its edges name nodes by their ids and may be listed before them.
 
-    def __init__(self, file: str, line: int) -> None:
+    ``name`` is what the file calls the graph, ``names`` what it calls nodes beside their ids.
+    """
+
+    def __init__(self, file: str, line: int, name: str | None = None) -> None:
+        self.name, self.names = name, list[str | None]()
         self.itself = Items("graph", file, [{}], [line])
         self.nodes, self.edges = Items("node", file), Items("edge", file)
         self.place: dict[Id, int] = {}
@@ -50,12 +57,13 @@ class AttributedGraph:
         """Attributes of the graph."""
         return self.itself.values[0]
 
-    def add_node(self, name: Id, values: Values, line: int) -> None:
+    def add_node(self, name: Id, values: Values, line: int, *, called: str | None = None) -> None:
         """The next node, whose id must be new."""
         if name in self.place:
             raise refusal(self.nodes.file, line, f"node id {shown(name)} is used twice; give each node its own id")
         self.place[name] = len(self.place)
         self.nodes.add(values, line)
+        self.names.append(called)
 
     def add_edge(self, source: Id, target: Id, both: bool, values: Values, line: int) -> None:
         """The next edge."""
@@ -105,7 +113,21 @@ def listing(graphs: Sequence[AttributedGraph]) -> Listing:
         node_attributes=node_attributes,
         y=y,
         level=level,
+        node_ids=(distinct_ids(graphs[0].names) or as_ids(graphs[0].place)) if len(graphs) == 1 else None,
     )
+
+
+def file_names(graphs: Sequence[AttributedGraph]) -> Texts:
+    """Ids of graphs: the name of the file; in one with several, what it calls each, or else that name and a number."""
+    together: dict[str, list[AttributedGraph]] = {}
+    for graph in graphs:
+        together.setdefault(graph.itself.file, []).append(graph)
+    ids: list[str] = []
+    for file, several in together.items():
+        stem = PurePath(file).stem
+        own = distinct_ids([graph.name for graph in several])
+        ids += [stem] if len(several) == 1 else own or [f"{stem}-{number}" for number in range(1, len(several) + 1)]
+    return as_ids(ids)
 
 
 class _All:

@@ -27,12 +27,13 @@ from nmrgcl.data.assemble import Listing, assemble
 from nmrgcl.data.dataset import Dataset, Label, Level
 from nmrgcl.data.files.archive import Readable
 from nmrgcl.data.formats.classes import first_unlike, shown, text_integer, text_label
-from nmrgcl.data.formats.edge_table import Table, read_edge_table
+from nmrgcl.data.formats.edge_table import EdgeTable, read_edge_table
 from nmrgcl.data.formats.numbering import Numbered, number
 from nmrgcl.data.formats.text import open_text, stem
+from nmrgcl.data.ids import as_ids
 from nmrgcl.errors import DataError
 
-Source = tuple[Readable, str]
+NamedStream = tuple[Readable, str]
 """The bytes of a file, and what messages call it."""
 
 
@@ -67,9 +68,9 @@ def read_edge_list(
 
 
 def read_edge_list_streams(
-    edges: Source,
-    nodes: Source | None = None,
-    graphs: Source | None = None,
+    edges: NamedStream,
+    nodes: NamedStream | None = None,
+    graphs: NamedStream | None = None,
     *,
     name: str = "graphs",
     keep_directions: bool = False,
@@ -96,11 +97,13 @@ def read_edge_list_streams(
         node_attributes=None if node_attributes is None else node_attributes[order],
         y=y,
         level=level,
+        graph_ids=None if numbered.graph_ids is None else as_ids(numbered.graph_ids),
+        node_ids=None if numbered.node_ids is None else as_ids(numbered.node_ids),
     )
     return assemble(listing, name, pairs.file, keep_directions=keep_directions)
 
 
-def _check_columns(pairs: Table, about: Table | None, listed: Table | None) -> None:
+def _check_columns(pairs: EdgeTable, about: EdgeTable | None, listed: EdgeTable | None) -> None:
     """All files speak of one graph, or all say of which."""
     tables = [table for table in (pairs, about, listed) if table is not None]
     without = [table.file for table in tables if "graph" not in table.texts]
@@ -111,13 +114,15 @@ def _check_columns(pairs: Table, about: Table | None, listed: Table | None) -> N
         raise DataError(f"{about.file}, line 1: has classes of nodes, and {listed.file} those of graphs; keep one y")
 
 
-def _labels(table: Table) -> np.ndarray | None:
+def _labels(table: EdgeTable) -> np.ndarray | None:
     """``[rows, 1]`` the integers of the column of that name."""
     labels = table.converted("label", text_integer)
     return None if labels is None else np.array(labels, np.int64)[:, None]
 
 
-def _classes(about: Table | None, listed: Table | None, numbered: Numbered) -> tuple[Level, list[Label | None] | None]:
+def _classes(
+    about: EdgeTable | None, listed: EdgeTable | None, numbered: Numbered
+) -> tuple[Level, list[Label | None] | None]:
     """The classes of nodes or graphs; an empty cell is a missing one."""
     count = len(numbered.sizes)
     if about is not None and "y" in about.texts:
@@ -140,7 +145,7 @@ def _classes(about: Table | None, listed: Table | None, numbered: Numbered) -> t
     return "graph", y
 
 
-def _alike(table: Table) -> list[Label | None]:
+def _alike(table: EdgeTable) -> list[Label | None]:
     labels = table.converted("y", text_label) or []
     if (at := first_unlike(labels)) is not None:
         before = "numbers" if isinstance(labels[at], str) else "text"

@@ -18,7 +18,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 
 @dataclass(frozen=True)
-class Table:
+class EdgeTable:
     """A file's columns by name, text or float32; row ``i`` stands on line ``i + 2``."""
 
     file: str
@@ -59,7 +59,7 @@ class Table:
 
 def read_edge_table(
     stream: Readable, file: str, texts: set[str], needed: tuple[str, ...], *, closed: bool = False
-) -> Table:
+) -> EdgeTable:
     """The columns ``texts`` as they stand, any other as numbers; ``closed`` means there may be no other."""
     content = read_all(stream, file).rstrip(b" \t\r\n")
     if not content:
@@ -82,7 +82,7 @@ def read_edge_table(
     columns = parse_csv(content + b"\n", file, types=types)
     found_texts = {name: _text(columns[name], file, name) for name in names if name in texts}
     numbers = {name: _reals(columns[name], file, name) for name in names if name not in texts}
-    return Table(file, columns.num_rows, found_texts, numbers)
+    return EdgeTable(file, columns.num_rows, found_texts, numbers)
 
 
 def _names(cells: list[str], file: str) -> list[str]:

@@ -1,19 +1,21 @@
 """GML (Himsolt 1997): keys, each with a number, a string or a list of such pairs, and ``#`` for comments.
 
-``attributed`` says what attributes mean, except that the ``label`` of a node or graph is only a name here. Lists inside
-nodes, edges and graphs, which editors keep their drawings in, are passed over, and so are ``comment``, the ``id`` of an
-edge, and its ``key`` if the graph says ``multigraph 1``.
+``attributed`` says what attributes mean, except that the ``label`` of a node or graph is only its name here: where the
+nodes have different labels, these are their ids. Lists inside nodes, edges and graphs, which editors keep their
+drawings in, are passed over, and so are ``comment``, the ``id`` of an edge, and its ``key`` if the graph says
+``multigraph 1``.
 """
 
 import html
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from nmrgcl.data.assemble import assemble
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.attribute_values import Value, Values, read_integer, read_real, refusal, shown
-from nmrgcl.data.formats.attributed import AttributedGraph, listing
+from nmrgcl.data.formats.attributed import AttributedGraph, file_names, listing
 from nmrgcl.data.formats.graph_files import default_name, graph_files
 from nmrgcl.errors import DataError
 
@@ -42,7 +44,8 @@ def read_gml_files(
     graphs = [graph for file, content in files for graph in _GmlReader(file, _decoded(file, content)).read()]
     if not graphs:
         raise DataError(f"{source}: holds no 'graph [ … ]', so there is nothing to read; is it GML?")
-    return assemble(listing(graphs), name, source, keep_directions=keep_directions)
+    listed = replace(listing(graphs), graph_ids=file_names(graphs))
+    return assemble(listed, name, source, keep_directions=keep_directions)
 
 
 def _decoded(file: str, content: bytes) -> str:
@@ -65,6 +68,7 @@ class _GmlReader:
         self.depth = 0  # inside a list that is passed over
         self.values: Values = {}  # of the node or edge that is open
         self.began = 0  # its line
+        self.called: str | None = None  # the label of the node that is open
         self._line, self._at = 1, 0
 
     def read(self) -> list[AttributedGraph]:
@@ -106,7 +110,7 @@ class _GmlReader:
         if key == "graph":
             self.graphs.append(AttributedGraph(self.file, line))
         else:
-            self.values, self.began = {}, line
+            self.values, self.began, self.called = {}, line, None
 
     def _end(self, match: re.Match[str]) -> None:
         if self.depth:
@@ -114,7 +118,7 @@ class _GmlReader:
             return
         kind = self.open.pop()
         if kind == "node":
-            self.graphs[-1].add_node(self._integer("node", "id"), self.values, self.began)
+            self.graphs[-1].add_node(self._integer("node", "id"), self.values, self.began, called=self.called)
         elif kind == "edge":
             source, target = self._integer("edge", "source"), self._integer("edge", "target")
             self.values.pop("id", None)
@@ -140,13 +144,24 @@ class _GmlReader:
         key, around = match["key"], self.open[-1]
         if key in _AROUND:
             raise self._refusal(match, "key", f"{key!r} is not followed by a list; correct it")
-        if not around or key == "comment" or (key == "label" and around != "edge"):
+        if not around or key == "comment":
+            return
+        if key == "label" and around != "edge":
+            self._name(match)
             return
         values = self.graphs[-1].values if around == "graph" else self.values
         if key in values:
             why = f"{key!r} occurs twice in one {around}; keep one, or give each value its own key"
             raise self._refusal(match, "key", why)
         values[key] = self._number(match) if kind == "number" else _ENTITY.sub(_unescaped, match["text"])
+
+    def _name(self, match: re.Match[str]) -> None:
+        """The label of a node or graph; of several the last counts."""
+        name = match["number"] or _ENTITY.sub(_unescaped, match["text"])
+        if self.open[-1] == "node":
+            self.called = name
+        else:
+            self.graphs[-1].name = name
 
     def _number(self, match: re.Match[str]) -> Value:
         number = match["number"]

@@ -5,14 +5,14 @@ keep their drawings, are passed over; an empty ``<data>`` is no value. Nested gr
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from nmrgcl.data.assemble import assemble
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.attribute_values import Value, Values, read_boolean, read_integer, read_real, refusal, shown
-from nmrgcl.data.formats.attributed import AttributedGraph, listing
+from nmrgcl.data.formats.attributed import AttributedGraph, file_names, listing
 from nmrgcl.data.formats.graph_files import default_name, graph_files
 from nmrgcl.data.formats.xml_elements import XmlReader
 from nmrgcl.errors import DataError
@@ -32,7 +32,7 @@ _TYPES: dict[str, Callable[[str], Value]] = {
     "string": str,
 }
 _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
-Choice = TypeVar("Choice")
+Chosen = TypeVar("Chosen")
 
 
 def read_graphml(path: Path, *, name: str | None = None, keep_directions: bool = False) -> Dataset:
@@ -52,7 +52,8 @@ def read_graphml_files(
         graphs += reader.graphs
     if not graphs:
         raise DataError(f"{source}: holds no <graph>, so there is nothing to read; is it GraphML?")
-    return assemble(listing(graphs), name, source, keep_directions=keep_directions)
+    listed = replace(listing(graphs), graph_ids=file_names(graphs))
+    return assemble(listed, name, source, keep_directions=keep_directions)
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class _GraphmlReader(XmlReader):
         elif kind == "key":
             self._begin_key(attributes)
         elif kind == "graph":
-            self.graphs.append(AttributedGraph(self.file, self.line))
+            self.graphs.append(AttributedGraph(self.file, self.line, attributes.get("id")))
             self.directed = self._choose(kind, "edgedefault", attributes, {"directed": True, "undirected": False})
 
     def end(self, kind: str, around: str, text: str | None) -> None:
@@ -178,7 +179,7 @@ class _GraphmlReader(XmlReader):
             raise self.refusal(f"<{kind}> without {name!r}; add it")
         return attributes[name]
 
-    def _choose(self, kind: str, name: str, attributes: dict[str, str], choices: dict[str, Choice]) -> Choice:
+    def _choose(self, kind: str, name: str, attributes: dict[str, str], choices: dict[str, Chosen]) -> Chosen:
         if (chosen := self._need(kind, name, attributes)) not in choices:
             raise self.refusal(f"{name} {shown(chosen)} is none of {', '.join(choices)}; correct it")
         return choices[chosen]

@@ -12,6 +12,7 @@ Node = Annotated[int, msgspec.Meta(ge=0, lt=MAX_NODES)]
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Weight = Annotated[float, msgspec.Meta(gt=0)]
 Class = bool | int | float | str | None
+Name = Annotated[str, msgspec.Meta(min_length=1)] | Integer
 _EXAMPLE = '{"edges": [[0, 1]]}'
 _CLASS_KEYS, _USE_Y = ("label", "labels", "class", "target"), "use y for the class of a graph"
 
@@ -20,6 +21,8 @@ class JsonGraph(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """One graph; an entry about a node or edge is a number or a row of numbers, and what is None is missing."""
 
     edges: list[tuple[Node, Node]]
+    id: Name | None = None
+    node_ids: list[Name] | None = None
     num_nodes: Node | None = None
     x: list[float | list[float]] | None = None
     node_labels: list[Integer | list[Integer]] | None = None

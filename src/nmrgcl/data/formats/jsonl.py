@@ -4,11 +4,13 @@
 
 Keys, all but ``edges`` optional: ``num_nodes``; ``x`` (numbers) and ``node_labels`` (integers), one entry per node;
 ``edge_attr`` (numbers), ``edge_labels`` (integers) and ``edge_weight`` (positive), one entry per edge; ``y``, the
-class. An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` a key is
-there in all graphs or in none; a graph without nodes or edges has nothing to list about them.
+class; ``id``, what the graph is called, and in a file of one graph ``node_ids``, what its nodes are called: text or
+integers. An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` a key
+is there in all graphs or in none; a graph without nodes or edges has nothing to list about them.
 
-A graph has ``num_nodes`` nodes, else as many as ``x`` or ``node_labels`` lists, else one more than the largest number
-in its edges: without them, isolated nodes at the end need ``num_nodes``. Nodes count from 0 in every graph.
+A graph has ``num_nodes`` nodes, else as many as ``x``, ``node_labels`` or ``node_ids`` lists, else one more than the
+largest number in its edges: without them, isolated nodes at the end need ``num_nodes``. Nodes count from 0 in every
+graph.
 
 ``[0, 1]`` is the edge between 0 and 1, in both directions unless directions are kept; with both listed, the first row
 of each direction gives its label and attributes. A pair that is repeated is one edge whose weights add up, and
@@ -28,6 +30,8 @@ from nmrgcl.data.dataset import Dataset, Label, Level
 from nmrgcl.data.files.archive import Readable
 from nmrgcl.data.formats.classes import first_unlike, json_label, shown
 from nmrgcl.data.formats.text import line_blocks, open_text, stem
+from nmrgcl.data.ids import as_ids
+from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError
 
 if TYPE_CHECKING:
@@ -69,6 +73,8 @@ class _Gathered:
         self.sizes: list[np.ndarray] = []
         self.ends: list[np.ndarray] = []
         self.y: list[Any] = []
+        self.ids: list[str | int | None] = []
+        self.node_ids: tuple[int, list[str | int]] | None = None  # the first line that has the key, and its value
         self.columns = {
             "node_attributes": _Column("x", "nodes", np.float32, file),
             "node_labels": _Column("node_labels", "nodes", np.int64, file),
@@ -91,8 +97,11 @@ class _Gathered:
         self.ends.append((ends + np.repeat(starts, rows)[:, None]).astype(np.int32))
         self.sizes.append(sizes)
         self.nodes += int(sizes.sum())
+        self.ids += [graph.id for graph in graphs]
         for line, (graph, size) in enumerate(zip(graphs, sizes.tolist(), strict=True), first):
             self.labelled = self.labelled or graph.has_y
+            if self.node_ids is None and graph.node_ids is not None:
+                self.node_ids = line, graph.node_ids
             self.y.append(self._label(graph.y if graph.has_y else None, size, line))
 
     def listing(self) -> Listing:
@@ -101,8 +110,29 @@ class _Gathered:
             raise DataError(f"{self.file}, line 1: the file is empty; write one graph per line")
         level, y = self._labels()
         ends = np.concatenate(self.ends)
-        values = {field: column.values() for field, column in self.columns.items()}
-        return Listing(np.concatenate(self.sizes), ends[:, 0], ends[:, 1], y=y, level=level, **values)  # type: ignore[arg-type]
+        values: dict[str, Any] = {field: column.values() for field, column in self.columns.items()}
+        values |= {"graph_ids": self._graph_ids(), "node_ids": self._node_ids()}
+        return Listing(np.concatenate(self.sizes), ends[:, 0], ends[:, 1], y=y, level=level, **values)
+
+    def _graph_ids(self) -> Texts | None:
+        given = [line for line, name in enumerate(self.ids, 1) if name is not None]
+        if given and len(given) < len(self.ids):
+            line = self.ids.index(None) + 1
+            raise DataError(
+                f"{self.file}, line {line}: has no id, but line {given[0]} has; give it for all graphs or none"
+            )
+        return as_ids(self.ids) if given else None
+
+    def _node_ids(self) -> Texts | None:
+        if self.node_ids is None:
+            return None
+        line, names = self.node_ids
+        if len(self.ids) > 1:
+            raise DataError(f"{self.file}, line {line}: has node_ids; only a file of one graph may have them")
+        if len(names) != self.nodes:
+            lists = f"node_ids lists {len(names)}, but the graph has {self.nodes} nodes"
+            raise DataError(f"{self.file}, line {line}: {lists}; write one entry for each")
+        return as_ids(names)
 
     def _sizes(self, graphs: "list[JsonGraph]", ends: np.ndarray, rows: np.ndarray, first: int) -> np.ndarray:
         """``[B]`` nodes: declared, else listed, else those the edges name."""
@@ -226,5 +256,5 @@ class _Column:
 
 def _listed(graph: "JsonGraph") -> int:
     """How many nodes the graph lists something about, -1 if it does not."""
-    values = graph.node_labels if graph.x is None else graph.x
-    return -1 if values is None else len(values)
+    given = (values for values in (graph.x, graph.node_labels, graph.node_ids) if values is not None)
+    return next((len(values) for values in given), -1)

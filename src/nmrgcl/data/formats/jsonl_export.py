@@ -90,6 +90,10 @@ def _lines(dataset: Dataset) -> Iterator[Iterator[str]]:
     for graph, (start, stop) in enumerate(zip(node_ptr[:-1].tolist(), node_ptr[1:].tolist(), strict=True)):
         chosen = rows[edge_ptr[graph] : edge_ptr[graph + 1]]
         entries: dict[str, Iterator[str]] = {"num_nodes": iter([str(stop - start)])}
+        if dataset.graph_ids is not None:
+            entries["id"] = iter([_encode(dataset.graph_ids[graph])])
+        if dataset.node_ids is not None:
+            entries["node_ids"] = iter([_encode(list(dataset.node_ids))])
         entries["edges"] = _texts(ends[chosen] - start)
         for key, values in about_nodes.items():
             if values is not None and values.shape[0] and values.shape[1]:

@@ -20,15 +20,15 @@ from nmrgcl.errors import DataError
 MAX_ISOLATED = 1_000_000
 """Nodes beyond those that edges, features or labels can name: more is a wrong number, and each would need memory."""
 
-Source = Path | IO[bytes]
+ArrayFile = Path | IO[bytes]
 _REMEDY = "write the file again"
 
 
 def read_npz(
-    source: Source,
+    source: ArrayFile,
     *,
-    features: Source | None = None,
-    labels: Source | None = None,
+    features: ArrayFile | None = None,
+    labels: ArrayFile | None = None,
     name: str | None = None,
     binary: bool = False,
     keep_directions: bool = False,

@@ -1,0 +1,105 @@
+"""Embeddings in CSV and Parquet: columns ``z0``, ``z1``, … and, where there are any, ``id``, ``smiles`` and ``y``."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.data.files.archive import MAX_BYTES
+from nmrgcl.data.formats.classes import INTEGER
+from nmrgcl.data.formats.csv_file import arrow, as_numpy, header, parse_csv, read_all
+from nmrgcl.data.formats.text import open_text
+from nmrgcl.data.ids import id_array
+from nmrgcl.errors import DataError, printable
+
+TABLES = (".csv", ".parquet")
+BESIDE = ("id", "smiles", "y")
+"""Columns of files before the embeddings, where there are any."""
+AT_A_TIME = 4096
+"""Rows of a Parquet file that are decoded at once."""
+_HEAD = 1 << 20
+"""Bytes that hold the first line of a CSV of 20,000 columns."""
+
+
+def column_names(path: Path) -> list[str]:
+    """What the columns of a ``.csv`` or ``.parquet`` file are called; none where it cannot be read."""
+    try:
+        if path.suffix == ".parquet":
+            return list(arrow().parquet.read_schema(path).names)
+        with open_text(path) as stream:
+            return header(stream.read(_HEAD))
+    except (DataError, ValueError, OSError):
+        return []
+
+
+def read_table(path: Path, beside: tuple[str, ...] = BESIDE) -> dict[str, np.ndarray]:
+    """The array ``z`` and those of ``beside`` that are there; columns of other names are passed over."""
+    try:
+        z, others = (_read_parquet if path.suffix == ".parquet" else _read_csv)(path, beside)
+        values = {name: _values(cells, f"{path}, column {name}", name) for name, cells in others.items()}
+    except (ValueError, TypeError, OverflowError, OSError) as error:  # Arrow's own errors are among them
+        raise DataError(printable(f"{path}: cannot be read ({' '.join(str(error).split())[:200]})")) from None
+    return {"z": z, **values}
+
+
+def _dimensions(names: list[str], path: Path) -> list[str]:
+    """``z0``, ``z1``, … as far as they are there without a gap."""
+    known, count = set(names), 0
+    while f"z{count}" in known:
+        count += 1
+    if not count:
+        raise DataError(printable(f"{path}: has no columns z0, z1, …; write it with nmrgcl embed"))
+    return [f"z{i}" for i in range(count)]
+
+
+def _read_csv(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict[str, list[Any]]]:
+    with open_text(path) as stream:
+        content = read_all(stream, str(path))
+    names = header(content)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(printable(f"{path}, line 1: two columns are named {twice[:32]!r}; keep one of them"))
+    lib, numbers = arrow(), _dimensions(names, path)
+    types = dict.fromkeys(names, lib.string()) | dict.fromkeys(numbers, lib.float64())
+    table = parse_csv(content.rstrip(b"\r\n") + b"\n", str(path), types=types)
+    z = np.stack([as_numpy(table[name].combine_chunks()) for name in numbers], 1)
+    with np.errstate(over="ignore"):
+        single = z.astype(np.float32)  # as embed has written it; another system's numbers may need more bits
+    z = single if np.array_equal(single, z, equal_nan=True) else z
+    return z, {name: table[name].to_pylist() for name in beside if name in names}
+
+
+def _read_parquet(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict[str, list[Any]]]:
+    lib = arrow()
+    with lib.parquet.ParquetFile(path) as file:
+        names, rows = file.schema_arrow.names, file.metadata.num_rows
+        numbers = _dimensions(names, path)
+        single = all(file.schema_arrow.field(name).type == lib.float32() for name in numbers)
+        if rows * len(numbers) * 4 > MAX_BYTES:
+            raise ValueError(f"is beyond the {MAX_BYTES >> 30} GiB that are read")
+        z, first = np.empty((rows, len(numbers)), np.float32 if single else np.float64), 0
+        for batch in file.iter_batches(AT_A_TIME, columns=numbers):
+            parts = [batch[name].to_numpy(zero_copy_only=False) for name in numbers]
+            z[first : first + len(batch)] = np.stack(parts, 1)
+            first += len(batch)
+        others = file.read(columns=[name for name in beside if name in names])
+    return z[:first], {name: others[name].to_pylist() for name in others.column_names}
+
+
+def _values(cells: list[Any], place: str, name: str) -> np.ndarray:
+    """Numbers if all are; a missing label is NaN among numbers, and empty among texts."""
+    if not all(isinstance(cell, str | None) for cell in cells):
+        return np.array([np.nan if cell is None else cell for cell in cells])
+    texts = [cell or "" for cell in cells]
+    if 4 * len(texts) * max(map(len, texts), default=0) > MAX_BYTES:
+        raise DataError(printable(f"{place}: its longest text is too long for so many rows; shorten it"))
+    if name == "id":
+        return id_array(texts, len(texts))
+    if name == "y":
+        if all(len(text) < 19 and INTEGER.fullmatch(text) for text in texts):
+            return np.array(texts).astype(np.int64)
+        try:
+            return np.array([float(text or "nan") for text in texts])
+        except ValueError:
+            pass
+    return np.array(texts, dtype=np.str_)
