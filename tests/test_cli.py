@@ -261,7 +261,7 @@ def test_help_does_not_load_torch() -> None:
 
 
 COMMANDS = ["pretrain", "evaluate", "embed", "report", "compare", "methods", "doctor", "sweep", "diagnose", "theory"]
-COMMANDS += ["reproduce", "tune", "neighbours", "finetune", "predict"]
+COMMANDS += ["reproduce", "tune", "neighbours", "finetune", "predict", "presets", "settings"]
 COMMANDS += [f"bench {name}" for name in ("step", "views", "loss", "store", "svm")]
 COMMANDS += [f"datasets {name}" for name in ("list", "info", "fetch", "verify", "import", "export", "pack")]
 COMMANDS += [f"results {name}" for name in ("list", "show", "pack", "unpack", "merge")]
@@ -376,3 +376,19 @@ def test_resume_takes_auto_or_nothing(capsys: pytest.CaptureFixture[str], tmp_pa
     run(capsys, "pretrain", "--resume", "motifs", *FAST, "--quiet", "--out", out)
     _, err = run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--out", out, "--resume=perhaps", code=2)
     assert "--resume perhaps: unknown" in err
+
+
+def test_without_labels_the_next_step_is_not_to_judge(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data, made = tmp_path / "plain.jsonl", str(tmp_path / "r")
+    data.write_text('{"edges": [[0, 1], [1, 2]]}\n{"edges": [[0, 1]]}\n' * 10)
+    out, _ = run(capsys, "pretrain", str(data), *FAST, "--quiet", "--out", made)
+    assert out.endswith(f"use them: nmrgcl embed {made}/seed-0 {data}, or look at them: nmrgcl report {made} {data}\n")
+    page, _ = run(capsys, "report", made, str(data), "--device", "cpu")
+    assert "No accuracy: plain: has no graph labels" in Path(page.strip()).read_text()
+
+
+def test_a_class_under_another_name_is_answered_with_y(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = tmp_path / "mine.jsonl"
+    data.write_text('{"edges": [[0, 1]], "label": 1}\n')
+    _, err = run(capsys, "datasets", "info", str(data), code=2)
+    assert err == f"nmrgcl: {data}, line 1: unknown key 'label'; use y for the class of a graph\n"

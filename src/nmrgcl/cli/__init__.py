@@ -6,6 +6,7 @@ import sys
 import typer
 
 from nmrgcl.cli.bench import bench
+from nmrgcl.cli.command import Command, Group
 from nmrgcl.cli.compare import compare
 from nmrgcl.cli.datasets import app as datasets
 from nmrgcl.cli.diagnose import diagnose
@@ -17,10 +18,12 @@ from nmrgcl.cli.methods import methods
 from nmrgcl.cli.neighbours import neighbours
 from nmrgcl.cli.options import with_resume_value
 from nmrgcl.cli.predict import predict
+from nmrgcl.cli.presets import presets
 from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.cli.report import report
 from nmrgcl.cli.reproduce import reproduce
 from nmrgcl.cli.results import app as results
+from nmrgcl.cli.settings import settings
 from nmrgcl.cli.sweep import sweep
 from nmrgcl.cli.terminal import require_plain, safe_streams, silence, tell
 from nmrgcl.cli.theory import theory
@@ -29,26 +32,29 @@ from nmrgcl.errors import UserError
 
 app = typer.Typer(
     name="nmrgcl",
+    cls=Group,
     help="Graph embeddings without labels: pre-train an encoder, judge it honestly.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(pretrain)
-app.command()(evaluate)
-app.command()(embed)
-app.command()(neighbours)
-app.command()(finetune)
-app.command()(predict)
-app.command()(report)
-app.command()(compare)
-app.command()(sweep)
-app.command()(tune)
-app.command()(reproduce)
-app.command()(diagnose)
-app.command()(theory)
-app.command()(methods)
-app.command()(doctor)
+app.command(cls=Command)(pretrain)
+app.command(cls=Command)(evaluate)
+app.command(cls=Command)(embed)
+app.command(cls=Command)(neighbours)
+app.command(cls=Command)(finetune)
+app.command(cls=Command)(predict)
+app.command(cls=Command)(report)
+app.command(cls=Command)(compare)
+app.command(cls=Command)(sweep)
+app.command(cls=Command)(tune)
+app.command(cls=Command)(reproduce)
+app.command(cls=Command)(diagnose)
+app.command(cls=Command)(theory)
+app.command(cls=Command)(methods)
+app.command(cls=Command)(presets)
+app.command(cls=Command)(settings)
+app.command(cls=Command)(doctor)
 app.add_typer(datasets, name="datasets")
 app.add_typer(results, name="results")
 # The commands of ``bench`` parse their own arguments, --help included.
@@ -106,6 +112,6 @@ def main() -> None:
 def _run(arguments: list[str]) -> None:
     require_plain(arguments)
     try:
-        app(args=with_resume_value(arguments))
+        app(args=with_resume_value(arguments), prog_name="nmrgcl")
     finally:
         sys.stdout.flush()  # Python's own flush, when it exits, would tell of a full disk in two lines

@@ -145,8 +145,8 @@ def require_level(dataset: Dataset, settings: Settings) -> None:
 def _advice(settings: Settings, level: str) -> str:
     presets = dict(find_method(settings.method).PRESETS)
     if level in presets:
-        return f"use --preset {presets[level]} (level = {level})"
+        return f"pre-train with --preset {presets[level]} (level = {level})"
     able = [name for name in method_names() if level in find_method(name).PRESETS]
     name = _LIKELY if _LIKELY in able else able[0]
     preset = default_preset(name, level)
-    return f"method {settings.label} embeds {settings.level}s only: use --method {name} --preset {preset}"
+    return f"method {settings.label} embeds {settings.level}s only: pre-train with --method {name} --preset {preset}"

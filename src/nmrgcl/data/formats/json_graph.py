@@ -14,6 +14,7 @@ Weight = Annotated[float, msgspec.Meta(gt=0)]
 Class = bool | int | float | str | None
 Name = Annotated[str, msgspec.Meta(min_length=1)] | Integer
 _EXAMPLE = '{"edges": [[0, 1]]}'
+_CLASS_KEYS, _USE_Y = ("label", "labels", "class", "target"), "use y for the class of a graph"
 
 
 class JsonGraph(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -47,7 +48,8 @@ def parse_line(line: bytes) -> JsonGraph:
         told = printable(str(error))
         if told.startswith("Object contains unknown field"):
             key = told.split("`")[1][:32]
-            told = f"unknown key {key!r}; {nearest(key, JsonGraph.__struct_fields__)}"
+            remedy = _USE_Y if key in _CLASS_KEYS else nearest(key, JsonGraph.__struct_fields__)
+            told = f"unknown key {key!r}; {remedy}"
         elif "missing required field" in told:
             told = 'has no key edges; write "edges": [] for a graph without any'
         elif " - at `$." in told:
