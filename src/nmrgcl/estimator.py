@@ -1,5 +1,6 @@
 """Graph embeddings for people who live in scikit-learn."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -28,8 +29,8 @@ from nmrgcl.train import pretrain
 class GraphEmbedder(TransformerMixin, BaseEstimator):
     """Pre-train an encoder on graphs without labels; then graphs in, one row of numbers a graph out.
 
-    Graphs are a dataset's name, a TU folder or archive, PyG data, NetworkX graphs, or ``Graphs``. With ``level="node"``
-    it is one graph, and one row a node comes out.
+    Graphs are a dataset's name or path, graphs of PyG, NetworkX or igraph, adjacency matrices, or ``Graphs``;
+    ``docs/your-data.md`` says how they are read. With ``level="node"`` it is one graph, and one row a node comes out.
 
     Args:
         method: its name, a file of one's own such as ``mine.py``, or a class.
@@ -40,8 +41,11 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         preset: which recipe; the method's own for that level if None.
         random_state: the seed of everything.
         settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
-        node_feature: the node attribute to use as features of NetworkX graphs.
-        edge_feature: likewise the edge attribute, used where ``data.edges`` asks for attributes.
+        node_feature: the node attribute, or a list of them, to use as features; None: all that are numbers or text.
+        edge_feature: likewise of edges, used where ``data.edges`` asks for attributes.
+        edge_weight: the edge attribute that is the weight, if edges have it; None: edges have no weight.
+        categorical: whole numbers in node features name kinds of nodes, so that each value is a column of its own.
+        directed: edges lead where they are said to, instead of both ways.
         unknown: what to do with labels of nodes or edges that were not there in ``fit``: ``error`` or ``zero``.
         device: ``auto``, ``cpu`` or ``cuda``.
         verbose: print each epoch.
@@ -60,8 +64,11 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         preset: str | None = None,
         random_state: int = 0,
         settings: dict[str, Any] | None = None,
-        node_feature: str | None = None,
-        edge_feature: str | None = None,
+        node_feature: str | Sequence[str] | None = None,
+        edge_feature: str | Sequence[str] | None = None,
+        edge_weight: str | None = "weight",
+        categorical: bool = False,
+        directed: bool = False,
         unknown: Literal["error", "zero"] = "error",
         device: str = "auto",
         verbose: bool = False,
@@ -74,6 +81,9 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         self.settings = settings
         self.node_feature = node_feature
         self.edge_feature = edge_feature
+        self.edge_weight = edge_weight
+        self.categorical = categorical
+        self.directed = directed
         self.unknown = unknown
         self.device = device
         self.verbose = verbose
@@ -150,7 +160,14 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return self.model_
 
     def _dataset(self, graphs: Any) -> Dataset:
-        return as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
+        return as_dataset(
+            graphs,
+            node_feature=self.node_feature,
+            edge_feature=self.edge_feature,
+            edge_weight=self.edge_weight,
+            categorical=self.categorical,
+            directed=self.directed,
+        )
 
     def _resolved(self, graphs: Any, kind: str) -> Settings:
         """As the commands resolve them; a dataset by name may have values of its own in the preset."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from nmrgcl.data.assemble import assemble
+from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.attribute_values import Value, Values, read_boolean, read_integer, read_real, refusal, shown
 from nmrgcl.data.formats.attributed import AttributedGraph, listing
@@ -35,14 +36,22 @@ _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 Choice = TypeVar("Choice")
 
 
-def read_graphml(path: Path, *, name: str | None = None, keep_directions: bool = False) -> Dataset:
+def read_graphml(
+    path: Path, *, name: str | None = None, keep_directions: bool = False, chosen: Chosen = ALL
+) -> Dataset:
     """The graphs of a file, or of all ``.graphml`` files of a folder, g2 before g10."""
     files = graph_files(path, ".graphml")
-    return read_graphml_files(files, str(path), name=name or default_name(path), keep_directions=keep_directions)
+    name = name or default_name(path)
+    return read_graphml_files(files, str(path), name=name, keep_directions=keep_directions, chosen=chosen)
 
 
 def read_graphml_files(
-    files: Iterable[tuple[str, bytes]], source: str, *, name: str = "graphs", keep_directions: bool = False
+    files: Iterable[tuple[str, bytes]],
+    source: str,
+    *,
+    name: str = "graphs",
+    keep_directions: bool = False,
+    chosen: Chosen = ALL,
 ) -> Dataset:
     """The same from names and contents; ``source`` is what messages call all of them."""
     graphs: list[AttributedGraph] = []
@@ -52,7 +61,7 @@ def read_graphml_files(
         graphs += reader.graphs
     if not graphs:
         raise DataError(f"{source}: holds no <graph>, so there is nothing to read; is it GraphML?")
-    return assemble(listing(graphs), name, source, keep_directions=keep_directions)
+    return assemble(listing(graphs, chosen), name, source, keep_directions=keep_directions)
 
 
 @dataclass(frozen=True)
