@@ -171,9 +171,11 @@ def test_the_same_graphs_from_every_source(tmp_path: Path, graphs: list[Plain], 
         data, first = read(make_matrices(graphs), directed=directed), found["NetworkX"]
         assert torch.equal(data.graphs.edge_index, first.graphs.edge_index)
         assert data.self_loops == first.self_loops
-        assert (data.graphs.edge_weight is None) == (first.graphs.edge_weight is None)
-        if data.graphs.edge_weight is not None and first.graphs.edge_weight is not None:
-            assert torch.allclose(data.graphs.edge_weight, first.graphs.edge_weight)
+        one, two = (
+            torch.ones(d.graphs.num_edges) if d.graphs.edge_weight is None else d.graphs.edge_weight
+            for d in (data, first)
+        )
+        assert torch.equal(one, two)
         assert np.array_equal(data.node_attributes, first.node_attributes)  # type: ignore[arg-type]
 
 

@@ -83,7 +83,7 @@ def main() -> None:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     with safe_streams(), warnings.catch_warnings():
         warnings.simplefilter("once", DataWarning)
-        warnings.showwarning = _show
+        warnings.showwarning = _show  # type: ignore[assignment]
         try:
             _run(sys.argv[1:])
         except UserError as error:

@@ -207,8 +207,7 @@ def _numbers(dataset: Dataset) -> int:
 def _says_nothing(dataset: Dataset) -> bool:
     """Whether the attributes are one number, the same for all nodes."""
     values = dataset.node_attributes
-    single = isinstance(values, np.ndarray) and values.shape[1] == 1
-    return single and bool((values == values[:1]).all())
+    return isinstance(values, np.ndarray) and values.shape[1] == 1 and bool((values == values[:1]).all())
 
 
 def _attributes(dataset: Dataset, spec: FeatureSpec, quiet: bool) -> torch.Tensor:

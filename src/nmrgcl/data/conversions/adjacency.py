@@ -52,7 +52,7 @@ def _edges(matrix: Any, place: str) -> coo_array:
 
 
 def _features(items: list[Any], sizes: np.ndarray) -> np.ndarray | csr_array | None:
-    given = [item[1] if isinstance(item, tuple) else None for item in items]
+    given: list[Any] = [item[1] if isinstance(item, tuple) else None for item in items]
     if all(features is None for features in given):
         return None
     for i, (features, size) in enumerate(zip(given, sizes.tolist(), strict=True)):

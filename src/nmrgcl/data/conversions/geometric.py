@@ -28,10 +28,10 @@ def from_pyg(data: "Data | Iterable[Data]", *, categorical: bool = False) -> Gra
     holds values from 0 on, each of which gets a one-hot column of its own. ``y`` is of graphs if it has a row for
     each, else of nodes.
     """
-    Data = needed("torch_geometric.data", "PyTorch Geometric", "pyg").Data
-    items: list[Data] = [data] if isinstance(data, Data) else list(data)
+    geometric = needed("torch_geometric.data", "PyTorch Geometric", "pyg")
+    items: list[Data] = [data] if isinstance(data, geometric.Data) else list(data)
     for i, item in enumerate(items):
-        if not isinstance(item, Data):
+        if not isinstance(item, geometric.Data):
             raise DataError(f"item {i} is a {type(item).__name__}, not a homogeneous torch_geometric Data")
     sizes = [_sizes(item, i) for i, item in enumerate(items)]
     starts = torch.tensor([0, *(int(size.sum()) for size in sizes)]).cumsum(0)

@@ -44,8 +44,8 @@ class Table:
             for name in names:
                 if name not in others:
                     raise DataError(f"{self.file}, line 1: no column is named {shown(name)}; {nearest(name, others)}")
-        numbers, words = ({n: part[n] for n in names if n in part} for part in (self.numbers, self.words))
-        return replace(self, numbers=numbers, words=words)
+        numbers = {name: self.numbers[name] for name in names if name in self.numbers}
+        return replace(self, numbers=numbers, words={name: self.words[name] for name in names if name in self.words})
 
     def attributes(self) -> np.ndarray | None:
         """``[rows, D]`` the numbers that have no meaning of their own."""
