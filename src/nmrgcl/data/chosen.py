@@ -38,9 +38,9 @@ ALL = Chosen()
 
 
 def _names(given: Any, what: str) -> tuple[str, ...] | None:
-    if given is None or isinstance(given, str):
-        return None if given is None else (given,)
-    names = list(given) if isinstance(given, Iterable) and not isinstance(given, dict) else [given]
+    if given is None:
+        return None
+    names = list(given) if isinstance(given, Iterable) and not isinstance(given, str | dict) else [given]
     for name in names:
         if not isinstance(name, str):
             expected = f"the name of a {what} attribute or a list of names"

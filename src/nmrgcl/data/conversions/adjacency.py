@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse, vstack
 
 from nmrgcl.data.assemble import Listing
+from nmrgcl.data.categories import categories_of
 from nmrgcl.data.chosen import Chosen
 from nmrgcl.data.formats.matrices import real_numbers
 from nmrgcl.errors import DataError, SettingError
@@ -25,13 +26,19 @@ def matrix_listing(items: list[Any], chosen: Chosen) -> Listing:
     parts = [_edges(item[0] if isinstance(item, tuple) else item, f"graph {i}") for i, item in enumerate(items)]
     sizes = np.array([part.shape[0] for part in parts], np.int64)
     starts = np.cumsum(sizes) - sizes
+    features = _features(items, sizes)
+    kinds: dict[str, list[int]] = {}
+    if chosen.categorical and isinstance(features, np.ndarray) and all(item[1].dtype.kind in "iub" for item in items):
+        whole = np.concatenate([item[1] for item in items]).astype(np.int64)
+        kinds, features = {f"features[{c}]": column.tolist() for c, column in enumerate(whole.T)}, None
     return Listing(
         sizes=sizes,
         source=np.concatenate([part.row + start for part, start in zip(parts, starts, strict=True)]),
         destination=np.concatenate([part.col + start for part, start in zip(parts, starts, strict=True)]),
         stated=True,
         edge_weight=None if chosen.edge_weight is None else np.concatenate([part.data for part in parts]),
-        node_attributes=_features(items, sizes),
+        node_attributes=features,
+        categories=categories_of(kinds),
     )
 
 
