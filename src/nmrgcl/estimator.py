@@ -1,6 +1,6 @@
 """Graph embeddings for people who live in scikit-learn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -13,6 +13,7 @@ from nmrgcl.data.accept import as_dataset
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.encode.named import Named, encoder_reference
+from nmrgcl.errors import SettingError
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import Method, build_method
 from nmrgcl.model_folder import MODEL, Model, load_model, save_model
@@ -171,8 +172,12 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
     def _resolved(self, graphs: Any, kind: str) -> Settings:
         """As the commands resolve them; a dataset by name may have values of its own in the preset."""
+        if not isinstance(self.settings, Mapping | None):
+            raise SettingError(
+                f"settings is a dictionary such as {{'epochs': 5}}, not a {type(self.settings).__name__}"
+            )
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name)
+        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name, source="settings")
