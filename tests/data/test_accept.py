@@ -21,7 +21,7 @@ Data = geometric.Data
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 
 
-class Kept(geometric.InMemoryDataset):
+class Kept(geometric.InMemoryDataset):  # type: ignore[name-defined, misc]
     """Two paths of three nodes, as PyG keeps a dataset in memory."""
 
     def __init__(self, items: list[Any]) -> None:
@@ -151,7 +151,7 @@ def test_a_library_that_is_missing_is_said_in_one_line(module: str, monkeypatch:
     extra = {"torch_geometric.data": "pyg", "networkx": "networkx"}[module]
     for convert in (from_pyg, to_pyg) if extra == "pyg" else (to_networkx,):
         with pytest.raises(DataError, match=rf"which is not installed; pip install 'nmrgcl\[{extra}\]'"):
-            convert(data)  # type: ignore[operator]
+            convert(data)
 
 
 def test_names_take_no_options() -> None:
