@@ -3,10 +3,11 @@
 # make test-kernels   the GPU's kernels, on a machine without one
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # make faults kill, cut, damage and crowd everything on purpose; a table of what survived
+# make dist   build wheel and source distribution, then run the quick start by the wheel in an empty environment
 # make readme   write README's tables and picture from results/
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test test-kernels test-ray fuzz faults check format readme clean
+.PHONY: env demo test test-kernels test-ray fuzz faults check format dist readme clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -19,16 +20,23 @@ endif
 # A CPU build of torch is labelled "+cpu", a label that no public index serves: where pip does not see that
 # wheel, the attempt fails at once and uv picks the build that fits the machine.
 CPU_TORCH := torch==2.13.0+cpu
-PIP := .venv/bin/pip --disable-pip-version-check --quiet
+# $(call new_env,FOLDER): an environment with uv and torch, and constraints.txt, which keeps that torch.
+define new_env
+rm -rf $(1) && python3 -m venv $(1) && \
+$(1)/bin/pip --disable-pip-version-check --quiet install uv && \
+{ $(1)/bin/pip --disable-pip-version-check --quiet install '$(CPU_TORCH)' 2>/dev/null || \
+  $(1)/bin/uv pip install --quiet --python $(1)/bin/python --torch-backend=auto torch; } && \
+$(1)/bin/python -c 'import importlib.metadata as m; print("torch==" + m.version("torch"))' > $(1)/constraints.txt
+endef
+# $(call add,FOLDER): install into it.
+add = $(1)/bin/uv pip install --quiet --python $(1)/bin/python --constraint $(1)/constraints.txt
 
 env: $(READY)
+	@echo "The command is $(dir $(PYTHON))nmrgcl; '. $(dir $(PYTHON))activate' puts it on PATH."
 
 .venv/ready: pyproject.toml
-	rm -rf .venv && python3 -m venv .venv
-	$(PIP) install uv
-	$(PIP) install '$(CPU_TORCH)' 2>/dev/null || .venv/bin/uv pip install --quiet --python .venv/bin/python --torch-backend=auto torch
-	.venv/bin/python -c 'import importlib.metadata as m; print("torch==" + m.version("torch"))' > .venv/constraints.txt
-	.venv/bin/uv pip install --quiet --python .venv/bin/python --constraint .venv/constraints.txt --editable '.[dev]'
+	$(call new_env,.venv)
+	$(call add,.venv) --editable '.[dev]'
 	touch $@
 
 demo: $(READY)
@@ -54,7 +62,7 @@ test-kernels: $(READY)
 
 # A real Ray on this machine; Ray is large, so that only this target installs it.
 test-ray: $(READY)
-	.venv/bin/uv pip install --quiet --python .venv/bin/python --constraint .venv/constraints.txt --editable '.[dev,ray]'
+	$(call add,.venv) --editable '.[dev,ray]'
 	$(PYTHON) -m pytest tests/run/test_engine_ray.py
 
 check: $(READY)
@@ -62,6 +70,14 @@ check: $(READY)
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
+
+dist: $(READY)
+	rm -rf dist && $(PYTHON) -m hatchling build -d dist
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(call new_env,$$folder/env) && \
+	$(call add,$$folder/env) dist/*.whl && \
+	$$folder/env/bin/nmrgcl --version && \
+	$(PYTHON) -m tests.quick_start $$folder/env/bin/python
 
 readme: $(READY)
 	$(PYTHON) -m docs.render_readme

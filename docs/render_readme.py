@@ -10,7 +10,6 @@ A block is what stands between ``<!-- make readme: NAME -->`` and ``<!-- end of 
 import json
 import re
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,13 @@ import numpy as np
 from docs.draw_removal import removal_picture
 
 from nmrgcl.errors import DataError
-from nmrgcl.report.grid import MISSING, Grid, Line, Text, markdown_table
+from nmrgcl.report.grid import MISSING, Grid, markdown_table
 from nmrgcl.reproduce import find_item
-from nmrgcl.reproduce.compact import read_compact
 from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item_file import read_item_file
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
+from nmrgcl.reproduce.tables.table import TableItem
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", "docs/nodes.md", "docs/collapse.md", "docs/figures.md", "docs/tuning.md", "docs/molecules.md")
@@ -50,8 +50,8 @@ def core_table(folder: Path) -> str:
     """A row for each file that ``evaluate --json`` printed."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
     head = ("dataset", "features", "preset", "hardware", "nmrGCL", "untrained")
-    lines = [Line(tuple(map(Text, _core_cells(one)))) for one in sorted(found, key=_core_order)]
-    grid = Grid("core", "", "", head, tuple(lines), names=len(head))
+    rows = [_core_cells(one) for one in sorted(found, key=_core_order)]
+    grid = Grid("core", "", "", head, rows, names=len(head))
     return markdown_table(grid).replace("| --- " * len(head) + "|", "|---" * len(head) + "|") + "\n"
 
 
@@ -60,7 +60,7 @@ def figure_verdicts(folder: Path) -> str:
     parts = []
     for file in sorted(folder.glob("figure*.json")):
         item = find_item(file.stem)
-        scores = item.scores(*read_compact(file, item))
+        scores = item.scores(*read_item_file(file, item))
         extent = f"{scores.extent}; " if item.axes else ""
         parts.append(f"**{item.title}** ({extent}computed on {', '.join(scores.devices)})\n")
         parts += [*_verdicts(item, scores), ""]
@@ -116,11 +116,12 @@ def paper_table(name: str, file: Path, line: str = "") -> str:
     if not file.exists():
         return ""
     item = find_item(name)
-    plan, rows = read_compact(file, item)
+    assert isinstance(item, TableItem)
+    plan, rows = read_item_file(file, item)
     if plan.quick:
         raise DataError(f"{file}: a quick version; README shows the whole table")
     scores = item.scores(plan, rows)
-    grid: Grid | None = import_module(f"nmrgcl.reproduce.{name}").DESIGN.short(plan, scores, line)
+    grid = item.short_grid(plan, scores, line)
     if grid is None:
         return ""
     words = f"{item.title}; {grid.caption} {scores.extent}."

@@ -328,36 +328,6 @@ def test_info_measures_what_is_published(capsys: pytest.CaptureFixture[str]) -> 
     assert "17.93" in out
 
 
-def test_doctor_finds_a_working_installation(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("NMRGCL_MIRROR", str(tmp_path / "none"))
-    out, _ = run(capsys, "doctor", "--json")
-    found = json.loads(out)
-    assert found["ok"]
-    assert {"torch", "device", "cache", "mirror"} <= {check["name"] for check in found["checks"]}
-    assert not (tmp_path / "home").exists()
-    monkeypatch.setenv("NMRGCL_HOME", "/proc/nowhere")
-    out, _ = run(capsys, "doctor", code=1)
-    assert "cannot be written" in out
-
-
-@pytest.mark.parametrize(
-    ("mirror", "found"),
-    [
-        ("https://h/data", "https://h/data; not asked"),
-        ("ftp://h", "NMRGCL_MIRROR=ftp://h: give a folder or an https address"),
-    ],
-)
-def test_doctor_shows_a_mirror_on_the_network(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, mirror: str, found: str
-) -> None:
-    monkeypatch.setenv("NMRGCL_MIRROR", mirror)
-    out, _ = run(capsys, "doctor", "--json")
-    assert found in [check["found"] for check in json.loads(out)["checks"]]
-
-
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_is_asked_to_end_keeps_a_checkpoint_and_goes_on(tmp_path: Path, signum: int, code: int) -> None:
     command = [sys.executable, "-m", "nmrgcl", "pretrain", "motifs", "--preset", "graphcl", "--seeds", "1"]

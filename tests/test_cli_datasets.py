@@ -93,7 +93,6 @@ def test_directions_are_kept_on_request(capsys: pytest.CaptureFixture[str], tmp_
 
 
 def test_export_and_import_give_the_same_back(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    pytest.importorskip("grakel")
     run(capsys, "datasets", "export", "MUTAG", "--out", str(tmp_path / "m.jsonl"))
     once, again = load("MUTAG"), load(str(tmp_path / "m.jsonl"))
     assert once.graphs.edge_index.equal(again.graphs.edge_index)
@@ -145,7 +144,6 @@ def test_graphs_without_labels_features_nodes_or_edges_train_and_embed(
 def test_verify_compares_what_is_at_hand(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("grakel")
     monkeypatch.delenv("NMRGCL_MIRROR", raising=False)
     monkeypatch.setenv("NMRGCL_HOME", str(tmp_path))
     out, _ = run(capsys, "datasets", "verify", "--json")
@@ -180,7 +178,6 @@ def test_a_set_that_differs_is_shown_beside_what_is_published(
 def test_fetch_goes_on_after_a_failure_and_says_how_many(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("grakel")
     monkeypatch.delenv("NMRGCL_MIRROR", raising=False)
     monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(locate, "ADDRESSES", dict.fromkeys(locate.ADDRESSES, "http://127.0.0.1:9"))

@@ -22,7 +22,7 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "store/growing.py": "the file that it writes itself",
     "memory.py": "/proc",
     "run/machine.py": "/proc",
-    "report/render.py": "templates of the package",
+    "report/page.py": "the style of the package",
     "settings/sources.py": "presets of the package",
     "reproduce/tables/sheet.py": "tables of the package",
     "reproduce/tables/tuned.py": "presets of the package",

@@ -10,7 +10,7 @@ from docs.render_readme import BLOCK, PAGES, rendered
 
 from nmrgcl.errors import DataError
 from nmrgcl.reproduce import find_item
-from nmrgcl.reproduce.compact import write_compact
+from nmrgcl.reproduce.item_file import as_text
 from tests.reproduce.planted_tables import table_rows_of
 
 ROOT = Path(__file__).parent.parent
@@ -57,14 +57,14 @@ def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> No
     item = find_item("table1")
     plan = item.plan(rows=["nmrGCL", "GraphCL", "untrained"], only=["NCI1", "DD"], seeds=2)
     rows = table_rows_of(item, plan, lambda data, row, line: 80.0 if row == "nmrGCL" else 75.0, noise=0)
-    write_compact(tmp_path / "table1.json", plan, rows, [])
+    (tmp_path / "table1.json").write_text(as_text(plan, rows, []))
     text = rendered("<!-- make readme: table1 -->\nstood here before\n<!-- end of table1 -->\n", tmp_path)
     assert "| nmrGCL | **80.00 ± 0.00 (81.04)** | **80.00 ± 0.00 (80.61)** |" in text
     assert "| untrained | 75.00 ± 0.00 | 75.00 ± 0.00 |" in text
     assert "- **confirmed**: DD: nmrGCL surpasses GraphCL" in text
     assert "stood here before" not in text
     assert rendered(text, tmp_path) == text
-    write_compact(tmp_path / "table1.json", replace(plan, quick=True), rows, [])
+    (tmp_path / "table1.json").write_text(as_text(replace(plan, quick=True), rows, []))
     with pytest.raises(DataError, match="a quick version"):
         rendered(text, tmp_path)
 
@@ -73,7 +73,7 @@ def test_another_split_stands_beside_what_other_papers_print_for_it(tmp_path: Pa
     item = find_item("table2")
     plan = item.plan(rows=["nmrGCL", "CCA-SSG"], only=["PubMed", "Amazon-Photo"], seeds=2)
     rows = table_rows_of(item, plan, lambda data, row, line: {"public": 70.0}.get(line, 80.0), noise=0)
-    write_compact(tmp_path / "table2.json", plan, rows, [])
+    (tmp_path / "table2.json").write_text(as_text(plan, rows, []))
     text = rendered("<!-- make readme: table2 public -->\n<!-- end of table2 public -->\n", tmp_path)
     assert "| row | PubMed |\n" in text  # the other dataset has no such split
     assert "| CCA-SSG | **70.00 ± 0.00 (81.60)** |" in text

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -56,9 +56,12 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         history_: one ``Epoch`` for each pass over the graphs.
     """
 
+    PRESET: ClassVar[str | None] = None
+    """The recipe where none is named; None: the method's own."""
+
     def __init__(
         self,
-        method: str | type[Method] = "nmrgcl",
+        method: str | type[Method] | None = "nmrgcl",
         *,
         encoder: Named | None = None,
         level: Literal["graph", "node"] = "graph",
@@ -180,4 +183,11 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset, assignments=wanted, level=kind, dataset=name, source="settings")
+        return recipe(
+            self.method,
+            preset=self.preset or self.PRESET,
+            assignments=wanted,
+            level=kind,
+            dataset=name,
+            source="settings",
+        )

@@ -47,6 +47,9 @@ MODEL = FolderKind("model", "config.json", _is_config, lambda _: (*FILES, *BESID
 class Model:
     """A method with what it takes to feed it.
 
+    ``encoder_only``: what the method has beside its encoder, such as a projection head, is neither kept nor loaded. The
+    model embeds, and other trainings start from it.
+
     ``data_sha256`` is of the graphs and features it was trained on; models of earlier versions do not have it.
     """
 
@@ -55,6 +58,16 @@ class Model:
     features: FeatureSpec
     dataset: str
     data_sha256: str | None = None
+    encoder_only: bool = False
+
+    @property
+    def weights(self) -> torch.nn.Module:
+        """The part whose weights a folder holds."""
+        if not self.encoder_only:
+            return self.method
+        if not isinstance(self.method, Pretraining):
+            raise ModelError(f"method {self.settings.label} has no encoder that could be kept alone")
+        return self.method.encoder
 
 
 def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = None) -> None:
@@ -67,6 +80,7 @@ def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = 
         "features": model.features.to_dict(),
         "settings": model.settings.to_dict(),
         "training": training,
+        **({"encoder_only": True} if model.encoder_only else {}),
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     pooled = bool(getattr(getattr(model.method, "encoder", None), "pooled", False))
@@ -74,7 +88,7 @@ def save_model(folder: Path, model: Model, *, training: dict[str, Any] | None = 
     card = model_card(model.settings, model.features, *trained_on, training, pooled=pooled)
     (folder / "README.md").write_text(card, encoding="utf-8")
     # Not by safetensors' save_file, which on a full disk raises an error of its own kind.
-    (folder / WEIGHTS).write_bytes(packed(model.method.state_dict()))
+    (folder / WEIGHTS).write_bytes(packed(model.weights.state_dict()))
     write_checksums(folder)
 
 
@@ -96,7 +110,10 @@ def folder_digest(folder: Path) -> str:
 
 
 def load_model(folder: Path) -> Model:
-    """The model in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error."""
+    """The model in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error.
+
+    Weights that are bfloat16 in the file become float32.
+    """
     verify_checksums(folder, required=("config.json", WEIGHTS), unlimited=WEIGHTS)
     try:
         config = json.loads(reading.read_text(folder / "config.json", MAX_CONFIG))
@@ -112,23 +129,26 @@ def load_model(folder: Path) -> Model:
         if has_encoder and _least_bytes(settings, features) > len(weights):
             raise ModelError(f"{folder}: its settings need more weights than there are; copy the model folder again")
         method = build_method(settings, features.width, features.edge_shape)
-        method.load_state_dict(load(weights))
-        dataset, digest = str(config["dataset"]), config.get("data_sha256")
+        digest, alone = config.get("data_sha256"), config.get("encoder_only", False) is True
         if not isinstance(digest, str | None):
             raise TypeError("data_sha256 is not text")
+        model = Model(method, settings, features, str(config["dataset"]), digest, encoder_only=alone)
+        model.weights.load_state_dict(load(weights))
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError, SafetensorError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"{folder}: not a usable model folder ({reason})") from None
     method.eval()
-    return Model(method, settings, features, dataset, digest)
+    return model
 
 
 def _least_bytes(settings: Settings, features: FeatureSpec) -> int:
-    """What the matrices of any encoder need: a model that claims millions of layers is refused before it is built."""
+    """What the matrices of any encoder need in bfloat16: a model that claims millions of layers is refused before it is
+    built.
+    """
     units, layers = settings.encoder.units, settings.encoder.layers
     if is_own(settings.encoder.name):
         return network_bytes(settings.encoder.name, num_features=features.width, units=units, layers=layers)
     edges = 0 if features.edges is None else features.edges.width
-    return 4 * units * (features.width + (layers - 1) * units + layers * edges)
+    return 2 * units * (features.width + (layers - 1) * units + layers * edges)

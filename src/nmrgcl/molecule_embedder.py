@@ -16,20 +16,23 @@ from nmrgcl.estimator import GraphEmbedder
 from nmrgcl.methods import Method
 from nmrgcl.model_folder import Model
 from nmrgcl.run import choose_device
+from nmrgcl.run.bundled import BUNDLED, is_there
 from nmrgcl.run.molecules import embed_smiles, load_molecule_model
 
 
 class MoleculeEmbedder(GraphEmbedder):
-    """Pre-train an encoder on molecules without labels, or use a trained one; returns one row per SMILES.
+    """Embed molecules by a trained encoder, or pre-train one without labels; returns one row per SMILES.
 
-    SMILES are a list, an array, a pandas series, or a table of one column.
+    Where neither a model nor a training is named (by ``method``, ``encoder``, ``preset`` or ``settings``), the encoder
+    is the one that comes with the package, or is trained by the preset ``molecules`` where none comes with it. SMILES
+    are a list, an array, a pandas series, or a table of one column.
 
     Args:
-        method: its name, a file of one's own such as ``mine.py``, or a class.
-        model: a model folder that was trained on molecules, which is used as it is: ``transform`` needs no ``fit``
-            then, and ``fit`` only checks its molecules. None: ``fit`` pre-trains one.
+        method: its name, a file of one's own such as ``mine.py``, or a class; the preset's if None.
+        model: a model folder that was trained on molecules, or ``"bundled"``. It is used as it is: ``transform`` needs
+            no ``fit`` then, and ``fit`` only checks its molecules.
         encoder: the recipe's if None; otherwise as ``GraphEmbedder`` takes it.
-        preset: which recipe; the method's own for graphs if None.
+        preset: which recipe to train by; ``molecules`` if None.
         random_state: the seed of everything.
         settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
         invalid: what to do with rows that are not molecules: ``error``, or ``nan`` for rows of NaN, which training
@@ -39,16 +42,18 @@ class MoleculeEmbedder(GraphEmbedder):
 
     Attributes:
         model_: the model.
-        history_: one ``Epoch`` for each pass over the molecules; empty where a model was given.
+        history_: one ``Epoch`` for each pass over the molecules; empty where nothing was trained.
     """
+
+    PRESET = "molecules"
 
     def __init__(
         self,
-        method: str | type[Method] = "nmrgcl",
+        method: str | type[Method] | None = None,
         *,
         model: Path | str | None = None,
         encoder: Named | None = None,
-        preset: str | None = "molecules",
+        preset: str | None = None,
         random_state: int = 0,
         settings: dict[str, Any] | None = None,
         invalid: Literal["error", "nan"] = "error",
@@ -68,11 +73,14 @@ class MoleculeEmbedder(GraphEmbedder):
         self.invalid = invalid
 
     def fit(self, smiles: Any, y: Any = None) -> Self:
-        """Pre-train on the molecules, unless a model was given; ``y`` is not looked at."""
-        if self.model is None:
+        """Pre-train on the molecules, unless a model is used as it is; ``y`` is not looked at."""
+        given = self._given()
+        if given is None:
             return super().fit(smiles, y)
         self._dataset(smiles)
-        self.model_, self.history_ = load_molecule_model(self.model), []
+        self.model_, self.history_ = load_molecule_model(given), []
+        if self.verbose:
+            print(f"model: {given}, {self.model_.settings.label} on {self.model_.dataset}")
         return self
 
     def transform(self, smiles: Any) -> np.ndarray:
@@ -91,16 +99,23 @@ class MoleculeEmbedder(GraphEmbedder):
         return cls(model=folder, **options)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self.model is not None or hasattr(self, "model_")
+        return self._given() is not None or hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
 
+    def _given(self) -> Path | str | None:
+        """The model to use as it is; None: ``fit`` trains one."""
+        training = (self.method, self.encoder, self.preset, self.settings)
+        unnamed = all(value is None for value in training)
+        return BUNDLED if self.model is None and unnamed and is_there() else self.model
+
     def _fitted(self) -> Model:
-        if self.model is not None and not hasattr(self, "model_"):
-            return load_molecule_model(self.model)
+        given = self._given()
+        if given is not None and not hasattr(self, "model_"):
+            return load_molecule_model(given)
         return super()._fitted()
 
     def _dataset(self, graphs: Any) -> Dataset:

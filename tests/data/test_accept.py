@@ -21,7 +21,7 @@ Data = geometric.Data
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 
 
-class Kept(geometric.InMemoryDataset):  # type: ignore[name-defined, misc]
+class Kept(geometric.InMemoryDataset):  # type: ignore[name-defined]
     """Two paths of three nodes, as PyG keeps a dataset in memory."""
 
     def __init__(self, items: list[Any]) -> None:

@@ -73,11 +73,10 @@ def test_every_row_is_complete(entry: CatalogEntry) -> None:
     assert (entry.level == "node") == (entry.graphs == 1) == (entry.features is not None)
 
 
-def test_mutag_comes_with_an_installed_package() -> None:
-    pytest.importorskip("grakel")
+def test_mutag_comes_with_the_package() -> None:
     data = load("Mutag")
     assert (data.name, data.classes) == ("MUTAG", (-1, 1))
-    assert "grakel" in data.source
+    assert data.source == str(locate.INCLUDED / "tu" / "MUTAG.zip")
 
 
 @pytest.mark.parametrize("name", [e.name for e in CATALOG if e.sha256 and e.name not in LARGE])
@@ -88,14 +87,11 @@ def test_sets_of_the_mirror_show_the_published_numbers(
     assert load(name).source.startswith(str(mirror))
 
 
-def test_the_cache_comes_before_the_mirror_and_the_mirror_before_packages(
+def test_the_cache_comes_before_the_mirror_and_the_mirror_before_the_package(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("grakel")
-    bundled = Path(load("MUTAG").source)
     for place in (tmp_path / "mirror", home):
-        (place / "tu").mkdir(parents=True)
-        shutil.make_archive(str(place / "tu" / "MUTAG"), "zip", bundled)
+        shutil.copytree(locate.INCLUDED, place, dirs_exist_ok=True)
         monkeypatch.setenv("NMRGCL_MIRROR", str(tmp_path / "mirror"))
         assert load("MUTAG").source == str(place / "tu" / "MUTAG.zip")
 
@@ -113,11 +109,9 @@ def test_a_set_with_other_numbers_is_refused_by_name_but_read_by_path(home: Path
 @pytest.fixture
 def mutag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with ``tu/MUTAG.zip``, the only copy on this machine."""
-    pytest.importorskip("grakel")
-    (tmp_path / "served" / "tu").mkdir(parents=True)
-    shutil.make_archive(str(tmp_path / "served" / "tu" / "MUTAG"), "zip", load("MUTAG").source)
-    monkeypatch.setattr(locate, "_bundled_mutag", lambda: None)
-    return tmp_path / "served"
+    served = shutil.copytree(locate.INCLUDED, tmp_path / "served")
+    monkeypatch.setattr(locate, "INCLUDED", tmp_path / "nothing")
+    return served
 
 
 def test_a_missing_set_is_downloaded_once_into_the_cache(

@@ -1,5 +1,6 @@
 """Published files are told from others with the same counts."""
 
+import hashlib
 import random
 import shutil
 from pathlib import Path
@@ -8,12 +9,13 @@ import pytest
 
 from nmrgcl.data.catalog import CATALOG, CatalogEntry
 from nmrgcl.data.loading import load, load_entry
-from nmrgcl.data.locate import locate
+from nmrgcl.data.locate import INCLUDED, locate
 from nmrgcl.data.published_files import differing_files, published_files
 from nmrgcl.errors import DataError
 
 LABELS = "MUTAG_graph_labels.txt"
 ENTRY = CATALOG[0]
+ARCHIVE = INCLUDED / "tu" / "MUTAG.zip"
 
 
 @pytest.fixture(autouse=True)
@@ -27,10 +29,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """The files of MUTAG, to be changed."""
-    pytest.importorskip("grakel")
-    source = locate(ENTRY)
-    assert source is not None
-    return Path(shutil.copytree(source, tmp_path / "files"))
+    shutil.unpack_archive(ARCHIVE, tmp_path)
+    return tmp_path / "MUTAG"
 
 
 def place(files: Path, home: Path) -> None:
@@ -50,6 +50,12 @@ def test_the_mirror_has_the_published_files(mirror: Path, monkeypatch: pytest.Mo
     source = locate(entry)
     assert source is not None
     assert differing_files(entry.name, source) == []
+
+
+def test_the_archive_in_the_package_is_the_pinned_one() -> None:
+    assert hashlib.sha256(ARCHIVE.read_bytes()).hexdigest() == ENTRY.sha256["MUTAG.zip"]
+    assert len(published_files("MUTAG")) == 5
+    assert differing_files("MUTAG", ARCHIVE) == []
 
 
 def test_shuffled_labels_are_refused_by_name_and_read_by_path(files: Path, home: Path) -> None:

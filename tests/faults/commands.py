@@ -23,8 +23,7 @@ from nmrgcl.predict import PREDICTOR, Known, Origin, Predictor, finetune_setting
 from nmrgcl.report import own_page, write_report
 from nmrgcl.report.svg import new_figure, write_figure
 from nmrgcl.reproduce import find_item
-from nmrgcl.reproduce.index import write_index
-from nmrgcl.reproduce.page import write_item
+from nmrgcl.reproduce.item_page import write_index, write_item
 from nmrgcl.run import (
     Cadence,
     Embeddings,

@@ -5,11 +5,11 @@ import json
 import resource
 import tarfile
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 from nmrgcl.checksums import write_checksums
 from nmrgcl.data import load
+from nmrgcl.data.formats.planetoid import read_planetoid
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import read_embeddings
 from nmrgcl.run.folder import read_record
@@ -39,8 +39,6 @@ def malice() -> Tally:
                 _suffer(folder / f"attack-{number}", attack, harmless=name.startswith("harmless"))
         with tally.trial("the sources call nothing that runs what is in a file"):
             assert not scan(), str(scan())
-    if find_spec("nmrgcl.data.formats") is None:
-        tally.skipped.append("Planetoid pickles: nmrgcl.data.formats.planetoid does not exist")
     return tally
 
 
@@ -90,9 +88,9 @@ def _pickles(model: Path) -> dict[str, Attack]:
         for part in ("x", "y", "tx", "ty", "allx", "ally", "graph"):
             (folder / f"ind.cora.{part}").write_bytes(p.pickled(marker))
         (folder / "ind.cora.test.index").write_text("0\n")
-        return lambda: load(str(folder))
+        return lambda: read_planetoid(folder, "Cora")
 
-    attacks = {
+    return {
         "a pickle as checkpoint": _file("step-0000000001.ckpt", p.pickled, read_checkpoint),
         "a torch file as checkpoint": _file("step-0000000001.ckpt", p.torch_file, read_checkpoint),
         "a pickle with a checkpoint's head": _file(
@@ -102,10 +100,10 @@ def _pickles(model: Path) -> dict[str, Attack]:
         "a torch file as weights": _model(model, {"model.safetensors": p.torch_file}),
         "a pickle as configuration": _model(model, {"config.json": p.pickled}),
         "a folder that PyG processed": processed,
+        "Planetoid pickles": planetoid,
         "a pickle as archive": _file("x.zip", p.pickled, lambda path: load(str(path))),
         "a torch file as archive": _file("x.zip", p.torch_file, lambda path: load(str(path))),
     }
-    return attacks | ({"Planetoid pickles": planetoid} if find_spec("nmrgcl.data.formats") else {})
 
 
 def _headed(content: bytes) -> bytes:

@@ -19,7 +19,7 @@ from tests.predict.planted import OXYGEN, SMILES, TINY, read, rows, tiny, write
 from tests.test_cli import run
 
 pytest.importorskip("rdkit", reason="RDKit reads SMILES")
-FAST = [part for assignment in TINY for part in ("--set", assignment)] + ["--device", "cpu"]
+FAST = [part for assignment in TINY for part in ("--set", assignment)] + ["--model", "none", "--device", "cpu"]
 CPU = torch.device("cpu")
 Capture = pytest.CaptureFixture[str]
 
@@ -103,12 +103,16 @@ def test_the_table_has_the_scores_of_fingerprints_on_the_same_parts(tmp_path: Pa
 
 
 def test_a_better_fingerprint_is_said_plainly() -> None:
-    ours, forest = (finetune.Row(name, {"roc_auc": (score, None)}) for name, score in (("ours", 60), ("forest", 71.2)))
+    ours, forest = (
+        finetune.ScoreRow(name, {"roc_auc": (score, None)}) for name, score in (("ours", 60), ("forest", 71.2))
+    )
     assert finetune._verdict(ours, [forest], "binary") == [
         "forest is better than this model on the test part: ROC-AUC 71.2 against 60."
     ]
     assert finetune._verdict(forest, [ours], "binary") == []
-    small, large = (finetune.Row(name, {"rmse": (score, None)}) for name, score in (("small", 0.5), ("large", 0.8)))
+    small, large = (
+        finetune.ScoreRow(name, {"rmse": (score, None)}) for name, score in (("small", 0.5), ("large", 0.8))
+    )
     assert "small is better" in finetune._verdict(large, [small], "numbers")[0]
     assert finetune._verdict(small, [large], "numbers") == []
 

@@ -1,17 +1,19 @@
 """Tables as Markdown and LaTeX."""
 
-from nmrgcl.report.grid import Grid, Line, Text, as_latex, as_markdown, escape_latex
+from nmrgcl.report.grid import Grid, as_latex, as_markdown, escape_latex
+from nmrgcl.report.page import Bold
 
 GRID = Grid(
     key="results",
     title="Results",
     caption="In %.",
     head=("row", "NCI1", "IMDB_B"),
-    lines=(
-        Line((Text("GIN"), Text("82.70 ± 1.70"), Text("–")), "supervised"),
-        Line((Text("a|b"), Text("81.04 ± 1.85", bold=True), Text("< 50.0")), "ours & theirs"),
-        Line((Text("c"), Text("−1.00"), Text("+0.10 (−0.20 … +0.40)")), "ours & theirs"),
-    ),
+    rows=[
+        ("GIN", "82.70 ± 1.70", "–"),
+        ("a|b", Bold("81.04 ± 1.85"), "< 50.0"),
+        ("c", "−1.00", "+0.10 (−0.20 … +0.40)"),
+    ],
+    groups=["supervised", "ours & theirs", "ours & theirs"],
 )
 
 

@@ -3,18 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import roc_curve as their_roc
 
-from nmrgcl.report.judged import by_similarity, calibration_error, reliability, roc_curve
+from nmrgcl.report.judged import by_similarity, calibration_error, reliability
 
 CHANCE = np.random.default_rng(0)
-
-
-def test_the_roc_curve_is_scikit_learn_s_with_ties_as_one_step() -> None:
-    scores = CHANCE.integers(0, 12, 80) / 12
-    labels = (CHANCE.random(80) < scores).astype(float)
-    false, true, _ = their_roc(labels, scores, drop_intermediate=False)
-    np.testing.assert_allclose(roc_curve(scores, labels), (false, true))
 
 
 def test_reliability_is_scikit_learn_s_and_leaves_missing_labels_out() -> None:

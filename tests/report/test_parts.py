@@ -19,7 +19,7 @@ from nmrgcl.model_folder import load_model
 from nmrgcl.report.accuracy import read_stored
 from nmrgcl.report.collect import read_curve
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
-from nmrgcl.report.figures import plot_spectrum, project, used_spectrum
+from nmrgcl.report.figures import plot_spectra, project, used_spectrum
 from nmrgcl.run import EVALUATION, Evaluation, evaluate_run, find_models, keep_evaluation
 from nmrgcl.run.evaluation import subject_of
 from tests.examples import undirected
@@ -85,7 +85,7 @@ def test_projection_is_pca() -> None:
 def test_a_spectrum_without_spread_is_empty_and_can_be_drawn() -> None:
     assert used_spectrum(np.array([2.0, 1.0, 1e-9])).tolist() == [1, 0.5]
     assert used_spectrum(np.zeros(3)).tolist() == []
-    assert plot_spectrum(np.zeros(3), np.zeros(3)).axes
+    assert plot_spectra({"before": np.zeros(3), "after": np.zeros(3)}).axes
 
 
 def test_damaged_lines_of_a_record_are_passed_over(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ from nmrgcl.reproduce.scores import Row, Scores
 def rows_of(item: Item, plan: Plan, score: Callable[..., float], noise: float = 0.3) -> list[Row]:
     """A row for each cell of ``plan``, with ``score(dataset, *at)`` and noise."""
     chance = np.random.default_rng(0)
-    facts = {"protocol": plan.protocol, "selection": "honest", "device": "cpu"}
+    facts = {"selection": "honest", "device": "cpu"}
     return [
         {
             "dataset": placed.cell.dataset,
+            "protocol": placed.cell.protocol,
             **facts,
             **dict(zip(item.axes, placed.at, strict=True)),
             "seed": placed.cell.seed,

@@ -15,13 +15,15 @@ from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.methods import method_names
 from nmrgcl.reproduce import NAMES, find_item
-from nmrgcl.reproduce.compact import read_compact, write_compact
 from nmrgcl.reproduce.drawing import mean_and_deviation, trials
-from nmrgcl.reproduce.page import repeat_command, write_item
+from nmrgcl.reproduce.item import FigureItem, MeasuredItem
+from nmrgcl.reproduce.item_file import as_text, read_item_file
+from nmrgcl.reproduce.item_page import repeat_command, write_item
 from nmrgcl.reproduce.patterns import train_pattern
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.tables.sheet import load_sheet
+from nmrgcl.reproduce.tables.table import TableItem
 from nmrgcl.settings.check import flatten
 from tests.reproduce.planted import planted, rows_of
 from tests.test_cli import write_tu
@@ -46,8 +48,8 @@ def test_every_item_is_one_of_three_kinds() -> None:
     for name in NAMES:
         item = find_item(name)
         assert item.name == name
-        kinds = [item.levels, item.measure, item.table]
-        assert [kind is not None for kind in kinds] == [name in some for some in (CELLS, MEASURED, TABLES)]
+        kinds = [FigureItem, MeasuredItem, TableItem]
+        assert [isinstance(item, kind) for kind in kinds] == [name in some for some in (CELLS, MEASURED, TABLES)]
         assert item.claims
 
 
@@ -126,7 +128,7 @@ def test_an_item_is_drawn_with_what_there_is(name: str, part: str, tmp_path: Pat
     assert ("n = 2" in drawn) == (part == "all")
     page = made.page.read_text(encoding="utf-8")
     assert item.title in page
-    assert f"{len(rows)} of {made.scores.cube.size} cells" in page
+    assert f"{len(rows)} of {item.scores(plan, rows).cells} cells" in page
     assert all(verdict.claim in page.replace("&#39;", "'") for verdict in made.verdicts)
     assert "src=" not in page
     assert "<script" not in page
@@ -147,7 +149,7 @@ def test_the_small_file_draws_the_same_again(name: str, tmp_path: Path) -> None:
     item = find_item(name)
     plan = item.plan(only=["motifs"], seeds=2, assignments=["epochs=3"])
     first = write_item(item, plan, half_of(rows_of(item, plan, middling)), tmp_path / "a")
-    again = write_item(item, *read_compact(first.rows, item), tmp_path / "b")
+    again = write_item(item, *read_item_file(first.rows, item), tmp_path / "b")
     assert again.page.read_bytes() == first.page.read_bytes()
     assert again.rows.read_bytes() == first.rows.read_bytes()
     assert again.pictures[0].read_bytes() == first.pictures[0].read_bytes()
@@ -156,7 +158,7 @@ def test_the_small_file_draws_the_same_again(name: str, tmp_path: Path) -> None:
 def test_the_small_file_is_small_and_has_a_row_a_line(tmp_path: Path) -> None:
     item = find_item("figure8")
     plan = item.plan()
-    write_compact(tmp_path / "f.json", plan, rows_of(item, plan, middling), [])
+    (tmp_path / "f.json").write_text(as_text(plan, rows_of(item, plan, middling), []))
     text = (tmp_path / "f.json").read_text()
     assert len(text) < 200_000
     assert len(text.splitlines()) == 1960 + 10
@@ -180,16 +182,16 @@ def test_a_damaged_file_is_told_in_one_line(case: str, tmp_path: Path) -> None:
     item = find_item("figure6")
     plan = item.plan(only=["motifs"], seeds=1)
     path = tmp_path / "figure6.json"
-    write_compact(path, plan, rows_of(item, plan, middling, noise=0), [])
+    path.write_text(as_text(plan, rows_of(item, plan, middling, noise=0), []))
     # All scores are alike and stand in the head; a row of its own brings them into the rows.
     rows = [row | {"score": 70.0 if number else 71.0} for number, row in enumerate(rows_of(item, plan, middling, 0))]
-    write_compact(path, plan, rows, [])
+    path.write_text(as_text(plan, rows, []))
     path.write_text(damaged(path.read_text())[case])
     with pytest.raises(DataError, match=r"figure6\.json: ") as raised:
-        read_compact(path, item)
+        read_item_file(path, item)
     assert "\n" not in str(raised.value)
     with pytest.raises(DataError, match="No such file"):
-        read_compact(tmp_path / "nowhere.json", item)
+        read_item_file(tmp_path / "nowhere.json", item)
 
 
 def test_the_command_computes_the_same_plan_again() -> None:
@@ -210,14 +212,14 @@ def test_what_cannot_be_planned_is_told() -> None:
 def test_figure3_measures_that_views_of_a_graph_are_alike(tmp_path: Path) -> None:
     item = find_item("figure3")
     plan = item.plan(only=["motifs"], seeds=2)
-    assert item.measure is not None
+    assert isinstance(item, MeasuredItem)
     rows = list(item.measure(plan, torch.device("cpu")))
     assert [row["seed"] for row in rows] == [0, 1]
     assert all(row["cosine"] > row["cosine_unlike"] for row in rows)
     assert np.shape(rows[0]["first"]) == np.shape(rows[0]["second"]) == (24, 64)
     made = write_item(item, plan, rows, tmp_path)
     assert [verdict.outcome for verdict in made.verdicts].count("no data") == 0
-    again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
+    again = write_item(item, *read_item_file(made.rows, item), tmp_path / "b")
     assert again.page.read_bytes() == made.page.read_bytes()
 
 
@@ -225,7 +227,7 @@ def test_figure1_shows_the_planted_patterns_and_trains_its_own(tmp_path: Path) -
     item = find_item("figure1")
     mine = str(write_tu(tmp_path / "MINE"))
     plan = item.plan(only=[mine], seeds=2, assignments=["epochs=1", "encoder.units=4"])
-    assert item.measure is not None
+    assert isinstance(item, MeasuredItem)
     rows = list(item.measure(plan, torch.device("cpu")))
     kinds = [(row["name"], row["kind"]) for row in rows if row["source"] == "planted"]
     assert kinds == [("complete", "complete"), ("dimensional", "dimensional"), ("none", "none")]
@@ -238,12 +240,12 @@ def test_figure1_shows_the_planted_patterns_and_trains_its_own(tmp_path: Path) -
     untrained = [row for row in trained if row["name"] == "untrained"]
     assert [row["seed"] for row in untrained] == [0, 1]
     made = write_item(item, plan, rows, tmp_path)
-    again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
+    again = write_item(item, *read_item_file(made.rows, item), tmp_path / "b")
     assert again.pictures[0].read_bytes() == made.pictures[0].read_bytes()
     broken = replace(plan, item="figure1")
-    write_compact(tmp_path / "broken.json", broken, [{"nothing": 1}], [])
+    (tmp_path / "broken.json").write_text(as_text(broken, [{"nothing": 1}], []))
     with pytest.raises(DataError, match="damaged"):
-        read_compact(tmp_path / "broken.json", item)
+        read_item_file(tmp_path / "broken.json", item)
 
 
 def test_without_stages_the_encoder_is_as_it_is_initialised() -> None:
@@ -290,7 +292,7 @@ def test_theory_has_a_verdict_for_each_statement(tmp_path: Path) -> None:
     outcomes = {True: "confirmed", False: "not confirmed", None: "inconclusive"}
     assert [verdict.outcome for verdict in made.verdicts] == [outcomes[claim["holds"]] for claim in kept]
     assert {claim["holds"] for claim in kept} == {True, False, None}
-    again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
+    again = write_item(item, *read_item_file(made.rows, item), tmp_path / "b")
     assert again.page.read_bytes() == made.page.read_bytes()
     assert "measured" in made.verdicts[0].sentence
 

@@ -9,8 +9,8 @@ import pytest
 from nmrgcl import reproduce
 from nmrgcl.errors import DataError
 from nmrgcl.reproduce import find_item
-from nmrgcl.reproduce.compact import read_compact
-from nmrgcl.reproduce.page import Written, repeat_command, write_item
+from nmrgcl.reproduce.item_file import read_item_file
+from nmrgcl.reproduce.item_page import Made, repeat_command, write_item
 from nmrgcl.reproduce.tables import cells
 from tests.reproduce.planted_tables import table_rows_of
 from tests.test_cli import run
@@ -29,7 +29,7 @@ def score(data: str, row: str, line: str) -> float:
     return {"nmrGCL": 80.0, "GraphCL": 75.0, "GIN": 90.0}.get(row, 70.0) + (2.0 if line == "paper" else 0.0)
 
 
-def written(folder: Path, keep: slice = slice(None), **asked: object) -> Written:
+def written(folder: Path, keep: slice = slice(None), **asked: object) -> Made:
     item = find_item("table1")
     plan = item.plan(**ASKED | asked)  # type: ignore[arg-type]
     return write_item(item, plan, table_rows_of(item, plan, score, noise=0)[keep], folder)
@@ -64,7 +64,7 @@ def test_missing_cells_are_dashes_and_fewer_trials_are_told(tmp_path: Path) -> N
     text = made.page.with_suffix(".md").read_text(encoding="utf-8")
     assert "| nmrGCL | printed | **81.04 ± 1.85** | **80.61 ± 1.25** |" in text
     assert "|  | ours: svm, by evaluated folds | **77.00 ± 0.00** | – |" in text
-    assert f"9 of 28 cells, {made.scores.missing} missing" in text
+    assert f"9 of 28 cells, {made.missing} missing" in text
     partial = written(tmp_path, slice(1, None)).page.with_suffix(".md").read_text(encoding="utf-8")
     assert "|  | ours: finetune, honest | 90.00, n = 1 | 90.00 ± 0.00 |" in partial
 
@@ -117,7 +117,7 @@ def test_the_page_needs_no_network_and_shows_every_part(tmp_path: Path) -> None:
 def test_without_results_a_table_shows_what_is_printed(name: str, tmp_path: Path) -> None:
     item = find_item(name)
     made = write_item(item, item.plan(), [], tmp_path)
-    assert made.pictures == []
+    assert made.pictures == ()
     text = made.page.with_suffix(".md").read_text(encoding="utf-8")
     assert "| nmrGCL | printed |" in text
     assert "| ours:" not in text
@@ -126,7 +126,7 @@ def test_without_results_a_table_shows_what_is_printed(name: str, tmp_path: Path
 def test_the_small_file_makes_the_same_again(tmp_path: Path) -> None:
     made = written(tmp_path / "a", slice(0, 20), quick=True, most_epochs=4)
     item = find_item("table1")
-    again = write_item(item, *read_compact(made.rows, item), tmp_path / "b")
+    again = write_item(item, *read_item_file(made.rows, item), tmp_path / "b")
     for first, second in zip([made.page, *made.texts, made.rows], [again.page, *again.texts, again.rows], strict=True):
         assert first.read_bytes() == second.read_bytes()
     kept = json.loads(made.rows.read_text())
@@ -143,7 +143,7 @@ def test_a_damaged_file_is_told_in_one_line(word: str, other: str, tmp_path: Pat
     path = made.rows
     path.write_text(path.read_text().replace(word, other))
     with pytest.raises(DataError, match=r"table1\.json: damaged") as raised:
-        read_compact(path, item)
+        read_item_file(path, item)
     assert "\n" not in str(raised.value)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ pytest.importorskip("rdkit", reason="RDKit is not installed (extra chem)")
 from nmrgcl.cli.progress import Pace, describe
 from nmrgcl.data import load
 from nmrgcl.errors import SettingError
+from nmrgcl.methods import find_method
 from nmrgcl.methods.nmrgcl import NMRGCL
 from nmrgcl.run import Cadence, pretrain_seeds
 from nmrgcl.run.interrupt import Interrupted
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import Settings
 from nmrgcl.train import Progress
+from tests.faults import child
 from tests.run.test_resume import files
 from tests.test_cli import run
 
@@ -40,6 +43,38 @@ def settings(**values: Any) -> Settings:
 def train(path: Path, out: Path, of: Settings, **options: Any) -> None:
     for _ in pretrain_seeds(load(str(path)), of, seeds=[0], out=out, device=torch.device("cpu"), **options):
         pass
+
+
+@pytest.mark.parametrize("name", ["attr_masking", "context_pred", "edge_pred", "graphmae", "nmrgcl"])
+def test_kill_9_at_random_batches_leaves_run_and_store_as_without_it(
+    molecules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Nothing can be saved when the process is killed. Molecules come from the store, whose bytes stay as they are."""
+    more = {"options.mask_bonds": True} if name == "attr_masking" else {}
+    of = recipe(name, level="molecule", assignments=SMALL | more | {"train.max_graphs": 20, "train.steps": 11})
+    dataset = load(str(molecules))
+    assert dataset.store is not None
+    before = files(dataset.store.folder)
+    assert before
+    train(molecules, tmp_path / "whole", of)
+    kind = find_method(name)
+    losses, chance = kind.losses, random.Random(name)  # type: ignore[union-attr]
+    stops = sorted(chance.sample(range(2, 11), 2))
+    for stop in stops:  # the second kill is in what the first has left to do
+
+        def fatal(self: Any, graphs: Any, progress: Progress, stop: int = stop) -> Any:
+            if progress.step == stop:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return losses(self, graphs, progress)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, "losses", fatal)
+            every = Cadence(steps=chance.randint(1, 3))
+            ended = child.run(lambda every=every: train(molecules, tmp_path / "cut", of, cadence=every, resume="auto"))  # type: ignore[misc]
+        assert ended.killed, ended.told
+    train(molecules, tmp_path / "cut", of, resume="yes")
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+    assert files(dataset.store.folder) == before
 
 
 @pytest.mark.parametrize("stop_at", [1, 5, 7, 11])

@@ -168,7 +168,10 @@ def test_bad_options_are_one_line(
         ("--k", "28"): "--k 28: the library has 27 molecules; ask for at most 27",
         ("--k", "0"): "--k 0: ask for at least one neighbour",
         ("--by", "colour"): "--by colour: known: cosine, ecfp",
-        ("--by", "cosine"): "--by cosine: needs --model, or two files that nmrgcl embed has written",
+        (
+            "--by",
+            "cosine",
+        ): "--by cosine: needs --model (for example bundled), or two files that nmrgcl embed has written",
         ("--out", "n.txt"): "n.txt: the ending must be .csv",
         ("--model", str(other)): f"{other}: was trained on motifs, not on molecules; name a model of molecules",
         (

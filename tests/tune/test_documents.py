@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nmrgcl.reproduce import find_item
-from nmrgcl.reproduce.compact import read_compact
+from nmrgcl.reproduce.item_file import read_item_file
 
 ROOT = Path(__file__).parents[2]
 LINES = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8").splitlines()
@@ -31,7 +31,7 @@ def test_searches_are_those_of_the_result_files() -> None:
 
 def test_the_tuned_row_is_what_the_search_chose() -> None:
     item = find_item("table1")
-    scores = item.scores(*read_compact(ROOT / "results" / "table1.json", item))
+    scores = item.scores(*read_item_file(ROOT / "results" / "table1.json", item))
     seen, nested = (
         dict(zip(scores.datasets, scores.of("nmrGCL, tuned", line), strict=True)) for line in ("seen", "honest")
     )

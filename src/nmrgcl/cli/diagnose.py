@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 def diagnose(
     model: Annotated[
-        Path | None,
-        typer.Argument(metavar="MODEL", help="Model or run folder, or embeddings: .npz or .npy.", show_default=False),
+        str | None,
+        typer.Argument(
+            metavar="MODEL", help="Model or run folder, bundled, or embeddings: .npz or .npy.", show_default=False
+        ),
     ] = None,
     data: Annotated[
         str | None,
@@ -57,13 +59,14 @@ def diagnose(
     if arrays is not None and arrays.suffix != ".npz":
         raise SettingError(f"--arrays {arrays}: the ending must be .npz")
     from nmrgcl.run import choose_device
+    from nmrgcl.run.bundled import BUNDLED, model_path
     from nmrgcl.run.diagnosis import diagnose_path, is_model, write_arrays
 
-    where = choose_device(device)
-    if data is not None and is_model(Path(data)):
-        _compare(model, Path(data), on, where, as_json)
+    where, place = choose_device(device), model_path(model)
+    if data is not None and (data == BUNDLED or is_model(Path(data))):
+        _compare(place, model_path(data), on, where, as_json)
         return
-    found = diagnose_path(model, data or on, where, labels=labels)
+    found = diagnose_path(place, data or on, where, labels=labels)
     if out is not None:
         from nmrgcl.report.collapse import write_diagnosis
 

@@ -3,10 +3,13 @@
 import json
 import os
 import platform
+import shutil
+import sys
+import sysconfig
 import tempfile
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,16 +17,21 @@ from nmrgcl import __version__
 from nmrgcl.cli.options import AsJson
 from nmrgcl.home import home
 
-NEEDED = ("torch", "numpy", "scipy", "scikit-learn", "joblib", "safetensors", "typer", "rich")
-OPTIONAL = {
-    "torch-geometric": "PyG data in and out: pip install torch-geometric",
-    "networkx": "NetworkX graphs in and out: pip install networkx",
-    "grakel": "the bundled MUTAG: pip install grakel",
-    "msgspec": "graphs as JSON lines: pip install msgspec",
-    "pyarrow": "edge lists as CSV, tables of molecules, embeddings as .parquet: pip install pyarrow",
-    "rdkit": "molecules as SMILES: pip install rdkit",
-    "pooch": "downloads of datasets: pip install pooch",
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+PURPOSES = {
+    "chem": "molecules as SMILES",
+    "csv": "edge lists and tables as CSV",
+    "networkx": "NetworkX graphs, GraphML and GML",
+    "parquet": "embeddings as .parquet",
+    "pyg": "PyG data and encoders",
+    "ray": "cells computed by Ray",
+    "slurm": "cells computed by Slurm",
 }
+"""What each extra of the package is for."""
+# Plain "pip install torch" takes the CUDA build, several gigabytes, also where there is no GPU.
+REMEDIES = {"torch": "pip install uv && uv pip install --torch-backend=auto torch"}
 
 
 def doctor(as_json: AsJson = False) -> None:
@@ -51,14 +59,59 @@ def _check(name: str, ok: bool, found: str, *, optional: bool = False) -> dict[s
 
 
 def _packages() -> list[dict[str, Any]]:
-    checks = [_check("python", True, platform.python_version()), _check("nmrgcl", True, __version__)]
-    for name in (*NEEDED, *OPTIONAL):
-        try:
-            checks.append(_check(name, True, version(name), optional=name in OPTIONAL))
-        except PackageNotFoundError:
-            remedy = OPTIONAL.get(name, f"pip install {name}")
-            checks.append(_check(name, False, f"not installed; {remedy}", optional=name in OPTIONAL))
-    return checks
+    """The interpreter, this package, what it needs, and its extras, as its metadata declares them."""
+    from packaging.requirements import Requirement
+
+    python, folder = _check("python", True, platform.python_version()), Path(__file__).parents[1]
+    try:
+        declared = [Requirement(line) for line in requires("nmrgcl") or ()]
+    except PackageNotFoundError:
+        found = f"{__version__} in {folder}, not installed; pip install -e {folder.parents[1]}"
+        return [python, _check("nmrgcl", False, found, optional=True)]
+    needed = [_needed(requirement) for requirement in declared if requirement.marker is None]
+    extras = {extra: [r for r in declared if r.marker and r.marker.evaluate({"extra": extra})] for extra in PURPOSES}
+    optional = [_extra(extra, requirements) for extra, requirements in extras.items() if requirements]
+    return [python, _check("nmrgcl", True, f"{__version__} in {folder}"), _command(), *needed, *optional]
+
+
+def _needed(requirement: "Requirement") -> dict[str, Any]:
+    found, problem = _installed(requirement)
+    remedy = REMEDIES.get(requirement.name, f"pip install '{requirement}'")
+    return _check(requirement.name, not problem, f"{problem}; {remedy}" if problem else found)
+
+
+def _extra(extra: str, requirements: "list[Requirement]") -> dict[str, Any]:
+    states = [_installed(requirement) for requirement in requirements]
+    problems = [problem for _, problem in states if problem]
+    there = [f"{r.name} {found}" for r, (found, _) in zip(requirements, states, strict=True)]
+    state = f"{', '.join(problems)}; pip install 'nmrgcl[{extra}]'" if problems else ", ".join(there)
+    return _check(f"nmrgcl[{extra}]", not problems, f"{PURPOSES[extra]}: {state}", optional=True)
+
+
+def _installed(requirement: "Requirement") -> tuple[str, str]:
+    """The version that is installed, and what is wrong with it; empty where there is none, or nothing."""
+    try:
+        found = version(requirement.name)
+    except PackageNotFoundError:
+        return "", f"{requirement.name} is not installed"
+    fits = requirement.specifier.contains(found, prereleases=True)
+    return found, "" if fits else f"{requirement.name} {found} is not {requirement.specifier}"
+
+
+def _command() -> dict[str, Any]:
+    """Whether typing ``nmrgcl`` runs this installation."""
+    scripts = sysconfig.get_path("scripts")
+    ours, found = shutil.which("nmrgcl", path=scripts), shutil.which("nmrgcl")
+    if found and found == ours:
+        return _check("command", True, found, optional=True)
+    instead = f"PATH has {found}" if found else "nmrgcl is not on PATH"
+    return _check("command", False, f"{instead}; {_activation(scripts, ours)}", optional=True)
+
+
+def _activation(scripts: str, ours: str | None) -> str:
+    if ours and (activate := Path(scripts) / "activate").is_file():
+        return f". {activate} puts this one there"
+    return f"run {ours or f'{sys.executable} -m nmrgcl'}"
 
 
 def _device() -> list[dict[str, Any]]:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from nmrgcl.cli.terminal import bar_console
-from nmrgcl.data.locate import Progress
+from nmrgcl.data.locate import FileProgress
 
 
 @contextmanager
-def downloads(*, quiet: bool) -> Iterator[Progress | None]:
+def downloads(*, quiet: bool) -> Iterator[FileProgress | None]:
     """What to call with a file's name, the bytes that are there, and how many there will be."""
     if quiet:
         yield None
@@ -20,7 +20,7 @@ def downloads(*, quiet: bool) -> Iterator[Progress | None]:
         yield _lines()
 
 
-def _lines() -> Progress:
+def _lines() -> FileProgress:
     begun: set[str] = set()
 
     def progress(name: str, done: int, total: int | None) -> None:
@@ -33,7 +33,7 @@ def _lines() -> Progress:
 
 
 @contextmanager
-def _bars() -> Iterator[Progress]:
+def _bars() -> Iterator[FileProgress]:
     from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
     from rich.progress import Progress as Bars
 

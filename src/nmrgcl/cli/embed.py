@@ -6,14 +6,23 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from nmrgcl.cli.molecules import OnInvalid, Smiles, load_with, molecules_made, tell_skipped
-from nmrgcl.cli.options import AsJson, Data, Device
+from nmrgcl.cli.molecules import OnInvalid, Smiles, load_unnamed, load_with, molecules_made, tell_skipped
+from nmrgcl.cli.options import AsJson, Device
 from nmrgcl.errors import SettingError
 
 
 def embed(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder, or a run of one.", show_default=False)],
-    data: Data,
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|DATA",
+            help="Model folder, a run of one, or bundled. Molecules may come first: then the bundled encoder is used.",
+            show_default=False,
+        ),
+    ],
+    second: Annotated[
+        str | None, typer.Argument(metavar="DATA", help="Dataset name, or a file or folder.", show_default=False)
+    ] = None,
     out: Annotated[Path, typer.Option(help="File to write: .npz, .csv or .parquet.")] = Path("embeddings.npz"),
     unknown: Annotated[
         str, typer.Option(metavar="error|zero", help="Labels of nodes or edges that the model has never seen.")
@@ -33,6 +42,8 @@ def embed(
 
       nmrgcl embed runs/mutag/seed-0 path/to/MORE_GRAPHS.zip --unknown zero --out z.csv
 
+      nmrgcl embed molecules.csv --out z.parquet
+
       nmrgcl embed runs/zinc/seed-0 molecules.csv --out z.parquet
     """
     from nmrgcl.model_folder import load_model
@@ -42,10 +53,15 @@ def embed(
     if unknown not in ("error", "zero"):
         raise SettingError(f"--unknown {unknown}: known: error, zero")
     where = choose_device(device)
-    loaded = load_model(find_model(model))
+    model, data = (None, first) if second is None else (first, second)
+    if model is None and (Path(data) / "config.json").is_file():
+        raise SettingError(f"embed: {data} is a model, but there is no DATA; name a dataset or a file after it")
+    loaded = load_unnamed() if model is None else load_model(find_model(model))
     dataset = load_with(data, smiles, invalid)
     facts: dict[str, Any]
     if dataset.molecules is None:
+        if model is None:
+            raise SettingError(f"{data}: holds graphs that are not molecules; name a MODEL of such graphs before it")
         found = embed_dataset(loaded, dataset, where, unknown=cast(Literal["error", "zero"], unknown))
         write_embeddings(found, out)
         (rows, width), what = found.z.shape, f"{loaded.settings.level}s"

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from nmrgcl.cli.counted import counted
-from nmrgcl.cli.molecules import LISTED, tell_skipped
+from nmrgcl.cli.molecules import LISTED, load_unnamed, tell_skipped
 from nmrgcl.cli.options import AsJson, Assignments, Device
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
     from nmrgcl.data.molecules import Molecules
-    from nmrgcl.predict.finetune import Outcome, Row
+    from nmrgcl.predict.finetune import Outcome, ScoreRow
+
+FRESH = "none"
+"""What --model is where the encoder is not pre-trained; a folder of that name is ./none."""
 
 
 def finetune(
@@ -29,7 +32,10 @@ def finetune(
         typer.Option(metavar="A,B", help="Columns to predict. (default: every column of numbers)", show_default=False),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Pre-trained model to start from. (default: a fresh encoder)")
+        str | None,
+        typer.Option(
+            metavar="MODEL|none", help="Pre-trained model to start from; none: a fresh encoder. (default: bundled)"
+        ),
     ] = None,
     split: Annotated[
         str, typer.Option(metavar="scaffold|random|column:NAME", help="What is trained and tested on.")
@@ -59,6 +65,8 @@ def finetune(
 
       nmrgcl finetune BBBP.csv --labels p_np
 
+      nmrgcl finetune BBBP.csv --labels p_np --model none
+
       nmrgcl finetune data.csv --labels a,b --model runs/zinc/seed-0 --split random --out models/ab
 
       nmrgcl finetune solubility.csv --labels logS --task numbers --set epochs=50 --seeds 3
@@ -77,9 +85,13 @@ def finetune(
     )
     from nmrgcl.report import write_predictor_page
     from nmrgcl.run import choose_device, find_model
+    from nmrgcl.run.bundled import is_there
 
     where = choose_device(device)
-    start = None if model is None else load_model(find_model(model))
+    if model is None and not is_there():
+        print("no model is named, and none is bundled: this starts from a fresh encoder", file=sys.stderr)
+        model = FRESH
+    start = load_unnamed() if model is None else None if model == FRESH else load_model(find_model(model))
     settings = finetune_settings(assignments or (), start)
     wanted = None if labels is None else [name.strip() for name in labels.split(",") if name.strip()]
     options: dict[str, Any] = {"smiles": smiles, "labels": wanted, "invalid": cast(Literal["skip", "error"], invalid)}
@@ -153,6 +165,6 @@ def _table(found: "Outcome", molecules: "Molecules", folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _cells(row: "Row") -> str:
+def _cells(row: "ScoreRow") -> str:
     texts = (f"{mean:.3g}" + ("" if std is None else f" ± {std:.2g}") for mean, std in row.scores.values())
     return "".join(f"{text:>14}" for text in texts)

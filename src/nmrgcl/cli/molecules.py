@@ -13,6 +13,7 @@ from nmrgcl.cli.counted import counted
 if TYPE_CHECKING:
     from nmrgcl.data.dataset import Dataset
     from nmrgcl.data.molecule_rows import Invalid
+    from nmrgcl.model_folder import Model
 
 LISTED = 5
 """Invalid rows that are listed; of further ones only the number is printed."""
@@ -37,6 +38,18 @@ def load_with(data: str, smiles: str | None, invalid: str | None) -> "Dataset":
         if smiles is None and invalid is None:
             return load(data, watch=watch)
         return read_path(Path(data).expanduser(), watch=watch, smiles=smiles, invalid=invalid)
+
+
+def load_unnamed() -> "Model":
+    """The bundled encoder, for a command that was given no model; standard error says so."""
+    from nmrgcl.run.bundled import BUNDLED
+    from nmrgcl.run.molecules import load_molecule_model
+
+    model = load_molecule_model(BUNDLED)
+    encoder = model.settings.encoder
+    network = f"{model.settings.label} on {model.dataset}, {encoder.layers} layers × {encoder.units} units"
+    print(f"no model is named: this uses the bundled encoder ({network})", file=sys.stderr)
+    return model
 
 
 def tell_skipped(source: str, skipped: int, rows: int, invalid: "Sequence[Invalid]") -> None:

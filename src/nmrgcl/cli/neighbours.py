@@ -29,8 +29,8 @@ def neighbours(
         str, typer.Argument(metavar="LIBRARY", help="Molecules: a file, or a dataset's name.", show_default=False)
     ],
     model: Annotated[
-        Path | None,
-        typer.Option(metavar="MODEL", help="Model folder, or a run of one. (default: compare fingerprints)"),
+        str | None,
+        typer.Option(metavar="MODEL", help="Model folder, a run of one, or bundled. (default: compare fingerprints)"),
     ] = None,
     k: Annotated[int, typer.Option("--k", help="Neighbours of each query.")] = 5,
     by: Annotated[
@@ -47,6 +47,8 @@ def neighbours(
     Files written by nmrgcl embed may stand for QUERY and LIBRARY, so that a large library is embedded only once.
 
     Examples:
+
+      nmrgcl neighbours query.csv library.csv --model bundled
 
       nmrgcl neighbours query.csv library.csv --model runs/zinc/seed-0 --k 3
 

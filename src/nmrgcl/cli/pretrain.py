@@ -34,7 +34,10 @@ def pretrain(
     steps: Annotated[int | None, typer.Option(min=1, help="Train for so many batches instead of whole epochs.")] = None,
     device: Device = "auto",
     track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of collapse.")] = 10,
-    start: Annotated[Path | None, typer.Option("--from", help="Start from the encoder of this model folder.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="MODEL", help="Start from the encoder of this model folder, or of bundled."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, time and memory; train nothing.")] = False,
     quiet: Quiet = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same folder.")] = False,
@@ -70,7 +73,7 @@ def pretrain(
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.data import load
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import Cadence, choose_device, estimate_cost, pretrain_seeds, require_level
+    from nmrgcl.run import Cadence, choose_device, estimate_cost, find_model, pretrain_seeds, require_level
     from nmrgcl.run.cell import canonical
     from nmrgcl.run.recipe import recipe, with_encoder, with_options
 
@@ -108,7 +111,7 @@ def pretrain(
         overwrite=overwrite,
         resume=resume,  # type: ignore[arg-type]
         cadence=Cadence(checkpoint_epochs, checkpoint_steps, checkpoint_minutes),
-        start=load_model(start) if start else None,
+        start=load_model(find_model(start)) if start else None,
     )
     last = show_epochs(
         lambda watch: begin(watch=watch),

@@ -1,16 +1,18 @@
 """``nmrgcl reproduce``."""
 
 import json
-from dataclasses import replace
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.items import Way, cost_of, nested_of, rows_of, tell
 from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
-from nmrgcl.errors import SettingError
+
+if TYPE_CHECKING:
+    from nmrgcl.reproduce.item_page import Made
+    from nmrgcl.reproduce.request import Request
 
 
 def reproduce(
@@ -83,68 +85,86 @@ def reproduce(
 
       nmrgcl reproduce figure8 --render-only --from results/figure8.json --out figures --json
     """
+    from nmrgcl.reproduce.compute import Computing
+    from nmrgcl.reproduce.request import Request
+
+    how = Computing(results, device, jobs, render_only, limit, keep_trained)
+    of_tables = {"preset": preset, "rows": row or (), "selection": selection, "most_epochs": most_epochs}
+    options = {"only": only or (), "protocol": protocol, "assignments": assignments or (), **of_tables}
+    request = Request(how, out, quick, seeds, options, source, searches)
     if item is None:
         _list(as_json)
-        return
-    way = Way(results, device, jobs, render_only, limit, keep_trained)
-    of_tables = {"preset": preset, "rows": row or (), "selection": selection, "most_epochs": most_epochs}
-    options: dict[str, Any] = {"only": only or (), "protocol": protocol, "assignments": assignments or (), **of_tables}
-    if item == "all":
-        if source is not None and not render_only:
-            raise SettingError("--from: of all items draws what is in files; add --render-only")
-        _all(way, options, quick=quick, seeds=seeds, source=source, out=out, dry_run=dry_run, as_json=as_json,
-             searches=searches)  # fmt: skip
-        return
+    elif dry_run:
+        _tell_costs(item, request, as_json)
+    else:
+        _make(item, request, as_json)
+
+
+def _make(item: str, request: "Request", as_json: bool) -> None:
+    from nmrgcl.cli.cells import show_cells
     from nmrgcl.reproduce import find_item
-    from nmrgcl.reproduce.page import require_place, write_item
+    from nmrgcl.reproduce.request import make, make_all, require_for_all
+    from nmrgcl.run.interrupt import Interrupted
 
-    found = find_item(item)
-    if source is not None:
-        from nmrgcl.reproduce.compact import read_compact
-
-        plan, rows = read_compact(source, found)
-        way = replace(way, known=tuple(rows))
-    if source is None or not render_only:
-        plan = found.plan(quick=quick, seeds=seeds, **options)
-    nested = (
-        nested_of(found, plan, searches) if searches is not None else None
-    )  # Report a wrong folder before the work begins.
-    if source is None or not render_only:
-        if dry_run:
-            cost = cost_of(found, plan, way)
-            print(json.dumps(cost) if as_json else f"{plan.label}: {cost['cost']}")
-            return
-        require_place(plan, out)
-        rows = rows_of(found, plan, way)
-    if nested is not None:
-        rows = [*(row for row in rows if row["key"]), *nested]
-    made = write_item(found, plan, rows, out)
-    tell(found, plan, made, as_json)
-    if made.scores.missing and not render_only:
+    index, ways = None, {"say": _say, "progress": show_cells}
+    try:
+        if item == "all":
+            require_for_all(request)
+            index, made = make_all(request, **ways)  # type: ignore[arg-type]
+        else:
+            made = [make(find_item(item), request, **ways)]  # type: ignore[arg-type]
+    except Interrupted as ended:
+        raise typer.Exit(128 + ended.signum) from None
+    if as_json:
+        found = [_facts(one) for one in made if one.scores]
+        print(json.dumps({"index": str(index), "items": found} if index else found[0]))
+    elif index:
+        print("\n".join(f"{one.plan.label:<15} {one.state}" for one in made), index, sep="\n")
+    else:
+        _tell(made[0])
+    if not request.how.render_only and any(one.missing for one in made):
         raise typer.Exit(1)
 
 
-def _all(way: Way, options: dict[str, Any], *, dry_run: bool, **rest: Any) -> None:
-    from nmrgcl.cli.all_items import cost_of_all, reproduce_all
+def _tell_costs(item: str, request: "Request", as_json: bool) -> None:
+    from nmrgcl.reproduce import find_item
+    from nmrgcl.reproduce.request import cost_of, items, require_for_all
 
-    named = [name for name, value in options.items() if value] + (["limit"] if way.limit else [])
-    named += ["searches"] if rest.pop("searches") else []
-    if named:
-        option = {"rows": "row", "assignments": "set"}.get(named[0], named[0].replace("_", "-"))
-        raise SettingError(f"--{option}: is about one item; name it instead of all")
-    if dry_run:
-        cost_of_all(way, quick=rest["quick"], seeds=rest["seeds"], as_json=rest["as_json"])
-    else:
-        reproduce_all(way, **rest)
+    if item == "all":
+        require_for_all(request)
+    costs = [cost_of(one, request) for one in (items() if item == "all" else [find_item(item)])]
+    if as_json:
+        print(json.dumps({"items": costs} if item == "all" else costs[0]))
+        return
+    for cost in costs:
+        print(f"{cost['item']}{'-quick' if cost['quick'] else ''}: {cost['cost']}")
 
 
 def _list(as_json: bool) -> None:
-    from nmrgcl.reproduce import NAMES, find_item
+    from nmrgcl.reproduce.request import items
 
-    items = [find_item(name) for name in NAMES]
     if as_json:
-        facts = [{"item": i.name, "title": i.title, "cost": i.cost, "claims": list(i.claims)} for i in items]
+        facts = [{"item": i.name, "title": i.title, "cost": i.cost, "claims": list(i.claims)} for i in items()]
         print(json.dumps({"items": facts}))
         return
-    for one in items:
+    for one in items():
         print(f"{one.name:<9} {one.title}\n{'':<9} {one.cost}")
+
+
+def _facts(made: "Made") -> dict[str, Any]:
+    files = {"page": str(made.page), "figures": [str(p) for p in made.pictures], "rows": str(made.rows)}
+    verdicts = {"verdicts": [verdict.to_dict() for verdict in made.verdicts]}
+    return {**made.plan.to_dict(), "missing": made.missing, **verdicts, **files, "texts": [str(p) for p in made.texts]}
+
+
+def _tell(made: "Made") -> None:
+    quick = " (quick version)" if made.plan.quick else ""
+    extent = f": {made.scores.extent}" if made.scores and made.item.axes else ""
+    print(f"{made.item.title}{quick}{extent}")
+    for verdict in made.verdicts:
+        print(f"{verdict.outcome:<13}  {verdict.claim}\n{'':<13}  {verdict.sentence}")
+    print(made.page)
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)

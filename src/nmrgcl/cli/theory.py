@@ -32,11 +32,11 @@ def theory(
         raise SettingError(f"--plot {plot}: the ending must be one of {', '.join(ENDINGS)}")
     if plot is not None and not plot.parent.is_dir():
         raise SettingError(f"--plot {plot}: there is no folder {plot.parent}; make it first")
-    from nmrgcl.theory import check_theory
+    from nmrgcl.reproduce.theory.findings import check_theory
 
     found = check_theory()
     if plot is not None:
-        from nmrgcl.theory.plot import plot_findings, save_figure
+        from nmrgcl.reproduce.theory.plot import plot_findings, save_figure
 
         save_figure(plot_findings(found), plot)
     if as_json:

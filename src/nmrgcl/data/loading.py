@@ -14,7 +14,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.npz import read_npz
 from nmrgcl.data.formats.planetoid import read_planetoid
 from nmrgcl.data.formats.tu import read_tu
-from nmrgcl.data.locate import Progress, download, locate, parts_of
+from nmrgcl.data.locate import FileProgress, download, locate, parts_of
 from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.data.molecules.joined import write_joined
 from nmrgcl.data.motifs import motifs
@@ -27,7 +27,7 @@ from nmrgcl.errors import DataError, nearest
 def load(
     name_or_path: Any,
     *,
-    progress: Progress | None = None,
+    progress: FileProgress | None = None,
     watch: Watch | None = None,
     chosen: Chosen = ALL,
     directed: bool = False,

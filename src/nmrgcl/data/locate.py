@@ -1,11 +1,10 @@
-"""Where the files of a dataset are: the cache, the mirror, an installed package, or the public address.
+"""Where the files of a dataset are: the cache, the mirror, this package, or the public address.
 
 The mirror, ``NMRGCL_MIRROR``, is a folder or an https address with the same layout: ``FORMAT/NAME.zip``.
 """
 
 import os
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 from nmrgcl.data.catalog import CatalogEntry, find
@@ -26,7 +25,9 @@ _SUFFIXES = {
     "moleculenet": (".csv", ".csv.gz", ".molecules"),
     "zinc": (".smi.xz", ".smi.gz", ".smi", ".molecules"),
 }
-Progress = Callable[[str, int, int | None], None]
+INCLUDED = Path(__file__).with_name("included")
+"""What the package carries, laid out like a mirror; where it comes from is in the README there."""
+FileProgress = Callable[[str, int, int | None], None]
 """Called with a file's name, the bytes that are there, and how many there will be, if known."""
 
 
@@ -40,13 +41,13 @@ def mirror() -> Path | str | None:
 
 def locate(entry: CatalogEntry) -> Path | None:
     """The archive, file or folder at hand, or None; of a dataset made of others that of the first, if all are there."""
-    for place in (home(), mirror()):
+    for place in (home(), mirror(), INCLUDED):
         if isinstance(place, Path) and (found := _within(place / entry.format, entry)):
             return found
     if entry.parts:
         there = [locate(part) for part in parts_of(entry)]
         return None if None in there else there[0]
-    return _bundled_mutag() if entry.name == "MUTAG" else None
+    return None
 
 
 def parts_of(entry: CatalogEntry) -> list[CatalogEntry]:
@@ -54,7 +55,7 @@ def parts_of(entry: CatalogEntry) -> list[CatalogEntry]:
     return [part for name in entry.parts if (part := find(name)) is not None]
 
 
-def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
+def download(entry: CatalogEntry, progress: FileProgress | None = None) -> Path:
     """Fetch what is missing into the cache: from the mirror if it is an address, else from where it is published."""
     for part in parts_of(entry):
         if locate(part) is None:
@@ -74,7 +75,7 @@ def download(entry: CatalogEntry, progress: Progress | None = None) -> Path:
     return folder / (entry.name if entry.format == "planetoid" else entry.files[0])
 
 
-def _from_mirror(entry: CatalogEntry, progress: Progress | None) -> Path | None:
+def _from_mirror(entry: CatalogEntry, progress: FileProgress | None) -> Path | None:
     """Ask a mirror on the network for each packing; None where it has none of them, or there is no such mirror."""
     address, folder = mirror(), home() / entry.format
     if not isinstance(address, str):
@@ -105,14 +106,5 @@ def _official(entry: CatalogEntry, file: str) -> str | None:
     return entry.sha256.get(file) if entry.format == "planetoid" else None
 
 
-def _named(progress: Progress | None, name: str) -> Callable[[int, int | None], None] | None:
+def _named(progress: FileProgress | None, name: str) -> Callable[[int, int | None], None] | None:
     return None if progress is None else lambda done, total: progress(name, done, total)
-
-
-def _bundled_mutag() -> Path | None:
-    """The copy that the package grakel carries for its tests; the package itself is not imported."""
-    spec = find_spec("grakel")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        if (folder := Path(place) / "tests" / "data" / "MUTAG").is_dir():
-            return folder
-    return None

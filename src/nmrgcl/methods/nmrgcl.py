@@ -51,7 +51,7 @@ class NMRGCL(Pretraining):
             "Eq. 13 and its ablations on rows worked by hand (tests/contrast/test_removal.py); Eq. 14 written as "
             "loops, and its gradient in closed form (tests/contrast/test_infonce.py); GIN as PyG has it, and the "
             "paper's five-node example (tests/encode/test_gin.py); the lemmas and theorems "
-            "(tests/theory/test_pooling.py, tests/theory/test_flow.py); planted classes are found "
+            "(tests/reproduce/theory/test_pooling.py, tests/reproduce/theory/test_flow.py); planted classes are found "
             "(tests/methods/test_gain.py)."
         ),
     )

@@ -31,7 +31,7 @@ MANY_TASKS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class ScoreRow:
     """A line of the table: by metric the mean on the test part and, over several seeds, the standard deviation."""
 
     name: str
@@ -59,7 +59,7 @@ class Outcome:
 
     predictor: Predictor
     origin: Origin
-    rows: list[Row]
+    rows: list[ScoreRow]
     notes: list[str]
     split: Split
     bits: np.ndarray
@@ -181,27 +181,29 @@ def _spread(scores: Sequence[float]) -> float:
     return float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0
 
 
-def _members_row(members: Sequence[Member], goal: str, *, probe: bool) -> Row:
+def _members_row(members: Sequence[Member], goal: str, *, probe: bool) -> ScoreRow:
     first = next(iter(GOALS[goal].merits))
     each = [{first: one.score.test, **one.score.beside} for one in members]
     several = len(members) > 1
     found = {name: [scores[name] for scores in each] for name in each[0]}
     what = "linear probe" if probe else "fine-tuned"
-    return Row(
+    return ScoreRow(
         f"{what}, {len(members)} seeds" if several else what,
         {name: (float(np.mean(values)), _spread(values) if several else None) for name, values in found.items()},
     )
 
 
-def _ensemble_row(tested: Predictions, labels: np.ndarray, goal: str, members: int) -> list[Row]:
+def _ensemble_row(tested: Predictions, labels: np.ndarray, goal: str, members: int) -> list[ScoreRow]:
     """What ``predict`` uses, where that differs from the row before."""
     if members == 1:
         return []
     aim, made, truth = GOALS[goal], torch.from_numpy(tested.mean), torch.from_numpy(labels)
-    return [Row("their ensemble", {name: (aim.unit * float(f(made, truth)), None) for name, f in aim.merits.items()})]
+    return [
+        ScoreRow("their ensemble", {name: (aim.unit * float(f(made, truth)), None) for name, f in aim.merits.items()})
+    ]
 
 
-def _fingerprint_rows(bits: np.ndarray, labels: np.ndarray, split: Split, goal: str, seed: int) -> list[Row]:
+def _fingerprint_rows(bits: np.ndarray, labels: np.ndarray, split: Split, goal: str, seed: int) -> list[ScoreRow]:
     linear = "logistic regression" if goal == "binary" else "ridge regression"
     rows = []
     first = next(iter(GOALS[goal].merits))
@@ -216,11 +218,11 @@ def _fingerprint_rows(bits: np.ndarray, labels: np.ndarray, split: Split, goal: 
             jobs=1 if labels.shape[1] < MANY_TASKS else -1,
         )
         scores = {first: found.test, **found.beside}
-        rows.append(Row(f"ECFP + {name}", {metric: (score, None) for metric, score in scores.items()}))
+        rows.append(ScoreRow(f"ECFP + {name}", {metric: (score, None) for metric, score in scores.items()}))
     return rows
 
 
-def _verdict(ours: Row, others: Sequence[Row], goal: str) -> list[str]:
+def _verdict(ours: ScoreRow, others: Sequence[ScoreRow], goal: str) -> list[str]:
     """A sentence if a baseline has the better first metric."""
     metric, unit = next(iter(GOALS[goal].merits)), GOALS[goal].unit
     best = max(others, key=lambda row: row.scores[metric][0] / unit)

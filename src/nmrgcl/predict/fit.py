@@ -150,7 +150,9 @@ def _build(molecules: Molecules, settings: Settings, start: Model | None) -> Cla
         try:
             encoder.encoder.load_state_dict(method.encoder.state_dict())
         except RuntimeError:
-            raise SettingError("--set changes the encoder of --model; leave settings of its shape out") from None
+            raise SettingError(
+                "--set changes the encoder of --model; leave settings of its shape out, or use --model none"
+            ) from None
     return build_classifier(settings, encoder, len(molecules.tasks))
 
 

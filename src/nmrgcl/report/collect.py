@@ -31,7 +31,7 @@ class Facts:
     Attributes:
         models: in order of their seeds; what is said of one model is said of the first.
         evaluation: None where there is nothing to judge against, for the reason in ``unjudged``.
-        losses: one curve a model; empty if it was not trained or the record is gone.
+        losses: one curve per model; empty if it was not trained or the record is gone.
         ranks: likewise.
         after: ``[B, D]`` embeddings of graphs or nodes by the first model.
         spectra: singular values before and after training, largest first.

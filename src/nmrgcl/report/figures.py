@@ -1,6 +1,6 @@
-"""Plots of numbers: arrays in, a figure out."""
+"""Plots of a run's numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import rc_context
@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from nmrgcl.report.collect import Curve
-from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure
+from nmrgcl.report.svg import INK, PALETTE, STYLE, grid_lines, new_figure
 
+LINES = ("--", ":", "-.")
 MARKERS = "os^DvPX"
 FEW = 12
 """Up to so many measurements are marked one by one."""
@@ -41,7 +42,7 @@ def plot_spread(rows: Sequence[tuple[str, np.ndarray]]) -> Figure:
     axes.set_xticks(range(len(rows)), [name for name, _ in rows])
     axes.set_xlim(-0.5, len(rows) - 0.5)
     axes.set_ylabel("accuracy in %")
-    _grid(figure)
+    grid_lines(axes)
     return figure
 
 
@@ -61,27 +62,32 @@ def plot_curves(curves: Sequence[Curve], label: str) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("epoch")
     axes.set_ylabel(label)
-    _grid(figure)
+    grid_lines(axes)
     return figure
 
 
 @rc_context(STYLE)
-def plot_spectrum(before: np.ndarray, after: np.ndarray) -> Figure:
-    """Singular values beside the largest of their kind, on a log axis; rounding is left out."""
-    figure, (axes,) = new_figure()
-    for name, values, colour, line in (
-        ("before training", before, PALETTE[1], "--"),
-        ("after training", after, PALETTE[0], "-"),
-    ):
+def plot_spectra(spectra: Mapping[str, np.ndarray], *, height: float = 2.7, limit: float = 0.0) -> Figure:
+    """Singular values beside the largest of their kind, on a log axis; rounding is left out.
+
+    The last spectrum is drawn in full, the others broken; below ``limit`` a direction counts as empty.
+    """
+    figure, (axes,) = new_figure(height=height)
+    for number, (name, values) in enumerate(reversed(list(spectra.items()))):
         share = used_spectrum(values)
-        axes.plot(np.arange(1, len(share) + 1), share, line, color=colour, linewidth=2, label=name)
+        line = LINES[(number - 1) % len(LINES)] if number else "-"
+        colour = PALETTE[number if number < len(PALETTE) else 1 + number % (len(PALETTE) - 1)]
+        axes.plot(np.arange(1, len(share) + 1), share, line, color=colour, lw=1.4 if number else 2.2, label=name)
+    if limit:
+        axes.axhline(limit, color=INK, alpha=0.5, linewidth=0.8)
+        axes.annotate("below: empty", (1, limit), (3, -10), textcoords="offset points", fontsize=8)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("dimension, largest first")
+    axes.set_xlabel("direction, largest first")
     axes.set_ylabel("singular value / largest")
-    axes.legend()
-    _grid(figure)
+    axes.legend(fontsize=8)
+    grid_lines(axes)
     return figure
 
 
@@ -119,8 +125,3 @@ def project(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if s[0] > 0:
         shares[:kept] = s[:kept] ** 2 / (s**2).sum()
     return places, shares
-
-
-def _grid(figure: Figure) -> None:
-    for axes in figure.axes:
-        axes.grid(color=INK, alpha=0.15, linewidth=0.6)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nmrgcl.report.page import Bold
+
 MISSING = "–"
 """Stands where there is no figure."""
 _LATEX = {
@@ -27,38 +29,26 @@ _LATEX = {
 
 
 @dataclass(frozen=True)
-class Text:
-    """What stands in a place of a grid."""
-
-    text: str
-    bold: bool = False
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row; where ``group`` is another than in the row before, it becomes a heading."""
-
-    cells: tuple[Text, ...]
-    group: str = ""
-
-
-@dataclass(frozen=True)
 class Grid:
-    """A table; the first ``names`` columns say what a row is, the others hold figures."""
+    """A table of texts, ``Bold`` ones among them; the first ``names`` columns say what a row is.
+
+    Where the group of a row is another than that of the row before, it becomes a heading.
+    """
 
     key: str
     title: str
     caption: str
-    head: tuple[str, ...]
-    lines: tuple[Line, ...]
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    groups: Sequence[str] = ()
     names: int = 1
 
-    def grouped(self) -> Iterator[tuple[str, Line]]:
-        """Lines with the heading that comes before each, or nothing."""
+    def grouped(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Rows with the heading that comes before each, or nothing."""
         last = ""
-        for line in self.lines:
-            yield (line.group if line.group != last else ""), line
-            last = line.group
+        for group, cells in zip(self.groups or [""] * len(self.rows), self.rows, strict=True):
+            yield (group if group != last else ""), cells
+            last = group
 
 
 def as_markdown(grid: Grid) -> str:
@@ -69,32 +59,31 @@ def as_markdown(grid: Grid) -> str:
 def markdown_table(grid: Grid) -> str:
     """The table alone."""
     rules = ["---"] * grid.names + ["---:"] * (len(grid.head) - grid.names)
-    rows = [_pipes([_plain(word) for word in grid.head]), _pipes(rules)]
-    for group, line in grid.grouped():
+    rows = [_pipes(map(_plain, grid.head)), _pipes(rules)]
+    for group, cells in grid.grouped():
         if group:
-            rows.append(_pipes([f"*{_plain(group)}*", *[""] * (len(grid.head) - 1)]))
-        rows.append(_pipes([f"**{_plain(c.text)}**" if c.bold else _plain(c.text) for c in line.cells]))
+            rows.append(_pipes([f"*{_plain(group)}*", *[""] * (len(cells) - 1)]))
+        rows.append(_pipes(f"**{_plain(text)}**" if isinstance(text, Bold) else _plain(text) for text in cells))
     return "\n".join(rows)
 
 
 def as_latex(grid: Grid, *, label: str) -> str:
     """A ``table`` with rules of booktabs."""
-    columns = "l" * grid.names + "r" * (len(grid.head) - grid.names)
     body: list[str] = []
-    for group, line in grid.grouped():
+    for group, cells in grid.grouped():
         if group:
             rule = [r"\midrule"] if body else []
-            body += [*rule, rf"\multicolumn{{{len(grid.head)}}}{{l}}{{\emph{{{escape_latex(group)}}}}} \\"]
-        cells = [escape_latex(c.text) for c in line.cells]
-        bold = [rf"\textbf{{{text}}}" if c.bold else text for text, c in zip(cells, line.cells, strict=True)]
+            body += [*rule, rf"\multicolumn{{{len(cells)}}}{{l}}{{\emph{{{escape_latex(group)}}}}} \\"]
+        shown = (escape_latex(text) for text in cells)
+        bold = (rf"\textbf{{{text}}}" if isinstance(c, Bold) else text for text, c in zip(shown, cells, strict=True))
         body.append(" & ".join(bold) + r" \\")
     lines = [
         *(r"\begin{table}", r"\centering"),
         rf"\caption{{{escape_latex(f'{grid.title}. {grid.caption}')}}}",
         rf"\label{{tab:{label}-{grid.key}}}",
-        rf"\begin{{tabular}}{{{columns}}}",
+        rf"\begin{{tabular}}{{{'l' * grid.names + 'r' * (len(grid.head) - grid.names)}}}",
         r"\toprule",
-        " & ".join(escape_latex(word) for word in grid.head) + r" \\",
+        " & ".join(map(escape_latex, grid.head)) + r" \\",
         r"\midrule",
         *body,
         *(r"\bottomrule", r"\end{tabular}", r"\end{table}"),
@@ -111,5 +100,5 @@ def _plain(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _pipes(cells: Sequence[str]) -> str:
+def _pipes(cells: Sequence[str] | Iterator[str]) -> str:
     return f"| {' | '.join(cells)} |"

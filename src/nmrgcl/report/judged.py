@@ -9,17 +9,9 @@ from matplotlib.figure import Figure
 from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure
 
 BINS = 10
-"""Of probabilities, equally wide."""
+"""Bins of probabilities, equally wide."""
 SIMILARITIES = np.array([0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0])
 """Bounds between which molecules count as equally similar to the training set; the last bin includes 1."""
-
-
-def roc_curve(scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """False and true positive rates ``[K]`` at each distinct score, from the highest, starting from (0, 0)."""
-    order = np.argsort(-scores, kind="stable")
-    last = np.append(np.diff(scores[order]) != 0, True)  # equal scores are one step
-    true, false = (np.cumsum(labels[order] == value)[last] for value in (1, 0))
-    return np.append(0.0, false / false[-1]), np.append(0.0, true / true[-1])
 
 
 def reliability(probability: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

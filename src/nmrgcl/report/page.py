@@ -1,105 +1,150 @@
-"""Facts and figures as one file of HTML."""
+"""One page builder: a title, a summary and sections become one HTML file that needs neither network nor script.
 
-import json
+Every function here returns markup, in which all words that come from outside are escaped.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import torch
+from markupsafe import Markup
 
 from nmrgcl import atomic
-from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import SettingError
-from nmrgcl.model_folder import MODEL
-from nmrgcl.owned import require_named
-from nmrgcl.report.collect import Facts, collect
-from nmrgcl.report.pictures import examples, plots
-from nmrgcl.report.render import prepare, render
-from nmrgcl.report.repeat import commands
-from nmrgcl.run import Evaluation, SeedScores, find_models, hardware, versions
-from nmrgcl.run.folder import RUN
-from nmrgcl.settings.check import flatten
+from nmrgcl.report.svg import Picture
+
+_PAGE = Markup(
+    """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+{summary}
+</header>
+<main>
+{sections}
+</main>
+</body>
+</html>
+"""
+)
 
 
-def write_report(
-    run: Path, dataset: Dataset, out: Path, *, device: torch.device, figures: Path | None = None, jobs: int = 0
-) -> Path:
-    """Write the page about ``run`` to ``out``; with ``figures`` also each figure as SVG and PDF into that folder."""
-    find_models(run)
-    prepare(out, figures)
-    facts = collect(run, dataset, device=device, jobs=jobs)
-    shown = {"plots": plots(facts), "examples": examples(facts)}
-    # Before figures are saved: each drawing lays a figure out anew, by a last digit elsewhere.
-    page = _render(facts, out, **shown)
-    try:
-        if figures is not None:
-            drawn = (*shown["plots"], *shown["examples"])
-            for picture in drawn:
-                picture.require_place(figures)
-            for picture in drawn:
-                picture.save(figures)
-        atomic.write_text(out, page)
-    except OSError as error:
-        raise SettingError(f"{error.filename or out}: cannot be written ({error.strerror})") from None
-    return out
+class Bold(str):
+    """The text of a table's cell that stands out."""
 
 
-def own_page(run: Path) -> Path:
-    """``RUN/report.html``, if it is ours to write."""
-    page = run / "report.html"
-    require_named(page, RUN, MODEL)
-    return page
+def build_page(title: str, summary: Iterable[Markup], sections: Iterable[Markup]) -> str:
+    """The whole page, with the style that all pages share."""
+    style = Markup(resources.files("nmrgcl.report").joinpath("style.css").read_text(encoding="utf-8"))
+    made = _PAGE.format(title=title, style=style, summary=_lines(summary), sections=_lines(sections))
+    return made.encode(errors="backslashreplace").decode()  # names of files need not be UTF-8
 
 
-def _render(facts: Facts, out: Path, **pictures: Any) -> str:
-    settings = facts.models[0].settings.to_dict()
-    return render(
-        "page.html.j2",
-        facts=facts,
-        method=facts.models[0].settings.label,
-        features=facts.models[0].features.kind,
-        trained_on=facts.models[0].dataset,
-        statistics=facts.dataset.statistics,
-        headline=_headline(facts),
-        settings=[(key, json.dumps(value, ensure_ascii=False)) for key, value in flatten(settings)],
-        settings_json=json.dumps(settings, indent=2, ensure_ascii=False),
-        versions=versions(),
-        hardware=hardware(facts.device),
-        commands=commands(facts, out),
-        **pictures,
-    )
+def section(key: str, heading: str, *blocks: Markup) -> Markup:
+    """Blocks under a heading; ``key`` is what a link to it says."""
+    head = Markup('<section aria-labelledby="{0}">\n<h2 id="{0}">{1}</h2>').format(key, heading)
+    return _lines([head, *blocks, Markup("</section>")])
 
 
-def _headline(facts: Facts) -> dict[str, Any] | None:
-    """The numbers and the sentence that ``nmrgcl evaluate`` prints."""
-    found = facts.evaluation
-    if found is None:
-        return None
-    n = len(found.trained.folds)
-    rows = ((facts.models[0].settings.label, found.trained), ("untrained", found.untrained))
-    return {
-        "rows": [_row(name, scores) for name, scores in rows if scores is not None],
-        "seeds": facts.seeds if found.varied == "model" else list(range(n)),
-        "n": n,
-        "protocol": found.sentence,
-        "choice": _choice(found),
-        "spread_over": found.spread_over,
-        "column": "seed" if found.varied == "model" else "folds",
-    }
+def paragraph(words: object, kind: str = "") -> Markup:
+    """``kind`` is a class of the style: faint, or card for a paragraph in a frame."""
+    return Markup("<p{}>{}</p>").format(_class(kind), words)
 
 
-def _choice(found: Evaluation) -> str:
-    if found.protocol == "linear":
-        return "the penalty C is chosen on the validation nodes"
-    return (
-        "the penalty C is 1"
-        if found.settings.svm.c == "default"
-        else "the penalty C is chosen inside the training folds"
-    )
+def emphasised(words: str) -> Markup:
+    """Words that must not be overlooked."""
+    return Markup("<strong>{}</strong>").format(words)
 
 
-def _row(name: str, scores: SeedScores) -> dict[str, Any]:
-    return {
-        "name": name,
-        "text": str(scores),
-        "scores": [f"{score:.1f}" for score in scores.to_dict()["scores"]],
-    }
+def card(*blocks: Markup) -> Markup:
+    """Blocks in one frame."""
+    return Markup('<div class="card scroll">{}</div>').format(_lines(blocks))
+
+
+def side_by_side(blocks: Iterable[Markup], kind: str = "grid") -> Markup:
+    """Blocks in as many columns as there is room for."""
+    return Markup("<div{}>\n{}\n</div>").format(_class(kind), _lines(blocks))
+
+
+def number(name: str, value: str, note: str = "") -> Markup:
+    """A number in large type."""
+    words = Markup('<div class="faint">{}</div>').format(note) if note else ""
+    return Markup('<div class="card"><div>{}</div><div class="number">{}</div>{}</div>').format(name, value, words)
+
+
+def table(rows: Iterable[Sequence[object]], head: Sequence[str] = (), *, caption: str = "", kind: str = "") -> Markup:
+    """Rows of texts: the first of each names the row, and a row of one text is a heading over those that follow."""
+    parts = [Markup("<caption>{}</caption>").format(caption)] if caption else []
+    if head:
+        names = Markup().join(Markup('<th scope="col">{}</th>').format(word) for word in head)
+        parts.append(Markup("<thead><tr>{}</tr></thead>").format(names))
+    body = _lines(_row(list(row), len(head)) for row in rows)
+    return Markup("<table{}>\n{}\n<tbody>\n{}\n</tbody></table>").format(_class(kind), _lines(parts), body)
+
+
+def facts(values: Mapping[str, object] | Iterable[tuple[str, object]], caption: str) -> Markup:
+    """Names and values as a table in a frame."""
+    return card(table(values.items() if isinstance(values, Mapping) else values, caption=caption))
+
+
+def figure(picture: Picture, *, wide: bool = False) -> Markup:
+    """A picture with its title and caption; a wide one is as large as it was drawn."""
+    sizes = f' style="--least: {5.6 * picture.width:.0f}rem; --most: {7 * picture.width:.0f}rem"' if wide else ""
+    head = Markup('<figure class="{}"{}>').format("card scroll wide" if wide else "card", Markup(sizes))
+    words = Markup("<h3>{}</h3>{}<figcaption>{}</figcaption></figure>")
+    return head + words.format(picture.title, picture.svg, picture.caption)
+
+
+def code(lines: Iterable[str]) -> Markup:
+    """Commands or settings, as they are typed."""
+    return Markup('<pre tabindex="0"><code>{}</code></pre>').format("\n".join(lines))
+
+
+def require_writable(out: Path, figures: Path | None = None) -> None:
+    """Say what cannot be written before minutes are spent on it."""
+    if out.is_dir():
+        raise SettingError(f"{out}: is a folder; choose another --out")
+    for folder in filter(None, (out.parent, figures)):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingError(f"{folder}: cannot be made ({error.strerror})") from None
+        if not os.access(folder, os.W_OK):
+            raise SettingError(f"{folder}: cannot be written to; choose another place")
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write files, each of them whole or not at all."""
+    for path, text in texts.items():
+        try:
+            atomic.write_text(path, text)
+        except OSError as error:
+            raise SettingError(f"{error.filename or path}: cannot be written ({error.strerror})") from None
+
+
+def _row(cells: list[object], width: int) -> Markup:
+    if len(cells) == 1:
+        heading = Markup('<tr><th scope="rowgroup" colspan="{}" class="group">{}</th></tr>')
+        return heading.format(width, cells[0])
+    shown = [emphasised(str(cell)) if isinstance(cell, Bold) else cell for cell in cells]
+    rest = Markup().join(Markup("<td>{}</td>").format(cell) for cell in shown[1:])
+    return Markup('<tr><th scope="row">{}</th>{}</tr>').format(shown[0], rest)
+
+
+def _class(kind: str) -> Markup:
+    return Markup(' class="{}"').format(kind) if kind else Markup("")
+
+
+def _lines(blocks: Iterable[Any]) -> Markup:
+    return Markup("\n").join(blocks)

@@ -4,7 +4,7 @@ import numpy as np
 
 from nmrgcl.report.collect import Facts
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, draw_row, nearest
-from nmrgcl.report.figures import plot_curves, plot_projection, plot_spectrum, plot_spread, used_spectrum
+from nmrgcl.report.figures import plot_curves, plot_projection, plot_spectra, plot_spread, used_spectrum
 from nmrgcl.report.svg import Picture
 from nmrgcl.run.embeddings import RANK_GRAPHS
 
@@ -39,7 +39,7 @@ def _spread(facts: Facts) -> Picture | None:
     return Picture(
         key="folds",
         title=f"Accuracy by {part}",
-        description=f"Box plots with one point a {part}. Median {middle}.",
+        description=f"Box plots with one point per {part}. Median {middle}.",
         caption=f"{many} {part}s; the box holds the middle half, the thick line is the median.",
         figure=plot_spread(rows),
     )
@@ -80,7 +80,7 @@ def _spectrum(facts: Facts) -> Picture:
         title=f"Singular spectrum, seed {facts.seeds[0]}",
         description=f"Two falling lines on a log axis. Dimensions used: {counts}. The {ranks}.",
         caption=f"Centred embeddings of all {facts.things}; a line that falls later uses more dimensions: {ranks}.",
-        figure=plot_spectrum(before, after),
+        figure=plot_spectra({"before training": before, "after training": after}),
     )
 
 

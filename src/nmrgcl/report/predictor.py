@@ -1,11 +1,11 @@
 """A fine-tuned model as one page: its scores beside fingerprints, curves, and molecules it is right and wrong about."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup, escape
+from sklearn.metrics import roc_curve
 
 from nmrgcl import atomic
 from nmrgcl.data.molecules import Molecules
@@ -14,6 +14,7 @@ from nmrgcl.errors import DataError
 from nmrgcl.predict.finetune import Outcome
 from nmrgcl.predict.predictor import METRICS
 from nmrgcl.predict.similarity import nearest_known
+from nmrgcl.report import page
 from nmrgcl.report.judged import (
     by_similarity,
     calibration_error,
@@ -22,55 +23,59 @@ from nmrgcl.report.judged import (
     plot_roc,
     plot_similarity,
     reliability,
-    roc_curve,
 )
-from nmrgcl.report.render import render
 from nmrgcl.report.svg import PALETTE, Picture
 from nmrgcl.run import hardware, versions
 from nmrgcl.settings.check import flatten
 
 SHOWN = 4
-"""Molecules of each group."""
+"""Molecules shown per group."""
 SIZE = 230, 180
-"""Of a molecule's picture, in pixels."""
-
-
-@dataclass(frozen=True)
-class Example:
-    """A molecule beside its nearest training molecule, as SVG."""
-
-    molecule: Markup
-    nearest: Markup
-    caption: str
+"""Width and height of a molecule's picture, in pixels."""
 
 
 def write_predictor_page(out: Path, found: Outcome, molecules: Molecules) -> None:
     """Write the page about ``found``, which was fitted on ``molecules``."""
     labels = molecules.labels[found.split.test]
     number, similarity = nearest_known(found.bits[found.split.test], found.predictor.known)
-    origin, goal = found.origin, found.predictor.goal
+    origin = found.origin
     parts = " / ".join(str(len(origin.split[part])) for part in ("train", "valid", "test"))
     start = f"pre-trained on {origin.start}" if origin.start else "not pre-trained"
-    page = render(
-        "predictor.html.j2",
-        title=f"{origin.dataset}: {_tasks(found)}",
-        summary=(
-            f"{len(molecules)} molecules, {len(molecules.invalid)} invalid rows skipped; split {origin.split['name']}, "
-            f"{parts} to train, validate and test on; seeds {', '.join(map(str, origin.seeds))}; the encoder is {start}"
-            f"{' and frozen' if origin.probe else ''}."
-        ),
-        metrics=[METRICS[name] + (" in %" if goal == "binary" else "") for name in found.rows[0].scores],
-        rows=[(row.name, [_score(*score) for score in row.scores.values()]) for row in found.rows],
-        several=len(origin.seeds) > 1,
-        notes=found.notes,
-        plots=[*_curves(found, labels), _distance(found, labels, similarity)],
-        groups=_examples(found, molecules, labels, number, similarity),
-        settings=[(key, json.dumps(value)) for key, value in flatten(found.predictor.settings.to_dict())],
-        versions=versions(),
-        hardware=hardware(found.predictor.members[0].head.weight.device),
-        source=molecules.source,
+    summary = (
+        f"{len(molecules)} molecules, {len(molecules.invalid)} invalid rows skipped; split {origin.split['name']}, "
+        f"{parts} to train, validate and test on; seeds {', '.join(map(str, origin.seeds))}; the encoder is {start}"
+        f"{' and frozen' if origin.probe else ''}."
     )
-    atomic.write_text(out, page)
+    drawn = [*_curves(found, labels), _distance(found, labels, similarity)]
+    groups = _examples(found, molecules, labels, number, similarity)
+    sections = [
+        page.section("scores", "Scores on the test part", *_scores(found)),
+        page.section("figures", "Predictions of the test part", page.side_by_side(map(page.figure, drawn))),
+        *(page.section(f"examples-{n}", heading, page.side_by_side(some)) for n, (heading, some) in enumerate(groups)),
+        *([] if groups else [page.paragraph("No pictures of molecules: RDKit is not installed.", "card")]),
+        page.section("made", "Settings, versions, hardware", _made(found, molecules)),
+    ]
+    title = f"{origin.dataset}: {_tasks(found)}"
+    atomic.write_text(out, page.build_page(title, [page.paragraph(summary, "faint")], sections))
+
+
+def _scores(found: Outcome) -> list[Markup]:
+    percent = " in %" if found.predictor.goal == "binary" else ""
+    head = ["", *(METRICS[name] + percent for name in found.rows[0].scores)]
+    rows = [[row.name, *(_score(*score) for score in row.scores.values())] for row in found.rows]
+    spread = ", ± the sample standard deviation over seeds" if len(found.origin.seeds) > 1 else ""
+    how = (
+        f"Scores are means over tasks{spread}, at the epoch that was best on the validation part. Fingerprints (ECFP4, "
+        "2,048 bits) learn from the same molecules; their trees or C are chosen on the same validation part."
+    )
+    return [page.card(page.table(rows, head)), *map(page.paragraph, found.notes), page.paragraph(how, "faint")]
+
+
+def _made(found: Outcome, molecules: Molecules) -> Markup:
+    settings = [(key, json.dumps(value)) for key, value in flatten(found.predictor.settings.to_dict())]
+    device = found.predictor.members[0].head.weight.device
+    made = versions() | hardware(device) | {"data": molecules.source}
+    return page.side_by_side([page.facts(settings, "Resolved settings"), page.facts(made, "Made with")])
 
 
 def _tasks(found: Outcome) -> str:
@@ -98,7 +103,7 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
     curves = {}
     for task in drawn:
         known = ~np.isnan(labels[:, task])
-        curves[names[task]] = roc_curve(made.mean[known, task], labels[known, task])
+        curves[names[task]] = roc_curve(labels[known, task], made.mean[known, task])[:2]
     before, after = (reliability(p, labels)[:2] for p in (made.mean, made.probability))
     errors = [calibration_error(p, labels) for p in (made.mean, made.probability)]
     more = f" The {len(drawn)} of {len(names)} tasks with most labels." if len(names) > len(drawn) else ""
@@ -150,7 +155,7 @@ def _distance(found: Outcome, labels: np.ndarray, similarity: np.ndarray) -> Pic
 
 def _examples(
     found: Outcome, molecules: Molecules, labels: np.ndarray, number: np.ndarray, similarity: np.ndarray
-) -> list[tuple[str, list[Example]]]:
+) -> list[tuple[str, list[Markup]]]:
     """The most confident right and wrong predictions, or the most and the least exact; none without RDKit."""
     errors = _errors(found, labels)
     order = np.argsort(errors, axis=None, kind="stable")
@@ -184,7 +189,7 @@ def _example(
     task: int,
     number: np.ndarray,
     similarity: np.ndarray,
-) -> Example:
+) -> Markup:
     place, made = int(found.split.test[row]), found.tested
     said = f"{made.mean[row, task]:.3g}" if made.probability is None else f"{made.probability[row, task]:.0%}"
     caption = (
@@ -192,7 +197,9 @@ def _example(
         f"nearest training molecule on the right, similarity {similarity[row]:.2f}"
     )
     known = found.predictor.known.smiles[int(number[row])]
-    return Example(draw_molecule(molecules.smiles[place]), draw_molecule(known), caption)
+    both = draw_molecule(molecules.smiles[place]) + draw_molecule(known)
+    words = Markup('<figure class="card"><div class="pair">{}</div><figcaption>{}</figcaption></figure>')
+    return words.format(both, caption)
 
 
 def draw_molecule(smiles: str) -> Markup:

@@ -48,7 +48,7 @@ class Picture:
 
     @property
     def svg(self) -> Markup:
-        """An ``<svg>`` element to be put into a page; its ids start with the key, so that several can be."""
+        """An ``<svg>`` element to be put into a page; its ids start with the key, so that several fit into one page."""
         text = self._text
         text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
         text = re.sub(r'\bid="', f'id="{self.key}-', text)
@@ -98,6 +98,11 @@ def write_figure(figure: Figure, path: Path, **options: Any) -> None:
     """Write a figure in the format of the ending; the file appears complete or not at all."""
     with rc_context(STYLE), atomic.new_file(path) as file:
         figure.savefig(file, format=path.suffix[1:], **options)
+
+
+def grid_lines(axes: Axes) -> None:
+    """Faint ones, in the ink of the page."""
+    axes.grid(color=INK, alpha=0.15, linewidth=0.6)
 
 
 def new_figure(width: float = 4.0, height: float = 2.7, columns: int = 1) -> tuple[Figure, list[Axes]]:

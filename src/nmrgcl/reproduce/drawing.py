@@ -9,11 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from nmrgcl.report.svg import INK
 from nmrgcl.reproduce.scores import Scores
 
 COLOURS = "cividis"
-"""Of heat maps: as light as it is high, to every eye."""
+"""Colour map of heat maps: the lighter, the higher, also for the colour-blind."""
 GAP = "#8c959f"
 MISSING = "not computed"
 ACROSS = 4
@@ -90,7 +89,7 @@ def curve(axes: Axes, x: Sequence[float], scores: np.ndarray, *, colour: str, ma
 
 
 def hatch_gaps(axes: Axes, x: Sequence[float], scores: np.ndarray, step: float) -> bool:
-    """Hatch the places of ``[levels, seeds]`` where no seed is; whether there are any."""
+    """Hatch the levels of ``[levels, seeds]`` without any seed; True if there are any."""
     gaps = ~np.isfinite(scores).any(-1)
     bottom, top = axes.get_ylim()
     for place in np.asarray(x)[gaps]:
@@ -100,7 +99,7 @@ def hatch_gaps(axes: Axes, x: Sequence[float], scores: np.ndarray, step: float) 
 
 
 def cross_gaps(axes: Axes, x: Sequence[float], scores: np.ndarray, *, colour: str, row: int) -> bool:
-    """Likewise for one of several curves: a cross in its colour, at the foot of the axes."""
+    """Mark the gaps of one of several curves by crosses in its colour, at the foot; True if there are any."""
     gaps = ~np.isfinite(scores).any(-1)
     places = np.asarray(x)[gaps]
     height = np.full(len(places), 0.03 + 0.05 * row)
@@ -114,14 +113,9 @@ def missing_cross() -> Line2D:
 
 
 def mean_and_deviation(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Over the seeds that are there, the last axis; the deviation of one is 0, the mean of none is NaN."""
+    """Mean and deviation over the seeds that are there (last axis); one seed has deviation 0, none has mean NaN."""
     count = np.isfinite(scores).sum(-1)
     total = np.nansum(scores, -1)
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     square = np.nansum((scores - mean[..., None]) ** 2, -1)
     return mean, np.where(count > 0, np.sqrt(square / np.maximum(count - 1, 1)), np.nan)
-
-
-def grid_lines(axes: Axes) -> None:
-    """Faint ones, in the ink of the page."""
-    axes.grid(color=INK, alpha=0.15, linewidth=0.6)

@@ -24,7 +24,7 @@ from nmrgcl.diagnose.verdict import judge_collapse
 from nmrgcl.graphs import Graphs
 from nmrgcl.report.svg import Picture
 from nmrgcl.reproduce.figure1_drawing import LATE, plot_patterns
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import MeasuredItem
 from nmrgcl.reproduce.patterns import EPOCHS, OBJECTIVES, STAGES, UNITS, train_pattern
 from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.planted import point_with_noise, subspace_of_the_sphere, whole_sphere
@@ -65,7 +65,7 @@ def measure(plan: Plan, device: torch.device) -> Iterator[Row]:
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Of the embeddings, before the head, as everything downstream sees them."""
+    """Verdicts about the embeddings before the head, which is what everything downstream uses."""
     ranks = [_ranks(scores, "nmrGCL", data) - _ranks(scores, "contrastive", data) for data in scores.datasets]
     means = np.array([gains[np.isfinite(gains)].mean() for gains in ranks if np.isfinite(gains).any()])
     # The claim is about graph datasets in general, so each dataset is one observation, whatever its seeds.
@@ -136,7 +136,7 @@ def _ranks(scores: Scores, name: str, dataset: str) -> np.ndarray:
     return ranks
 
 
-ITEM = Item(
+ITEM = MeasuredItem(
     name="figure1",
     title="Figure 1: three patterns of collapse",
     note=f"Preset graphcl with {UNITS} units in the head; {EPOCHS} epochs at each of three falling learning rates. "

@@ -7,16 +7,16 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nmrgcl.report.svg import INK, PALETTE, STYLE
-from nmrgcl.reproduce.drawing import grid_lines, heading
+from nmrgcl.report.svg import INK, PALETTE, STYLE, grid_lines
+from nmrgcl.reproduce.drawing import heading
 from nmrgcl.reproduce.scores import Row, Scores
 
 REACH = 0.75
-"""Of the axes, in lengths of an embedding."""
+"""Half the width of the axes, in lengths of an embedding."""
 LATE = 24
 """The principal axis, of 32, that shows whether the later ones are used."""
 FLOOR = 1e-6
-"""Of the spectrum's axis."""
+"""Lower end of the spectrum's axis."""
 LINES = ("-", "--", ":", "-.", (0, (1, 4)))
 
 

@@ -29,7 +29,7 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
 from nmrgcl.report.svg import STYLE, Picture
 from nmrgcl.reproduce.drawing import COLOURS, heading
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import MeasuredItem
 from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.statistics import Comparison, compare, corrected
@@ -147,7 +147,7 @@ def _sample(dataset: Dataset) -> Graphs:
 
 
 def _alike(first: torch.Tensor, second: torch.Tensor) -> Row:
-    """Of the two views of a graph, and of one graph's first and the next one's second view."""
+    """Cosine and overlap of a graph's two views, and of one graph's first with the next one's second view."""
     other = second.roll(1, 0)
     cosines = [float(cosine(first, z).mean()) for z in (second, other)]
     overlaps = [prominent_overlap(first, z) for z in (second, other)]
@@ -164,7 +164,7 @@ def _by_encoder(scores: Scores, value: Callable[[Row], float]) -> Comparison | N
     return compare([np.array(values, float) for values in by_dataset], unit="", things="encoders")
 
 
-ITEM = Item(
+ITEM = MeasuredItem(
     name="figure3",
     title="Figure 3: two views of a graph, untrained encoder",
     note="The paper shows one graph; verdicts here rest on up to 500 graphs and several random encoders. How strong is "

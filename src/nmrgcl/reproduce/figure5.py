@@ -5,8 +5,8 @@
 
 The paper says that accuracy falls without the removal; that random removal improves on none but not on nmrGCL; that
 removal on both sides is similar to nmrGCL; that removing the smallest entries hardly helps and can hurt; and that the
-learned mask beats nmrGCL on DD and IMDB-B and does poorly on NCI1 and REDDIT-MULTI-5K, which is not to be had. It shows
-five datasets and names these four; here are all eight that are at hand.
+learned mask beats nmrGCL on DD and IMDB-B and does poorly on NCI1 and REDDIT-MULTI-5K, which is not available offline.
+It shows five datasets and names these four; here are all eight that are available.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from nmrgcl.report.svg import PALETTE, STYLE, Picture
-from nmrgcl.reproduce.drawing import grid_lines, hatch_gaps, heading, mean_and_deviation, missing_patch, panels, trials
-from nmrgcl.reproduce.item import Item
+from nmrgcl.report.svg import PALETTE, STYLE, Picture, grid_lines
+from nmrgcl.reproduce.drawing import hatch_gaps, heading, mean_and_deviation, missing_patch, panels, trials
+from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import Comparison, compare, corrected
@@ -121,7 +121,7 @@ def plot_variants(scores: Scores) -> Figure:
     return figure
 
 
-ITEM = Item(
+ITEM = FigureItem(
     name="figure5",
     title="Figure 5: variants of the removal",
     note="Preset graphcl with another removal; w/o RO is Eq. 14 with nothing removed, not GraphCL's own loss.",

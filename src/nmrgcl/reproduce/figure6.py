@@ -14,10 +14,9 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture
+from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture, grid_lines
 from nmrgcl.reproduce.drawing import (
     curve,
-    grid_lines,
     hatch_gaps,
     heading,
     mean_and_deviation,
@@ -25,11 +24,11 @@ from nmrgcl.reproduce.drawing import (
     panels,
     trials,
 )
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
-from nmrgcl.reproduce.statistics import best_level, compare, corrected, rise
-from nmrgcl.reproduce.verdict import Verdict, beside_untrained, by_share, greater, within
+from nmrgcl.reproduce.statistics import compare, corrected, rise
+from nmrgcl.reproduce.verdict import Verdict, beside_untrained, best_among, greater, within
 from nmrgcl.settings import Settings
 
 DELTAS = tuple(number / 10 for number in range(11))
@@ -72,7 +71,7 @@ def judge(scores: Scores) -> list[Verdict]:
 
 
 def draw(scores: Scores) -> list[Picture]:
-    """One curve a dataset."""
+    """One curve per dataset."""
     mean, _ = mean_and_deviation(_curves(scores))
     best = [f"{name} {DELTAS[int(np.nanargmax(row))]:g}"
             for name, row in zip(scores.datasets, mean, strict=True) if np.isfinite(row).any()]  # fmt: skip
@@ -120,19 +119,12 @@ def _curves(scores: Scores) -> np.ndarray:
 def _where(
     scores: Scores, curves: np.ndarray, claim: str, asked: list[bool], words: str, datasets: list[int]
 ) -> Verdict:
-    found = best_level(curves[datasets], asked)
-    if found is None:
-        return by_share(claim, None, "where the best lies")
-    places = {
-        scores.datasets[datasets[curve]]: DELTAS[top] for curve, top in zip(found.curves, found.levels, strict=True)
-    }
-    listed = ", ".join(f"{name} {delta:g}" for name, delta in places.items())
-    many = "" if len(places) == 1 else f"on most of {len(places)} datasets "
-    what = f"best mean at δ: {listed}; resampling n = {found.n} seeds, {many}it is {words}"
-    return by_share(claim, found.most, what, enough=found.enough(len(datasets)), best=places, n=found.n)
+    many = "" if len(datasets) == 1 else "on most of {count} datasets "
+    what = f"best mean at δ: {{best}}; resampling n = {{n}} seeds, {many}it is {words}"
+    return best_among(claim, curves[datasets], [scores.datasets[n] for n in datasets], DELTAS, asked, what)
 
 
-ITEM = Item(
+ITEM = FigureItem(
     name="figure6",
     title="Figure 6: threshold of the removal",
     note="Preset graphcl with another delta. The paper names NCI1 alone of its four datasets; the others are "

@@ -13,13 +13,13 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture
-from nmrgcl.reproduce.drawing import cross_gaps, curve, grid_lines, heading, missing_cross, panels, trials
-from nmrgcl.reproduce.item import Item
+from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture, grid_lines
+from nmrgcl.reproduce.drawing import cross_gaps, curve, heading, missing_cross, panels, trials
+from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
-from nmrgcl.reproduce.statistics import best_level, compare, corrected
-from nmrgcl.reproduce.verdict import Verdict, by_share, greater
+from nmrgcl.reproduce.statistics import compare, corrected
+from nmrgcl.reproduce.verdict import Verdict, best_among, greater
 from nmrgcl.settings import Settings
 
 AUGMENTATIONS = ("NodeDrop", "EdgeDrop", "FeatureMasking")
@@ -55,7 +55,7 @@ def judge(scores: Scores) -> list[Verdict]:
 
 
 def draw(scores: Scores) -> list[Picture]:
-    """Three curves a dataset."""
+    """Three curves per dataset."""
     best = _where(scores, _curves(scores)).sentence
     return [
         Picture(
@@ -97,21 +97,15 @@ def _curves(scores: Scores) -> np.ndarray:
 
 
 def _where(scores: Scores, curves: np.ndarray) -> Verdict:
-    found = best_level(curves.reshape(-1, len(INTENSITIES), scores.seeds), MILD)
-    if found is None:
-        return by_share(CLAIMS[0], None, "where the best lies")
-    total = curves.shape[0] * curves.shape[1]
     names = [f"{dataset} {name}" for dataset in scores.datasets for name in AUGMENTATIONS]
-    best = {names[curve]: INTENSITIES[top] for curve, top in zip(found.curves, found.levels, strict=True)}
-    listed = ", ".join(f"{name} {p:g}" for name, p in best.items())
     what = (
-        f"best mean at p: {listed}; resampling n = {found.n} seeds, it is 0.1–0.3 for most of {len(best)} pairs of "
-        "dataset and augmentation"
+        "best mean at p: {best}; resampling n = {n} seeds, it is 0.1–0.3 for most of {count} pairs of dataset and "
+        "augmentation"
     )
-    return by_share(CLAIMS[0], found.most, what, enough=found.enough(total), best=best, n=found.n)
+    return best_among(CLAIMS[0], curves.reshape(-1, len(INTENSITIES), scores.seeds), names, INTENSITIES, MILD, what)
 
 
-ITEM = Item(
+ITEM = FigureItem(
     name="figure7",
     title="Figure 7: intensity of augmentations",
     note="Preset graphcl with both views replaced by one augmentation; features: labels of nodes, else one-hot degree. "

@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 from nmrgcl.evaluate.paired import holm
 from nmrgcl.report.svg import STYLE, Picture
 from nmrgcl.reproduce.drawing import heading, heat, mean_and_deviation, missing_patch, panels, trials
-from nmrgcl.reproduce.item import Item
+from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import LEVEL, compare, corrected, spread
-from nmrgcl.reproduce.verdict import MARGIN, Outcome, Verdict, greater, no_data
+from nmrgcl.reproduce.verdict import MARGIN, ClaimOutcome, Verdict, greater, no_data
 from nmrgcl.settings import Settings
 
 P = 0.7
@@ -71,7 +71,7 @@ def judge(scores: Scores) -> list[Verdict]:
 
 
 def draw(scores: Scores) -> list[Picture]:
-    """One 7 × 7 map a dataset."""
+    """One 7 × 7 map per dataset."""
     mean, _ = mean_and_deviation(scores.cube)
     ranges = [f"{name} {np.nanmin(row):.1f} to {np.nanmax(row):.1f} %"
               for name, row in zip(scores.datasets, mean, strict=True) if np.isfinite(row).any()]  # fmt: skip
@@ -121,7 +121,7 @@ def _varies(scores: Scores) -> Verdict:
         return no_data(CLAIMS[0], "no dataset has two seeds of all pairs")
     beyond = [p < LEVEL for p in holm([one.p for one in there.values()])]
     widths = [one.range for one in there.values()]
-    outcome: Outcome = "inconclusive"
+    outcome: ClaimOutcome = "inconclusive"
     if sum(beyond) > len(there) / 2:
         outcome = "confirmed"
     elif max(widths) < MARGIN:
@@ -137,7 +137,7 @@ def _varies(scores: Scores) -> Verdict:
     return Verdict(CLAIMS[0], outcome, sentence, numbers)
 
 
-ITEM = Item(
+ITEM = FigureItem(
     name="figure8",
     title="Figure 8: pairs of augmentations",
     note="Preset graphcl with the two views replaced; features: labels of nodes, else one-hot degree. "

@@ -1,4 +1,4 @@
-"""Items whose rows have the keys of version 1, with today's keys instead; all else in the file stays as it is."""
+"""Give the rows of an item's file today's keys instead of those of version 1; all else stays as it is."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 from nmrgcl import atomic, reading
 from nmrgcl.errors import DataError
 from nmrgcl.reproduce import find_item
-from nmrgcl.reproduce.compact import ITEM
+from nmrgcl.reproduce.item_file import ITEM_FILE
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.run.cell import KEY
 from nmrgcl.run.migrate import old_keys
@@ -21,9 +21,9 @@ def migrate_item(path: Path) -> tuple[int, int]:
     DataError, and nothing is written, where a row has a key that the item's plan does not ask for.
     """
     try:
-        text = reading.read_text(path, ITEM.limit)
+        text = reading.read_text(path, ITEM_FILE.limit)
         values = json.loads(text)
-        if values["format"] != ITEM.name:
+        if values["format"] != ITEM_FILE.name:
             raise ValueError
         item, plan = find_item(values["plan"]["item"]), Plan.from_dict(values["plan"])
     except OSError as error:

@@ -16,11 +16,11 @@ from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import Progress, pretrain
 
 UNITS = 32
-"""Of the projection."""
+"""Width of the projection."""
 STAGES = (1e-2, 1e-3, 1e-4)
 """Learning rates, one after the other: at the first alone a complete collapse stays blurred by its steps."""
 EPOCHS = 30
-"""At each of them."""
+"""Epochs at each learning rate."""
 OBJECTIVES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "alignment alone": lambda z1, z2: (1 - cosine(z1, z2)).mean(),
     "contrastive": lambda z1, z2: infonce(z1, z2, tau=0.2),
@@ -38,7 +38,7 @@ class Patterned(NMRGCL):
         self.objective = OBJECTIVES[objective]
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Of the projections of two views."""
+        """The objective on the projections of two views."""
         z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
         yield self.objective(z1, z2)
 

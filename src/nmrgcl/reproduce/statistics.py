@@ -11,9 +11,9 @@ from nmrgcl.evaluate.paired import holm
 from nmrgcl.evaluate.spread import with_p
 
 LEVEL = 0.05
-"""Of tests, after Holm's correction for all comparisons of an item."""
+"""Significance level of tests, after Holm's correction for all comparisons of an item."""
 DRAWS = 2000
-"""Of a bootstrap."""
+"""Resamples of a bootstrap."""
 FEWEST = 5
 """Seeds below which resampling them is too sure of itself to decide anything; the paper has as many."""
 

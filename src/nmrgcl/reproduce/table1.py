@@ -12,19 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import Comparison, compare, corrected
 from nmrgcl.reproduce.tables.cells import graph_cells
 from nmrgcl.reproduce.tables.claims import leads_on_most, reaches_printed
-from nmrgcl.reproduce.tables.design import Design
-from nmrgcl.reproduce.tables.nested import nested_rows
 from nmrgcl.reproduce.tables.sheet import load_sheet
+from nmrgcl.reproduce.tables.table import TableItem, unlabelled_rows
 from nmrgcl.reproduce.verdict import Verdict, beside_untrained, greater
 
 SHEET = load_sheet("table1")
-DESIGN = Design(SHEET, "graph", "honest", graph_cells, preset="paper")
 OURS, TUNED, RIVAL, WITHOUT = "nmrGCL", "nmrGCL, tuned", "GraphCL", "nmrGCL, w/o RO"
 CONTRASTIVE = ("InfoGraph", RIVAL, "CuCo", "AD-GCL", OURS)
 TRADITIONAL = ("WL", "DGK", "Sub2Vec", "Graph2Vec")
@@ -55,7 +52,11 @@ def judge(scores: Scores) -> list[Verdict]:
             compare(contrastive - traditional, mixed=scores.mixed(*rest)),
         ]
     )
-    rivals = [row.name for row in DESIGN.unlabelled(scores) if row.group in ("graph kernels", "unsupervised", "others")]
+    rivals = [
+        row.name
+        for row in unlabelled_rows(SHEET, "graph", scores)
+        if row.group in ("graph kernels", "unsupervised", "others")
+    ]
     return [
         leads_on_most(CLAIMS[0], scores, OURS, rivals, share=8 / 9),
         greater(CLAIMS[1], found[0], "nmrGCL minus GraphCL"),
@@ -109,7 +110,7 @@ def _mean_of(scores: Scores, names: tuple[str, ...]) -> tuple[np.ndarray, list[s
     return means, [name for name, there in zip(names, complete.any(1), strict=True) if there] or ["no row"]
 
 
-ITEM = Item(
+ITEM = TableItem(
     name="table1",
     title="Table 1: unsupervised graph classification",
     note="Preset paper (App. E.3) for every row that brings no recipe of its own; C from GraphCL's grid. Honest: the "
@@ -126,10 +127,10 @@ ITEM = Item(
     full=Extent(tuple(SHEET.columns), 5),
     small=Extent(("PTC_MR", "MUTAG"), 2, most_epochs=10),
     judge=judge,
-    draw=DESIGN.draw,
     axes=("row", "selection"),
-    table=DESIGN.cells,
-    grids=DESIGN.grids,
-    lists=DESIGN.lists,
-    searches=lambda plan, folder: nested_rows(next(row for row in SHEET.rows if row.tuned), plan, folder),
+    sheet=SHEET,
+    level="graph",
+    line="honest",
+    fill=graph_cells,
+    preset="paper",
 )

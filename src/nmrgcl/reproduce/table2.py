@@ -7,19 +7,17 @@ The paper says that nmrGCL is competitive with the best self-supervised methods;
 for it. Its figures are of several protocols (docs/deviations.md): each split stands on a line of its own.
 """
 
-from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare, corrected
 from nmrgcl.reproduce.tables.cells import node_cells
 from nmrgcl.reproduce.tables.claims import best_rival, reaches_printed
-from nmrgcl.reproduce.tables.design import Design
 from nmrgcl.reproduce.tables.sheet import load_sheet
+from nmrgcl.reproduce.tables.table import TableItem, unlabelled_rows
 from nmrgcl.reproduce.verdict import Verdict, beside_untrained, greater, within
 
 SPLIT = "paper-80-10-10"
 SHEET = load_sheet("table2")
-DESIGN = Design(SHEET, "node", SPLIT, node_cells)
 OURS, WITHOUT, UNTRAINED = "nmrGCL", "nmrGCL, w/o RO", "untrained"
 COMPETITIVE = 3.0
 """Points below the best that are still competitive; the paper names none."""
@@ -33,7 +31,7 @@ CLAIMS = (
 
 def judge(scores: Scores) -> list[Verdict]:
     """By the paper's split: paired differences by seed, over datasets."""
-    rivals = [row.name for row in DESIGN.unlabelled(scores) if row.name not in (OURS, WITHOUT, UNTRAINED)]
+    rivals = [row.name for row in unlabelled_rows(SHEET, "node", scores) if row.name not in (OURS, WITHOUT, UNTRAINED)]
     mixed = scores.mixed(*((name, SPLIT) for name in (OURS, UNTRAINED, WITHOUT, *rivals)))
     best, ours, untrained, without = (
         best_rival(scores, rivals, SPLIT),
@@ -60,7 +58,7 @@ def judge(scores: Scores) -> list[Verdict]:
     ]
 
 
-ITEM = Item(
+ITEM = TableItem(
     name="table2",
     title="Table 2: node classification",
     note="Every row by its own preset. Logistic regression on frozen embeddings, C and (for supervised rows) the epoch "
@@ -71,10 +69,10 @@ ITEM = Item(
     full=Extent(tuple(SHEET.columns), 5),
     small=Extent(("Amazon-Photo",), 2, most_epochs=3, assignments=("encoder.units=64", "alpha=0.2")),
     judge=judge,
-    draw=DESIGN.draw,
     axes=("row", "split"),
-    table=DESIGN.cells,
-    grids=DESIGN.grids,
-    lists=DESIGN.lists,
+    sheet=SHEET,
+    level="node",
+    line=SPLIT,
+    fill=node_cells,
     protocols=("linear",),
 )

@@ -12,19 +12,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import Comparison, compare, corrected
 from nmrgcl.reproduce.tables.cells import molecule_cells
 from nmrgcl.reproduce.tables.claims import best_rival, reaches_printed
-from nmrgcl.reproduce.tables.design import Design
 from nmrgcl.reproduce.tables.sheet import load_sheet
+from nmrgcl.reproduce.tables.table import TableItem
 from nmrgcl.reproduce.verdict import Verdict, greater
 
 SPLIT = "scaffold"
 SHEET = load_sheet("table3")
-DESIGN = Design(SHEET, "graph", SPLIT, molecule_cells)
 OURS, RIVAL, FRESH, FOREST = "nmrGCL", "GraphCL", "No-pre-train", "ECFP + random forest"
 GROUP, SMALLER, BEST_ON = "pre-training", ", 250k", ("BBBP", "SIDER", "ClinTox")
 CLAIMS = (
@@ -86,7 +84,7 @@ def _on_each(scores: Scores, judged: Verdict, one: str, other: str) -> Verdict:
     return replace(judged, outcome=outcome, sentence=sentence)
 
 
-ITEM = Item(
+ITEM = TableItem(
     name="table3",
     title="Table 3: transfer learning",
     note="ROC-AUC in %, the mean over tasks, on the scaffold split of Hu et al. 2020. Encoder and head are trained as "
@@ -100,10 +98,10 @@ ITEM = Item(
     full=Extent(tuple(SHEET.columns), 10),
     small=Extent(("BBBP",), 2, most_epochs=3, assignments=("encoder.units=32", "encoder.layers=2")),
     judge=judge,
-    draw=DESIGN.draw,
     axes=("row", "split"),
-    table=DESIGN.cells,
-    grids=DESIGN.grids,
-    lists=DESIGN.lists,
+    sheet=SHEET,
+    level="graph",
+    line=SPLIT,
+    fill=molecule_cells,
     protocols=("finetune",),
 )

@@ -1,13 +1,17 @@
 """What became of a claim, with the statistics that say so in one sentence."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
 from scipy.stats import binomtest
 
-from nmrgcl.reproduce.statistics import LEVEL, Comparison
+from nmrgcl.reproduce.statistics import LEVEL, Comparison, best_level
 
-Outcome = Literal["confirmed", "confirmed, also untrained", "not confirmed", "inconclusive", "no data"]
+ClaimOutcome = Literal["confirmed", "confirmed, also untrained", "not confirmed", "inconclusive", "no data"]
+
+Test = Callable[[Comparison], bool]
 
 MARGIN = 1.0
 """Points of accuracy that do not matter: a third of nmrGCL's mean lead over GraphCL (3.1) in the paper's Table 1."""
@@ -18,7 +22,7 @@ class Verdict:
     """One claim of the paper put to the test."""
 
     claim: str
-    outcome: Outcome
+    outcome: ClaimOutcome
     sentence: str
     numbers: dict[str, Any] = field(default_factory=dict)
 
@@ -42,51 +46,41 @@ def beside_untrained(found: Verdict, untrained: Verdict) -> Verdict:
 
 def greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
     """Confirmed where ``found`` is above zero beyond chance, not where it is below or can only be below ``margin``."""
-    if found is None:
-        return no_data(claim, f"{what}: no pairs of scores")
-    beyond = found.p < LEVEL
-    outcome: Outcome = "inconclusive"
-    if beyond and found.mean > 0:
-        outcome = "confirmed"
-    elif (beyond and found.mean < 0) or found.high < margin:
-        outcome = "not confirmed"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}", found.to_dict())
+    return _by_interval(
+        claim,
+        found,
+        what,
+        lambda one: one.p < LEVEL and one.mean > 0,
+        lambda one: (one.p < LEVEL and one.mean < 0) or one.high < margin,
+    )
 
 
 def not_greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
     """Not confirmed where ``found`` is above zero beyond chance, confirmed where it can only be below ``margin``."""
-    if found is None:
-        return no_data(claim, f"{what}: no pairs of scores")
-    outcome: Outcome = "inconclusive"
-    if found.p < LEVEL and found.mean > 0:
-        outcome = "not confirmed"
-    elif found.high < margin:
-        outcome = "confirmed"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}", found.to_dict())
+    beyond: Test = lambda one: one.p < LEVEL and one.mean > 0  # noqa: E731
+    return _by_interval(claim, found, what, lambda one: one.high < margin and not beyond(one), beyond)
 
 
 def within(claim: str, found: Comparison | None, what: str, *, margin: float) -> Verdict:
     """Confirmed where ``found`` can only be below ``margin``, not where it can only be above."""
-    if found is None:
-        return no_data(claim, f"{what}: no pairs of scores")
-    outcome: Outcome = "inconclusive"
-    if found.high < margin:
-        outcome = "confirmed"
-    elif found.low > margin:
-        outcome = "not confirmed"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}; the limit is {margin:g}", found.to_dict())
+    limit = f"; the limit is {margin:g}"
+    return _by_interval(claim, found, what, lambda one: one.high < margin, lambda one: one.low > margin, limit)
 
 
 def similar(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
     """Confirmed where ``found`` lies within ``margin`` of zero, not where it is away from zero beyond chance."""
+    inside: Test = lambda one: -margin < one.low and one.high < margin  # noqa: E731
+    limit = f"; similar is within ±{margin:g}"
+    return _by_interval(claim, found, what, inside, lambda one: one.p < LEVEL, limit)
+
+
+def _by_interval(
+    claim: str, found: Comparison | None, what: str, confirmed: Test, refuted: Test, limit: str = ""
+) -> Verdict:
     if found is None:
         return no_data(claim, f"{what}: no pairs of scores")
-    outcome: Outcome = "inconclusive"
-    if -margin < found.low and found.high < margin:
-        outcome = "confirmed"
-    elif found.p < LEVEL:
-        outcome = "not confirmed"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}; similar is within ±{margin:g}", found.to_dict())
+    outcome: ClaimOutcome = "confirmed" if confirmed(found) else "not confirmed" if refuted(found) else "inconclusive"
+    return Verdict(claim, outcome, f"{what}: {found.sentence}{limit}", found.to_dict())
 
 
 def by_share(claim: str, share: float | None, what: str, *, enough: bool = True, **numbers: Any) -> Verdict:
@@ -96,7 +90,7 @@ def by_share(claim: str, share: float | None, what: str, *, enough: bool = True,
     """
     if share is None:
         return no_data(claim, f"{what}: too few scores")
-    outcome: Outcome = "inconclusive"
+    outcome: ClaimOutcome = "inconclusive"
     if enough and share >= 1 - LEVEL:
         outcome = "confirmed"
     elif enough and share <= LEVEL:
@@ -105,11 +99,27 @@ def by_share(claim: str, share: float | None, what: str, *, enough: bool = True,
     return Verdict(claim, outcome, f"{what} in {share:.0%} of the draws{few}", {"share": share, **numbers})
 
 
+def best_among(
+    claim: str, curves: np.ndarray, names: Sequence[str], levels: Sequence[float], asked: Sequence[bool], words: str
+) -> Verdict:
+    """Whether the best level of most ``[curves, levels, seeds]`` is one of those asked for, by resampling seeds.
+
+    ``words`` is about the curves: ``{best}`` in it becomes the best level of each, ``{n}`` and ``{count}`` numbers.
+    """
+    found = best_level(curves, asked)
+    if found is None:
+        return by_share(claim, None, "where the best lies")
+    best = {names[curve]: levels[top] for curve, top in zip(found.curves, found.levels, strict=True)}
+    listed = ", ".join(f"{name} {level:g}" for name, level in best.items())
+    what = words.format(best=listed, n=found.n, count=len(best))
+    return by_share(claim, found.most, what, enough=found.enough(len(curves)), best=best, n=found.n)
+
+
 def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Verdict:
     """Confirmed where the interval (Clopper & Pearson) of a share lies above one half, not where it lies below."""
     if not total:
         return no_data(claim, f"{what}: nothing was measured")
     low, high = binomtest(count, total).proportion_ci(1 - LEVEL)
-    outcome: Outcome = "confirmed" if low > 0.5 else "not confirmed" if high < 0.5 else "inconclusive"
+    outcome: ClaimOutcome = "confirmed" if low > 0.5 else "not confirmed" if high < 0.5 else "inconclusive"
     sentence = f"{what}: {count} of n = {total} (95 % interval of the share {low:.2f} … {high:.2f})"
     return Verdict(claim, outcome, sentence, {"count": count, "n": total, "low": low, "high": high, **numbers})

@@ -14,6 +14,7 @@ from nmrgcl.data.splits import is_seeded, split_nodes
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.methods import Pretraining, build_untrained
 from nmrgcl.model_folder import Model, load_model
+from nmrgcl.run.bundled import model_path
 from nmrgcl.run.cell import CUTS, PROTOCOLS
 from nmrgcl.run.cell_data import class_labels
 from nmrgcl.run.embeddings import Embeddings, embed_all, kernels_of
@@ -126,9 +127,9 @@ def find_models(run: Path) -> list[Path]:
     return [run / f"seed-{number}" for number in numbers]
 
 
-def find_model(run: Path) -> Path:
-    """The only model folder of a run; several are an error that offers the first."""
-    folders = find_models(run)
+def find_model(run: Path | str) -> Path:
+    """The only model folder of a run, or of "bundled"; several are an error that offers the first."""
+    folders = find_models(model_path(run))
     if len(folders) > 1:
         raise SettingError(f"{run}: holds {len(folders)} models; name one, for example {folders[0]}")
     return folders[0]

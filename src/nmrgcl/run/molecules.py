@@ -27,8 +27,8 @@ class Part(NamedTuple):
 
 
 def load_molecule_model(folder: Path | str) -> Model:
-    """The model in a folder, or in a run of one model, which must have been trained on molecules."""
-    model = load_model(find_model(Path(folder)))
+    """The model in a folder, in a run of one model, or "bundled"; it must have been trained on molecules."""
+    model = load_model(find_model(folder))
     require_molecules(model, str(folder))
     return model
 

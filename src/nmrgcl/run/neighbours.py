@@ -79,7 +79,9 @@ def _require(by: str, k: int, library: int, *, embedded: bool) -> None:
     if by not in ("cosine", "ecfp"):
         raise SettingError(f"--by {by}: known: cosine, ecfp")
     if by == "cosine" and not embedded:
-        raise SettingError("--by cosine: needs --model, or two files that nmrgcl embed has written")
+        raise SettingError(
+            "--by cosine: needs --model (for example bundled), or two files that nmrgcl embed has written"
+        )
     if k < 1:
         raise SettingError(f"--k {k}: ask for at least one neighbour")
     if k > library:

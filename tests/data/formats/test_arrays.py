@@ -69,9 +69,9 @@ def test_arrays_come_back_as_they_were_saved(tmp_path: Path, array: np.ndarray, 
         assert np.array_equal(ours, array)
 
 
-def test_ascii_bytes_are_text_and_all_versions_of_the_header_are_read() -> None:
+def test_ascii_bytes_are_text_and_both_versions_of_the_header_are_read() -> None:
     assert read_arrays(io.BytesIO(saved(np.array([b"csr", b""]))), "f")["arr_0"].tolist() == ["csr", ""]
-    for version in (1, 2, 3):
+    for version in (1, 2):
         header = b"{'shape': (2,), 'descr': '<i2', 'fortran_order': False, }"
         stream = io.BytesIO(npy(header, b"\x01\x00\x02\x00", version))
         assert read_arrays(stream, "f")["arr_0"].tolist() == [1, 2]
@@ -80,27 +80,35 @@ def test_ascii_bytes_are_text_and_all_versions_of_the_header_are_read() -> None:
 def test_objects_are_refused_unless_nobody_wants_them() -> None:
     objects = saved(np.array([{"a": 1}], dtype=object))
     stream = zipped(names=objects, x=saved(np.arange(2)))
-    assert "f.npz, names: holds '|O', not booleans" in message(stream)
+    assert "f.npz, names: holds object, not booleans" in message(stream)
     assert list(read_arrays(stream, "f", lambda name: name != "names")) == ["x"]
 
 
 START = b"{'descr': '<i8', 'fortran_order': False, 'shape': "
 HEADERS = {
-    "larger than the file": (START + b"(1000000000000,), }", "8 bytes of data, but its shape needs another number"),
+    "larger than the file": (START + b"(1000000000000,), }", "but shape (1000000000000,) needs another number"),
     "overflowing": (START + b"(4294967296, 4294967296, 2), }", "needs another number"),
     "smaller than the file": (START + b"(), }", None),
-    "objects": (START.replace(b"<i8", b"|O") + b"(1,), }", "not booleans, integers, floats or text"),
-    "records": (b"{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (1,), }", "describes no plain array"),
-    "complex numbers": (START.replace(b"<i8", b"<c8") + b"(1,), }", "holds '<c8'"),
-    "dates": (START.replace(b"<i8", b"<M8[ns]") + b"(1,), }", "holds '<M8[ns]'"),
-    "quadruple floats": (START.replace(b"<i8", b"<f16") + b"(1,), }", "holds '<f16'"),
-    "text of no width": (START.replace(b"<i8", b"<U0") + b"(1,), }", "holds '<U0'"),
-    "a code": (b"__import__('os').system('true')", "describes no plain array"),
-    "deep nesting": (b"(" * 9000, "describes no plain array"),
-    "a key twice": (b"{'shape': (1,), 'shape': (1,), 'descr': '<i8', }", "without descr, fortran_order or shape"),
-    "negative": (START + b"(-1,), }", "describes no plain array"),
-    "not a tuple": (START + b"(1), }", "describes no plain array"),
-    "nothing": (b"", "describes no plain array"),
+    "objects": (START.replace(b"<i8", b"|O") + b"(1,), }", "holds object, not booleans"),
+    "records": (b"{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (1,), }", "holds [('a', '<i8')], not"),
+    "complex numbers": (START.replace(b"<i8", b"<c8") + b"(1,), }", "holds complex64, not"),
+    "dates": (START.replace(b"<i8", b"<M8[ns]") + b"(1,), }", "holds datetime64[ns], not"),
+    "quadruple floats": (START.replace(b"<i8", b"<f16") + b"(1,), }", ", not booleans"),
+    "text of no width": (START.replace(b"<i8", b"<U0") + b"(1,), }", "holds <U0, not"),
+    "a call": (b"__import__('os').system('true')", "cannot be read (malformed node"),
+    "a long one": (b"(" * 9000, "cannot be read (Header info length (9000)"),
+    "deep nesting": (b"(" * 1000, "cannot be read"),
+    "many signs": (b"-" * 1000 + b"1", "cannot be read"),
+    "sizes beyond measure": (START + b"(0, 900000000000000000, 900000000000000000), }", "needs another number"),
+    "a key twice": (
+        b"{'shape': (1,), 'shape': (1,), 'descr': '<i8', }",
+        "cannot be read (Header does not contain the correct keys",
+    ),
+    "negative": (START + b"(-1,), }", "needs another number"),
+    "twice negative": (START + b"(-1, -1), }", "needs another number"),
+    "text of no width, a trillion times": (START.replace(b"<i8", b"<U0") + b"(1000000000000,), }", "holds <U0, not"),
+    "not a tuple": (START + b"(1), }", "cannot be read (shape is not valid"),
+    "nothing": (b"", "cannot be read"),
 }
 
 
@@ -118,8 +126,8 @@ def test_a_header_that_promises_too_much_is_refused_before_anything_is_made(
 
 def test_shapes_that_numpy_cannot_hold_are_refused() -> None:
     header = START + b"(0, 900000000000000000, 900000000000000000), }"
-    assert "has an impossible shape" in message(npy(header))
-    assert "has an impossible shape" in message(npy(START + b"(0, " + b"1, " * 99 + b"1), }"))
+    assert "f.npz: cannot be read" in message(npy(header))
+    assert "f.npz: cannot be read" in message(npy(START + b"(0, " + b"1, " * 99 + b"1), }"))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +137,7 @@ def test_shapes_that_numpy_cannot_hold_are_refused() -> None:
         (np.array(["a"]), struct.pack("<I", 0x110000), "not a character"),
         (np.array(["a"]), struct.pack("<I", 0xD800), "not a character"),
         (np.array(["a"], ">U1"), struct.pack("<I", 0x61), "not a character"),
-        (np.array([b"a"]), b"\xe4", "not ASCII"),
+        (np.array([b"a"]), b"\xe4", "not a character"),
     ],
 )
 def test_values_that_are_none_are_refused(array: np.ndarray, data: bytes, expected: str) -> None:
@@ -140,7 +148,7 @@ def test_what_is_no_archive_of_arrays_is_refused(tmp_path: Path) -> None:
     good = zipped(x=saved(np.arange(9)), y=saved(np.arange(4))).getvalue()
     assert "neither an .npz nor an .npy file" in message(b"")
     assert "neither an .npz nor an .npy file" in message(b"\x80\x04N.")
-    assert "f.npz, x: is not an array as NumPy writes it" in message(zipped(x=b"\x80\x04N."))
+    assert "f.npz, x: cannot be read (EOF: reading magic string" in message(zipped(x=b"\x80\x04N."))
     assert "f.npz: cannot be read (File is not a zip file)" in message(good[:-30])
     assert "f.npz, x: cannot be read (Bad CRC-32" in message(good.replace(b"\x07" + bytes(7), b"\x06" + bytes(7)))
     assert "f.npz: cannot be read (No such file or directory)" in message(tmp_path / "none.npz")
@@ -162,7 +170,7 @@ def test_members_may_be_neither_twice_nor_locked_nor_packed_otherwise() -> None:
     locked[6] |= 1
     locked[locked.index(b"PK\x01\x02") + 8] |= 1
     assert "f.npz: x is encrypted" in message(bytes(locked))
-    assert "f.npz: x is packed in a way" in message(zipped(zipfile.ZIP_LZMA, x=saved(np.arange(2))))
+    assert "f.npz: x is encrypted or packed in a way" in message(zipped(zipfile.ZIP_LZMA, x=saved(np.arange(2))))
 
 
 def test_bombs_are_refused_before_they_unpack(monkeypatch: pytest.MonkeyPatch) -> None:

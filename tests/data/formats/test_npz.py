@@ -153,7 +153,22 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "incomplete features": (without("attr_shape"), "f: holds no array attr_shape"),
     "not square": (BENCHMARK | {"adj_shape": (3, 4)}, "f, adj_shape: 3 by 4 is not square"),
     "no shape": (BENCHMARK | {"adj_shape": (3, 3, 3)}, "f, adj_shape: is not the shape of a matrix"),
-    "column": (BENCHMARK | {"adj_indices": [1, 3, 0]}, "f, adj_indices: number 3 at [1], but there are 3"),
+    "column": (BENCHMARK | {"adj_indices": [1, 3, 0]}, "f, adj_indices and adj_indptr: indices must be < 3"),
+    "negative column": (BENCHMARK | {"adj_indices": [1, -1, 0]}, "f, adj_indices and adj_indptr: indices must be >= 0"),
+    "decreasing": (BENCHMARK | {"adj_indptr": [0, 3, 2, 3]}, "f, adj_indices and adj_indptr: "),
+    "beginning": (BENCHMARK | {"adj_indptr": [1, 2, 2, 3]}, "f, adj_indices and adj_indptr: "),
+    "beyond the end": (BENCHMARK | {"adj_indptr": [0, 2, 2, 4]}, "f, adj_indices and adj_indptr: "),
+    "before the end": (BENCHMARK | {"adj_indptr": [0, 2, 2, 2]}, "f, adj_indptr: ends before the 3 entries do"),
+    "pointers of other rows": (BENCHMARK | {"adj_indptr": [0, 2, 3]}, "f, adj_indices and adj_indptr: "),
+    "no pointers": (BENCHMARK | {"adj_indptr": np.zeros(0, int)}, "f, adj_indices and adj_indptr: "),
+    "entries": (BENCHMARK | {"adj_data": [1.0, 2]}, "f, adj_indices and adj_indptr: "),
+    "columns of entries": (BENCHMARK | {"adj_data": [[1.0], [2], [3]]}, "f, adj_data: has 2 dimensions instead of 1"),
+    "minus columns": (BENCHMARK | {"adj_shape": (3, -3)}, "f, adj_shape: is not the shape of a matrix"),
+    "unsigned": (BENCHMARK | {"adj_indices": np.array([1, 1 << 63, 0], np.uint64)}, "holds 9223372036854775808, which"),
+    "sum of repeats": (
+        BENCHMARK | {"attr_data": [3e38, 3e38, 0], "attr_indices": [1, 1, 0]},
+        "f, attr_shape: inf at [0] is not a finite",
+    ),
     "stored zero": (BENCHMARK | {"adj_data": [1, 0, 1]}, "f, adj_data: 0.0 at [1] is not a positive weight"),
     "negative": (BENCHMARK | {"adj_data": [1, -2, 1]}, "f, adj_data: -2.0 at [1] is not a positive weight"),
     "vanishing": (BENCHMARK | {"adj_data": [1, 1e-50, 1]}, "f, adj_data: 0.0 at [1] is not a positive weight"),
@@ -176,10 +191,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "f, format: 'dia' is not csr, csc or coo",
     ),
     "no format": ({"format": [b"a", b"b"], "shape": (2, 2)}, "f, format: '' is not csr"),
-    "coo": ({"format": b"coo", "shape": (2, 2), "data": [1], "row": [2], "col": [0]}, "f, row: number 2 at [0]"),
+    "coo": (
+        {"format": b"coo", "shape": (2, 2), "data": [1], "row": [2], "col": [0]},
+        "f, row and col: axis 0 index 2 exceeds matrix dimension 2",
+    ),
     "coo lengths": (
         {"format": b"coo", "shape": (2, 2), "data": [1], "row": [1], "col": [0, 1]},
-        "f, col: has 2 entries, but data has another number",
+        "f, row and col: all index and data arrays must have the same length",
     ),
     "coo nodes": (
         {"format": b"coo", "shape": (10**9, 10**9), "data": [1], "row": [1], "col": [0]},
@@ -190,8 +208,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "float edges": ({"edge_index": [[0.0], [1.0]]}, "f, edge_index: holds float64, not integers"),
     "no nodes": ({"edge_index": np.zeros((2, 0), int)}, "f, edge_index: 0 nodes are no graph"),
     "minus nodes": (ONE | {"num_nodes": -4}, "f, edge_index: -4 nodes are no graph"),
-    "outside": (ONE | {"num_nodes": 1}, "f, edge_index: node 1 at [1, 0], but there are 1"),
-    "before": ({"edge_index": [[0, -1], [1, 1]]}, "f, edge_index: node -1 at [0, 1]"),
+    "outside": (ONE | {"num_nodes": 1}, "f, edge_index: joins 0 and 1, but there are 1 nodes"),
+    "before": ({"edge_index": [[0, -1], [1, 1]]}, "f, edge_index: joins -1 and 1, but there are 2 nodes"),
     "far": ({"edge_index": [[0], [10**15]]}, "f, edge_index: of 1000000000000001 nodes more than"),
     "declared": (ONE | {"num_nodes": 10**15}, "f, edge_index: of 1000000000000000 nodes more than"),
     "several numbers": (ONE | {"num_nodes": [2]}, "f, num_nodes: has 1 dimensions instead of 0"),
@@ -203,8 +221,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "graph labels": (PLAIN | {"y": [1, 2, 3, 4, 5]}, "f, y: has 5 labels for 2 graphs; give one a graph"),
     "weights": (PLAIN | {"edge_weight": [1, 2]}, "f, edge_weight: has 2 entries for 3 edges"),
     "weight rows": (PLAIN | {"edge_weight": [[1], [2], [3]]}, "f, edge_weight: has 2 dimensions instead of 1"),
-    "flat features": (PLAIN | {"x": [1, 2, 3, 4, 5]}, "f, x: has shape (5,) instead of nodes by features"),
-    "no features": (PLAIN | {"x": np.ones((5, 0))}, "f, x: has shape (5, 0) instead of nodes by features"),
+    "flat features": (PLAIN | {"x": [1, 2, 3, 4, 5]}, "f, x: has 1 dimensions instead of 2"),
+    "no features": (PLAIN | {"x": np.ones((5, 0))}, "f, x: has no columns"),
     "few features": (PLAIN | {"x": np.ones((4, 1))}, "f, x: has 4 rows for 5 nodes"),
 }
 
@@ -221,8 +239,8 @@ def test_features_and_labels_stand_in_one_place_and_fit() -> None:
     graph = matrix(sp.csr_array(DENSE))
     assert "labels: has 2 labels for 3 nodes" in message(graph, labels=saved([1, 2]))
     assert "features: has 2 rows for 3 nodes" in message(graph, features=saved([[1], [2]]))
-    assert "features: has shape (3,) instead of nodes by features" in message(graph, features=three)
+    assert "features: has 1 dimensions instead of 2" in message(graph, features=three)
     assert "labels: holds 2 arrays instead of one" in message(graph, labels=packed({"a": 1, "b": 2}))
     far = sp.coo_array(([1.0], ([0], [0])), shape=(10**12, 1))
     assert "features, shape: 1000000000000 rows for 1 entries" in message(graph, features=matrix(far))
-    assert "labels: holds '|O', not booleans" in message(graph, labels=saved(np.array([None], object)))
+    assert "labels: holds object, not booleans" in message(graph, labels=saved(np.array([None], object)))

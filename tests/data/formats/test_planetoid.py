@@ -1,6 +1,8 @@
-"""What Planetoid's files mean, on seven nodes, and every way they can fail to fit together."""
+"""What Planetoid's files mean, on seven nodes; files that were not published are refused unread."""
 
+import hashlib
 import io
+import os
 import pickle
 import tarfile
 from pathlib import Path
@@ -8,37 +10,80 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.formats import planetoid
-from nmrgcl.data.formats.planetoid import read_planetoid, read_planetoid_files
+from nmrgcl.data.formats import planetoid, planetoid_pickles
+from nmrgcl.data.formats.planetoid import read_planetoid
 from nmrgcl.errors import DataError
-from tests.fuzz.targets.planetoid import EXAMPLE, NEW, OLD, old_array, old_graph, old_matrix
 
 
-def read(files: dict[str, bytes], **options: Any) -> Dataset:
-    streams = ((name, io.BytesIO(data)) for name, data in files.items())
-    return read_planetoid_files(streams, "here", "T", **options)
+def old_array(values: Any, dtype: str = "<i4") -> bytes:
+    """An array as Python 2 pickles it."""
+    array = np.asarray(values, dtype)
+    order, code = dtype[:1].encode(), dtype[1:].encode()
+    shape = b"".join(b"K" + bytes([n]) for n in array.shape) + bytes([0x84 + array.ndim])
+    kind = b"cnumpy\ndtype\nU\x02" + code + b"K\x00K\x01\x87R(K\x03U\x01" + order + b"NNNJ" + b"\xff" * 4
+    start = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R(K\x01" + shape
+    return start + kind + b"J" + b"\xff" * 4 + b"K\x00tb\x89" + old_text(array.tobytes()) + b"tb"
 
 
-def message(**changed: bytes | None) -> str:
-    files = EXAMPLE | {f"ind.t.{kind.replace('test_index', 'test.index')}": data for kind, data in changed.items()}
-    with pytest.raises(DataError) as caught:
-        read({name: data for name, data in files.items() if data is not None})
-    text = str(caught.value)
-    assert text.isprintable()
-    assert len(text) < 250
-    return text
+def old_text(text: bytes) -> bytes:
+    return b"U" + bytes([len(text)]) + text
 
 
-def old(body: bytes) -> bytes:
-    return b"\x80\x02" + body + b"."
+def old_matrix(dense: Any) -> bytes:
+    """The same of a sparse matrix."""
+    matrix = csr_matrix(np.asarray(dense, np.float32))
+    state = old_text(b"_shape") + b"K" + bytes([matrix.shape[0]]) + b"K" + bytes([matrix.shape[1]]) + b"\x86"
+    state += old_text(b"format") + old_text(b"csr") + old_text(b"indptr") + old_array(matrix.indptr)
+    state += old_text(b"indices") + old_array(matrix.indices) + old_text(b"data") + old_array(matrix.data, "<f4")
+    return b"cscipy.sparse.csr\ncsr_matrix\nq\x01)\x81q\x02}q\x03(" + state + b"ub"
 
 
-@pytest.mark.parametrize("files", [EXAMPLE, NEW], ids=["python 2", "python 3"])
-def test_rows_go_where_test_index_says_and_gaps_have_neither_features_nor_label(files: dict[str, bytes]) -> None:
-    data = read(files)
+def old_graph(graph: dict[int, list[int]]) -> bytes:
+    """The same of a dictionary of neighbours."""
+    start = b"ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R("
+    lists = (
+        b"K%c](" % key + b"".join(b"M%c%c" % (n % 256, n // 256) for n in row) + b"e" for key, row in graph.items()
+    )
+    return start + b"".join(lists) + b"u"
+
+
+# Seven nodes: one to train on, two to validate on, three to test on, and node 4, which no file holds.
+BODIES = {
+    "allx": old_matrix([[1, 0], [0, 0.5], [0, 0]]),
+    "ally": old_array([[0, 1], [1, 0], [0, 0]]),
+    "graph": old_graph({0: [1, 2, 1], 1: [0], 2: [2], 3: [0, 5], 4: [], 5: [3, 6]}),
+    "tx": old_matrix([[0, 3], [4, 0], [5, 6]]),
+    "ty": old_array([[0, 1]] * 3),
+    "y": old_array([[0, 1]]),
+}
+EXAMPLE = {f"ind.t.{kind}": b"\x80\x02" + body + b"." for kind, body in BODIES.items()}
+EXAMPLE["ind.t.test.index"] = b"5\n3\n6\n"
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the example had been published."""
+    for name, data in EXAMPLE.items():
+        monkeypatch.setitem(planetoid_pickles.DIGESTS, name, hashlib.sha256(data).hexdigest())
+
+
+def write(folder: Path, files: dict[str, bytes]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def read(folder: Path, files: dict[str, bytes] = EXAMPLE, **options: Any) -> Dataset:
+    return read_planetoid(write(folder, files), "T", **options)
+
+
+@pytest.mark.usefixtures("published")
+def test_rows_go_where_test_index_says_and_gaps_have_neither_features_nor_label(tmp_path: Path) -> None:
+    data = read(tmp_path)
     assert isinstance(data.node_attributes, csr_array)
     assert data.node_attributes.dtype == np.float32
     # test.index says 5, 3, 6: the first row of tx is node 5's, the second node 3's; nobody has node 4's.
@@ -47,85 +92,106 @@ def test_rows_go_where_test_index_says_and_gaps_have_neither_features_nor_label(
     assert (data.y.tolist(), data.classes) == ([1, 0, -1, 1, -1, 1, 1], (0, 1))
     assert data.public_split is not None
     assert (data.public_split.tolist(), data.public_split.dtype) == ([1, 2, 2, 3, 0, 3, 3], np.int8)
-    assert (data.name, data.source, data.level) == ("T", "here", "node")
+    assert (data.name, data.source, data.level) == ("T", str(tmp_path), "node")
     edges = [[1, 2, 3, 0, 0, 0, 5, 3, 6, 5], [0, 0, 0, 1, 2, 3, 3, 5, 5, 6]]
     assert data.graphs.edge_index.tolist() == edges
     assert (data.self_loops, data.duplicate_edges, data.one_way_edges) == (1, 1, 3)
 
 
-def test_directions_can_be_kept() -> None:
-    data = read(EXAMPLE, keep_directions=True)
+@pytest.mark.usefixtures("published")
+def test_directions_can_be_kept(tmp_path: Path) -> None:
+    data = read(tmp_path, keep_directions=True)
     pairs = {(0, 1), (0, 2), (1, 0), (3, 0), (3, 5), (5, 3), (5, 6)}
     assert {(u, v) for u, v in data.graphs.edge_index.T.tolist()} == pairs
 
 
-def test_at_most_500_nodes_are_to_validate_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("published")
+def test_at_most_500_nodes_are_to_validate_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planetoid, "VALIDATION", 1)
-    split = read(EXAMPLE).public_split
+    split = read(tmp_path).public_split
     assert split is not None
     assert split.tolist() == [1, 2, 0, 3, 0, 3, 3]
 
 
+@pytest.mark.usefixtures("published")
 @pytest.mark.parametrize("place", [".", "raw", "T", "T/raw"])
 def test_files_may_lie_deeper_in_the_folder(tmp_path: Path, place: str) -> None:
-    folder = tmp_path / place
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, data in EXAMPLE.items():
-        (folder / name).write_bytes(data)
+    write(tmp_path / place, EXAMPLE)
     assert read_planetoid(tmp_path, "T").counts == (1, 7, 10)
 
 
+@pytest.mark.usefixtures("published")
 def test_archives_are_read_and_other_files_in_them_left_alone(tmp_path: Path) -> None:
-    with tarfile.open(tmp_path / "T.tar.xz", "w:xz") as archive:
-        for name, data in (EXAMPLE | {"ind.other.x": b"cos\nsystem\n", "README": b""}).items():
+    files = [*EXAMPLE.items(), ("ind.other.x", b"cos\nsystem\n"), ("README", b"")]
+    pack(tmp_path / "T.tar.xz", files)
+    assert read_planetoid(tmp_path / "T.tar.xz", "t").counts == (1, 7, 10)
+    with pytest.raises(DataError, match=r"T.tar.xz: holds no ind.pubmed.tx; fetch"):
+        read_planetoid(tmp_path / "T.tar.xz", "PubMed")
+    pack(tmp_path / "U.tar.xz", [*files, ("ind.t.y", EXAMPLE["ind.t.y"])])
+    with pytest.raises(DataError, match=r"U.tar.xz: holds ind.t.y twice"):
+        read_planetoid(tmp_path / "U.tar.xz", "t")
+
+
+def pack(path: Path, files: list[tuple[str, bytes]]) -> None:
+    with tarfile.open(path, "w:xz") as archive:
+        for name, data in files:
             info = tarfile.TarInfo(f"T/raw/{name}")
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
-    assert read_planetoid(tmp_path / "T.tar.xz", "t").counts == (1, 7, 10)
-    with pytest.raises(DataError, match=r"T.tar.xz: holds no ind.pubmed.x; fetch"):
-        read_planetoid(tmp_path / "T.tar.xz", "PubMed")
 
 
-def test_every_file_is_needed_once() -> None:
-    for name in EXAMPLE:
-        with pytest.raises(DataError, match=f"here: holds no {name}"):
-            read({other: data for other, data in EXAMPLE.items() if other != name})
-    twice = [(name, io.BytesIO(data)) for name, data in EXAMPLE.items()]
-    twice.append(("ind.t.y", io.BytesIO(EXAMPLE["ind.t.y"])))
-    with pytest.raises(DataError, match="here: holds ind.t.y twice"):
-        read_planetoid_files(twice, "here", "T")
+@pytest.mark.usefixtures("published")
+@pytest.mark.parametrize("name", EXAMPLE)
+def test_every_file_is_needed_as_it_was_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(planetoid, "unpickle", None)  # calling it would be a TypeError
+    data = EXAMPLE[name]
+    with pytest.raises(DataError, match=f"holds no {name}; fetch"):
+        read(tmp_path / "without", {other: text for other, text in EXAMPLE.items() if other != name})
+    flipped = [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in range(0, len(data), 7)]
+    others = [text for other, text in EXAMPLE.items() if other != name]
+    for instead in (b"", data[:-1], data + b"\n", *flipped, *others):
+        with pytest.raises(DataError, match=f"^{name}: is not the file that Planetoid published"):
+            read(tmp_path, EXAMPLE | {name: instead})
 
 
-HUGE = 1 << 80
-WRONG: dict[str, tuple[dict[str, bytes], str]] = {
-    "code": ({"x": old(b"cos\nsystem\nU\x04true\x85R")}, "ind.t.x, byte 13: asks for 'os.system'"),
-    "kinds": ({"allx": old(OLD["graph"])}, "ind.t.allx: holds no matrix"),
-    "labels": ({"ally": old(OLD["allx"])}, "ind.t.ally: holds no array of one-hot rows"),
-    "flat labels": ({"ally": old(old_array([1, 2, 3]))}, "ind.t.ally: holds no array of one-hot rows"),
-    "graph": ({"graph": old(OLD["y"])}, "ind.t.graph: holds no dictionary of neighbours"),
-    "two classes": ({"ally": old(old_array([[0, 1], [1, 1], [0, 0]]))}, "ind.t.ally: row 1 is not one-hot"),
-    "other than one": ({"ally": old(old_array([[0, 1], [0, 0], [2, 0]]))}, "ind.t.ally: row 2 is not one-hot"),
-    "rows": ({"tx": old(old_matrix([[1, 2]]))}, "ind.t.tx: has 1 rows, but ind.t.ty has 3"),
-    "columns": ({"tx": old(old_matrix([[1, 2, 3]] * 3))}, "ind.t.tx: has 3 columns, but allx has 2"),
-    "classes": ({"ty": old(old_array([[1, 0, 0]] * 3))}, "ind.t.ty: has 3 columns, unlike ally"),
-    "lines": ({"test_index": b"3\n4\n"}, "ind.t.test.index: has 2 lines, but ty has 3 rows"),
-    "known": ({"test_index": b"3\n2\n4\n"}, "ind.t.test.index, line 2: node 2 is one of the 3 others"),
-    "negative": ({"test_index": b"3\n-4\n4\n"}, "ind.t.test.index, line 2: node -4"),
-    "twice": ({"test_index": b"5\n3\n5\n"}, "ind.t.test.index, line 3: node 5 stands there for the second time"),
-    "far": ({"test_index": b"5\n3\n9223372036854775807\n"}, "leaves out more than 1000000 nodes"),
-    "words": ({"test_index": b"5\nthree\n6\n"}, "ind.t.test.index, line 2: 'three' is not an integer"),
-    "neighbour": ({"graph": old(old_graph({0: [1], 1: [0, 7]}))}, "ind.t.graph: neighbour 7 at [2], but there are 7"),
-    "node": ({"graph": old(old_graph({0: [1], 9: [0]}))}, "ind.t.graph: node 9 at [1], but there are 7"),
-    "huge": ({"graph": pickle.dumps({0: [HUGE]}, 4)}, "ind.t.graph: a node's number does not fit 64 bits"),
-    "names": ({"graph": pickle.dumps({"a": [0]}, 4)}, "ind.t.graph: does not list the neighbours of nodes"),
-    "no lists": ({"graph": pickle.dumps({0: 1}, 4)}, "ind.t.graph: does not list the neighbours of nodes"),
-    "more to train on": (
-        {"x": old(old_matrix([[1, 0]] * 4)), "y": old(old_array([[1, 0]] * 4))},
-        "ind.t.y: has more rows than ally",
-    ),
-}
+class Payload:
+    """What an attacker would send: a call that leaves a trace."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.trace),)
 
 
-@pytest.mark.parametrize(("files", "expected"), WRONG.values(), ids=WRONG)
-def test_files_that_do_not_fit_are_named(files: dict[str, bytes], expected: str) -> None:
-    assert expected in message(**files)
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_nothing_that_is_not_on_the_list_is_called(tmp_path: Path, protocol: int) -> None:
+    data = pickle.dumps(Payload(tmp_path / "trace"), protocol)
+    with pytest.raises(DataError, match="ind.cora.tx: is not the file that Planetoid published"):
+        read_planetoid(write(tmp_path, {"ind.cora.tx": data}), "Cora")
+    # Even if the digest were right.
+    with pytest.raises(DataError, match=r"asks for (posix|nt).mkdir"):
+        planetoid_pickles.unpickle(data)
+    assert not (tmp_path / "trace").exists()
+    pickle.loads(data)
+    assert (tmp_path / "trace").exists()  # so the payload would have worked
+
+
+def test_a_file_is_read_no_further_than_the_largest_could_reach() -> None:
+    class Endless:
+        read_so_far = 0
+
+        def read(self, size: int, /) -> bytes:
+            self.read_so_far += size
+            assert self.read_so_far <= planetoid_pickles.MAX_BYTES + size
+            return bytes(size)
+
+    with pytest.raises(DataError, match="is not the file"):
+        planetoid_pickles.read_published(Endless(), "ind.cora.tx")
+
+
+def test_the_digests_are_those_of_three_datasets() -> None:
+    kinds = ("allx", "ally", "graph", "test.index", "tx", "ty", "x", "y")
+    names = {f"ind.{name}.{kind}" for name in ("cora", "citeseer", "pubmed") for kind in kinds}
+    assert planetoid_pickles.DIGESTS.keys() == names
+    assert len(set(planetoid_pickles.DIGESTS.values())) == 24

@@ -1,7 +1,6 @@
 """PyTorch Geometric's own reader as an independent oracle."""
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import torch
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.data.files.archive import members
 from nmrgcl.data.formats.tu import read_tu
+from nmrgcl.data.locate import INCLUDED
 
 
 def compare(source: Path, name: str, root: Path) -> None:
@@ -43,11 +43,8 @@ def compare(source: Path, name: str, root: Path) -> None:
         assert torch.equal(batch.edge_attr[order].argmax(1), codes)
 
 
-def test_mutag_as_grakel_carries_it(tmp_path: Path) -> None:
-    spec = find_spec("grakel")
-    if spec is None or not spec.submodule_search_locations:
-        pytest.skip("grakel is not installed")
-    compare(Path(spec.submodule_search_locations[0]) / "tests" / "data" / "MUTAG", "MUTAG", tmp_path)
+def test_mutag_as_the_package_carries_it(tmp_path: Path) -> None:
+    compare(INCLUDED / "tu" / "MUTAG.zip", "MUTAG", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1", "DD", "REDDIT-BINARY"])

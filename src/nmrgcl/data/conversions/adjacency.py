@@ -50,7 +50,7 @@ def _edges(matrix: Any, place: str) -> coo_array:
             "nodes as (matrix, features)"
         )
     entries = coo_array(matrix)
-    weight = real_numbers(entries.data, place)
+    weight = real_numbers(entries.data, place, dimensions=1)
     if (wrong := ~(weight > 0)).any():
         at = int(wrong.argmax())
         ends = f"[{entries.row[at]}, {entries.col[at]}]"
@@ -72,7 +72,9 @@ def _features(items: list[Any], sizes: np.ndarray) -> np.ndarray | csr_array | N
     if all(issparse(features) for features in given):
         stacked = csr_array(vstack(given))
         stacked.sum_duplicates()
-        stacked.data = real_numbers(stacked.data, "features")
+        stacked.data = real_numbers(stacked.data, "features", dimensions=1)
         return stacked
     dense = [features.toarray() if issparse(features) else features for features in given]
-    return np.concatenate([real_numbers(features, f"graph {i}, features") for i, features in enumerate(dense)])
+    return np.concatenate(
+        [real_numbers(features, f"graph {i}, features", dimensions=2) for i, features in enumerate(dense)]
+    )

@@ -14,7 +14,7 @@ MAX_BYTES = 1 << 30
 TIMEOUT = 30.0
 _CHUNK = 1 << 18
 
-Progress = Callable[[int, int | None], None]
+ByteProgress = Callable[[int, int | None], None]
 """Called with the bytes that have arrived and, where the server says so, how many there will be."""
 
 
@@ -32,7 +32,7 @@ def is_safe(url: str) -> bool:
     return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(host)))
 
 
-def fetch(url: str, target: Path, *, sha256: str | None = None, progress: Progress | None = None) -> None:
+def fetch(url: str, target: Path, *, sha256: str | None = None, progress: ByteProgress | None = None) -> None:
     """Download ``url`` to ``target``, which appears when it is complete; a file that is already there is kept.
 
     What is called ``.zip`` or ``.npz`` must be a zip file: a page that says sorry is none. The usual ``*_proxy``
@@ -57,7 +57,7 @@ def fetch(url: str, target: Path, *, sha256: str | None = None, progress: Progre
         raise DataError(printable(f"{target.stem}: the download failed ({reason}); {remedy}")) from None
 
 
-def _receive(url: str, path: str, _: object = None, *, progress: Progress | None) -> None:
+def _receive(url: str, path: str, _: object = None, *, progress: ByteProgress | None) -> None:
     """Fill the file that pooch then checks and moves; ``requests`` follows redirections."""
     import requests
 

@@ -32,12 +32,12 @@ from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset, Label, Level
 from nmrgcl.data.files.archive import Readable
 from nmrgcl.data.formats.classes import first_unlike, shown, text_integer, text_label
-from nmrgcl.data.formats.edge_table import Table, is_text, read_edge_table
+from nmrgcl.data.formats.edge_table import EdgeTable, is_text, read_edge_table
 from nmrgcl.data.formats.numbering import Numbered, number
 from nmrgcl.data.formats.text import open_text, stem
 from nmrgcl.errors import DataError
 
-Source = tuple[Readable, str]
+NamedStream = tuple[Readable, str]
 """The bytes of a file, and what messages call it."""
 
 
@@ -74,9 +74,9 @@ def read_edge_list(
 
 
 def read_edge_list_streams(
-    edges: Source,
-    nodes: Source | None = None,
-    graphs: Source | None = None,
+    edges: NamedStream,
+    nodes: NamedStream | None = None,
+    graphs: NamedStream | None = None,
     *,
     name: str = "graphs",
     keep_directions: bool = False,
@@ -122,7 +122,7 @@ def read_edge_list_streams(
     return assemble(listing, name, pairs.file, keep_directions=keep_directions)
 
 
-def _check_columns(pairs: Table, about: Table | None, listed: Table | None) -> None:
+def _check_columns(pairs: EdgeTable, about: EdgeTable | None, listed: EdgeTable | None) -> None:
     """All files speak of one graph, or all say of which."""
     tables = [table for table in (pairs, about, listed) if table is not None]
     without = [table.file for table in tables if "graph" not in table.texts]
@@ -133,7 +133,7 @@ def _check_columns(pairs: Table, about: Table | None, listed: Table | None) -> N
         raise DataError(f"{about.file}, line 1: has classes of nodes, and {listed.file} those of graphs; keep one y")
 
 
-def _labels(table: Table) -> tuple[np.ndarray | None, dict[str, list[Any]]]:
+def _labels(table: EdgeTable) -> tuple[np.ndarray | None, dict[str, list[Any]]]:
     """``[rows, 1]`` the integers of the column of that name; or the text in it, by its name."""
     if "label" in table.texts and is_text(table.texts["label"].unique().to_pylist()):
         return None, {"label": [cell or None for cell in table.texts["label"].to_pylist()]}
@@ -149,14 +149,16 @@ def _chosen_labels(
     return None, {}
 
 
-def _without_whole(table: Table) -> tuple[Table, dict[str, list[Any]]]:
+def _without_whole(table: EdgeTable) -> tuple[EdgeTable, dict[str, list[Any]]]:
     """The table without the columns that are whole numbers, and those."""
     whole = {name: values for name, values in table.numbers.items() if (values == np.rint(values)).all()}
     rest = {name: values for name, values in table.numbers.items() if name not in whole}
     return replace(table, numbers=rest), {name: values.astype(np.int64).tolist() for name, values in whole.items()}
 
 
-def _classes(about: Table | None, listed: Table | None, numbered: Numbered) -> tuple[Level, list[Label | None] | None]:
+def _classes(
+    about: EdgeTable | None, listed: EdgeTable | None, numbered: Numbered
+) -> tuple[Level, list[Label | None] | None]:
     """The classes of nodes or graphs; an empty cell is a missing one."""
     count = len(numbered.sizes)
     if about is not None and "y" in about.texts:
@@ -179,7 +181,7 @@ def _classes(about: Table | None, listed: Table | None, numbered: Numbered) -> t
     return "graph", y
 
 
-def _alike(table: Table) -> list[Label | None]:
+def _alike(table: EdgeTable) -> list[Label | None]:
     labels = table.converted("y", text_label) or []
     if (at := first_unlike(labels)) is not None:
         before = "numbers" if isinstance(labels[at], str) else "text"

@@ -18,7 +18,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 
 @dataclass(frozen=True)
-class Table:
+class EdgeTable:
     """A file's columns by name; row ``i`` stands on line ``i + 2``.
 
     ``texts`` have a meaning of their own; any other column is ``numbers`` (float32) or ``words``, None in empty cells.
@@ -34,7 +34,7 @@ class Table:
         """The error to raise about a row."""
         return DataError(f"{self.file}, line {row + 2}: {why}")
 
-    def choose(self, wanted: tuple[str, ...] | None, except_for: str | None = None) -> "Table":
+    def choose(self, wanted: tuple[str, ...] | None, except_for: str | None = None) -> "EdgeTable":
         """The table with those columns that have no meaning of their own and are ``wanted``; None: all but one."""
         others = {**self.numbers, **self.words}
         if wanted is None:
@@ -77,7 +77,7 @@ class Table:
 
 def read_edge_table(
     stream: Readable, file: str, texts: set[str], needed: tuple[str, ...], *, closed: bool = False
-) -> Table:
+) -> EdgeTable:
     """The columns ``texts`` as they stand, any other as numbers, or as text where no cell of it is a number.
 
     ``closed`` means there may be no other.
@@ -115,7 +115,7 @@ def read_edge_table(
         for name, text in is_text.items()
         if text
     }
-    return Table(file, columns.num_rows, found_texts, numbers, found_words)
+    return EdgeTable(file, columns.num_rows, found_texts, numbers, found_words)
 
 
 def _words(content: bytes, file: str, names: list[str], others: list[str]) -> list[str]:

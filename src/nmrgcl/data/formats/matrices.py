@@ -1,13 +1,15 @@
 """Indices, numbers and sparse matrices in arrays that nobody vouches for, checked before anything counts on them."""
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csc_array, csr_array
 
 from nmrgcl.errors import DataError
 
+Arrays = dict[str, np.ndarray]
 MAX_COLUMNS = 10_000_000
 """A sparse matrix only declares its columns; a model needs memory for each."""
 
+_INDICES = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
 _REMEDY = "write the file again"
 
 
@@ -22,18 +24,12 @@ def whole_numbers(array: np.ndarray, place: str, *, dimensions: int = 1) -> np.n
     return array.astype(np.int64)
 
 
-def check_range(index: np.ndarray, count: int, place: str, what: str) -> None:
-    """Every one of the integers must count into ``count`` things."""
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= count):
-        at = np.unravel_index(int(((index < 0) | (index >= count)).argmax()), index.shape)
-        shown = ", ".join(str(i) for i in at)
-        raise DataError(f"{place}: {what} {index[at]} at [{shown}], but there are {count}, counted from 0; {_REMEDY}")
-
-
-def real_numbers(array: np.ndarray, place: str) -> np.ndarray:
-    """The array as float32, all of it finite."""
+def real_numbers(array: np.ndarray, place: str, *, dimensions: int) -> np.ndarray:
+    """The array as float32, if all of it is finite and it has so many dimensions."""
     if array.dtype.kind not in "biuf":
         raise DataError(f"{place}: holds text, not numbers; {_REMEDY}")
+    if array.ndim != dimensions:
+        raise DataError(f"{place}: has {array.ndim} dimensions instead of {dimensions}; {_REMEDY}")
     with np.errstate(over="ignore", invalid="ignore"):
         values = array.astype(np.float32)
     finite = np.isfinite(values)
@@ -44,24 +40,33 @@ def real_numbers(array: np.ndarray, place: str) -> np.ndarray:
     return values
 
 
-def compressed_rows(
-    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int], place: str
-) -> csr_array:
-    """A float32 matrix as listed, repeats and all; ``place`` ends where the name of one of the arrays may follow."""
-    pointers = whole_numbers(indptr, f"{place}indptr")
-    index = whole_numbers(indices, f"{place}indices")
-    if min(shape) < 0:
-        raise DataError(f"{place}shape: {shape[0]} by {shape[1]} is not the shape of a matrix; {_REMEDY}")
-    if data.shape != index.shape:
-        raise DataError(f"{place}data: has shape {data.shape}, but indices has {index.shape}; {_REMEDY}")
-    if len(pointers) != shape[0] + 1:
-        raise DataError(f"{place}indptr: has {len(pointers)} entries instead of {shape[0] + 1}; {_REMEDY}")
-    if pointers[0] != 0 or pointers[-1] != len(index):
-        raise DataError(f"{place}indptr: does not lead from 0 to the {len(index)} indices; {_REMEDY}")
-    if (falls := pointers[1:] < pointers[:-1]).any():
-        raise DataError(f"{place}indptr: decreases after entry {int(falls.argmax())}; {_REMEDY}")
-    check_range(index, shape[1], f"{place}indices", "number")
-    return csr_array((real_numbers(data, f"{place}data"), index, pointers), shape=shape)
+def sparse_matrix(arrays: Arrays, file: str, prefix: str = "") -> coo_array | csc_array | csr_array:
+    """The float32 matrix, as listed, that ``scipy.sparse.save_npz`` wrote: CSR, CSC or COO, as ``format`` says.
+
+    With a ``prefix`` in front of the names of its arrays it is one in compressed rows.
+    """
+    layout = "csr" if prefix else str(arrays["format"].reshape(-1)[0]) if arrays["format"].size == 1 else ""
+    if layout not in _INDICES:
+        raise DataError(f"{file}, format: {layout[:20]!a} is not csr, csc or coo; save matrix.tocsr()")
+    names = [f"{prefix}{key}" for key in ("data", "shape", *_INDICES[layout])]
+    for name in names:
+        if name not in arrays:
+            raise DataError(f"{file}: holds no array {name}; {_REMEDY}")
+    values = real_numbers(arrays[names[0]], f"{file}, {names[0]}", dimensions=1)
+    shape, first, second = (whole_numbers(arrays[name], f"{file}, {name}") for name in names[1:])
+    if len(shape) != 2 or not ((shape >= 0) & (shape < 1 << 48)).all():
+        raise DataError(f"{file}, {names[1]}: is not the shape of a matrix; {_REMEDY}")
+    size = int(shape[0]), int(shape[1])
+    try:
+        if layout == "coo":
+            return coo_array((values, (first, second)), shape=size)
+        matrix = (csr_array if layout == "csr" else csc_array)((values, first, second), shape=size)
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"{file}, {' and '.join(names[2:])}: {error}; {_REMEDY}") from None
+    if second[-1] != len(values):  # SciPy leaves out what is beyond
+        raise DataError(f"{file}, {names[3]}: ends before the {len(values)} entries do; {_REMEDY}")
+    return matrix
 
 
 def feature_rows(matrix: csr_array, place: str) -> csr_array:
@@ -70,5 +75,5 @@ def feature_rows(matrix: csr_array, place: str) -> csr_array:
         raise DataError(f"{place}: {matrix.shape[1]} columns of features; from 1 to {MAX_COLUMNS} can be used")
     with np.errstate(over="ignore"):
         matrix.sum_duplicates()
-    real_numbers(matrix.data, place)
+    real_numbers(matrix.data, place, dimensions=1)
     return matrix

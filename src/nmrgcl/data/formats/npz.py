@@ -13,23 +13,22 @@ from scipy.sparse import csr_array
 from nmrgcl.data.assemble import Listing, assemble
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.arrays import read_arrays
-from nmrgcl.data.formats.matrices import check_range, feature_rows
+from nmrgcl.data.formats.matrices import Arrays, feature_rows, sparse_matrix
 from nmrgcl.data.formats.npz_layouts import NOT_READ, Parts, class_labels, dense_features, read_layout
-from nmrgcl.data.formats.npz_matrices import Arrays, scipy_matrix
 from nmrgcl.errors import DataError
 
 MAX_ISOLATED = 1_000_000
 """Nodes beyond those that edges, features or labels can name: more is a wrong number, and each would need memory."""
 
-Source = Path | IO[bytes]
+ArrayFile = Path | IO[bytes]
 _REMEDY = "write the file again"
 
 
 def read_npz(
-    source: Source,
+    source: ArrayFile,
     *,
-    features: Source | None = None,
-    labels: Source | None = None,
+    features: ArrayFile | None = None,
+    labels: ArrayFile | None = None,
     name: str | None = None,
     binary: bool = False,
     keep_directions: bool = False,
@@ -66,7 +65,7 @@ def read_npz(
 def _features(arrays: Arrays, file: str) -> np.ndarray | csr_array:
     if "format" not in arrays:
         return dense_features(_single(arrays, file), file)
-    matrix = scipy_matrix(arrays, file)
+    matrix = sparse_matrix(arrays, file)
     if matrix.format != "csr":
         if matrix.shape[0] > matrix.nnz + MAX_ISOLATED:
             raise DataError(f"{file}, shape: {matrix.shape[0]} rows for {matrix.nnz} entries; save matrix.tocsr()")
@@ -94,9 +93,7 @@ def _listing(parts: Parts) -> Listing:
     backed = parts.backed or parts.x is not None or (parts.y is not None and not parts.several)
     if not backed and num_nodes > 2 * parts.edges.shape[1] + MAX_ISOLATED:
         raise DataError(f"{parts.place}: of {num_nodes} nodes more than {MAX_ISOLATED} have no edge; number them anew")
-    check_range(parts.edges, num_nodes, parts.place, "node")
-    if parts.several:
-        _check_graphs(parts.edges, sizes, parts.place)
+    _check_edges(parts.edges, sizes, parts.place)
     return Listing(
         sizes=sizes,
         source=parts.edges[0],
@@ -117,8 +114,13 @@ def _count_nodes(parts: Parts) -> int:
     return int(parts.edges.max()) + 1 if parts.edges.size else 0
 
 
-def _check_graphs(edges: np.ndarray, sizes: np.ndarray, place: str) -> None:
-    graph = np.searchsorted(np.cumsum(sizes), edges, side="right")
+def _check_edges(edges: np.ndarray, sizes: np.ndarray, place: str) -> None:
+    """Every end must be a node, and both ends in one graph."""
+    ends = np.cumsum(sizes)
+    if (wrong := ((edges < 0) | (edges >= ends[-1])).any(0)).any():
+        begin, end = edges[:, int(wrong.argmax())]
+        raise DataError(f"{place}: joins {begin} and {end}, but there are {ends[-1]} nodes, from 0 on; {_REMEDY}")
+    graph = np.searchsorted(ends, edges, side="right")
     if (wrong := graph[0] != graph[1]).any():
         at = int(wrong.argmax())
         raise DataError(f"{place}: column {at} joins graph {graph[0, at]} and graph {graph[1, at]}; {_REMEDY}")

@@ -2,7 +2,7 @@
 
 - gnn-benchmark (Shchur et al. 2018): ``adj_data``, ``adj_indices``, ``adj_indptr``, ``adj_shape``, the same with
   ``attr_`` or a dense ``attr_matrix``, and ``labels``; names of classes, nodes and features are not read.
-- ``scipy.sparse.save_npz``: one adjacency matrix (CSR, CSC or COO).
+- ``scipy.sparse.save_npz``: one adjacency matrix (_CSR, CSC or COO).
 - plain: ``edge_index`` ``[2, E]`` and, if there are any, ``x`` ``[N, F]``, ``y``, ``edge_weight`` ``[E]`` and either
   ``num_nodes`` or, for several graphs, ``node_ptr`` ``[B + 1]``. ``y`` is of graphs with ``node_ptr``, else of nodes.
 
@@ -13,18 +13,18 @@ edge is anybody's guess, and refused. The two matrix layouts hold one graph, who
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csc_array, csr_array
 
 from nmrgcl.data.dataset import Label
-from nmrgcl.data.formats.matrices import feature_rows, real_numbers, whole_numbers
-from nmrgcl.data.formats.npz_matrices import CSR, Arrays, row_matrix, scipy_matrix
+from nmrgcl.data.formats.matrices import Arrays, feature_rows, real_numbers, sparse_matrix, whole_numbers
 from nmrgcl.errors import DataError, nearest
 
 NOT_READ = {"class_names", "node_names", "attr_names", "metadata"}
 """Arrays of the first layout that nobody needs; the originals hold pickled objects there."""
 
-_BENCHMARK = {*(f"adj_{k}" for k in CSR), *(f"attr_{k}" for k in CSR), "attr_matrix", "labels"}
-_SCIPY = {*CSR, "format", "row", "col", "_is_array"}
+_CSR = ("data", "indices", "indptr", "shape")
+_BENCHMARK = {*(f"adj_{k}" for k in _CSR), *(f"attr_{k}" for k in _CSR), "attr_matrix", "labels"}
+_SCIPY = {*_CSR, "format", "row", "col", "_is_array"}
 _PLAIN = {"edge_index", "node_ptr", "num_nodes", "x", "y", "edge_weight"}
 _REMEDY = "write the file again"
 
@@ -64,9 +64,9 @@ def read_layout(arrays: Arrays, file: str) -> Parts:
 
 def dense_features(array: np.ndarray, place: str) -> np.ndarray:
     """``[N, F]`` in float32, with at least one column."""
-    values = real_numbers(array, place)
-    if values.ndim != 2 or not values.shape[1]:
-        raise DataError(f"{place}: has shape {values.shape} instead of nodes by features; {_REMEDY}")
+    values = real_numbers(array, place, dimensions=2)
+    if not values.shape[1]:
+        raise DataError(f"{place}: has no columns; {_REMEDY}")
     return np.ascontiguousarray(values)
 
 
@@ -92,12 +92,12 @@ def class_labels(array: np.ndarray, place: str) -> list[Label | None] | np.ndarr
 
 
 def _benchmark(arrays: Arrays, file: str) -> Parts:
-    parts = _adjacency(row_matrix(arrays, file, "adj_"), f"{file}, adj_")
+    parts = _adjacency(sparse_matrix(arrays, file, "adj_"), f"{file}, adj_")
     if "attr_matrix" in arrays:
         parts.x, parts.x_place = dense_features(arrays["attr_matrix"], f"{file}, attr_matrix"), f"{file}, attr_matrix"
     elif "attr_data" in arrays:
         parts.x_place = f"{file}, attr_shape"
-        parts.x = feature_rows(row_matrix(arrays, file, "attr_"), parts.x_place)
+        parts.x = feature_rows(sparse_matrix(arrays, file, "attr_"), parts.x_place)
     if "labels" in arrays:
         parts.y_place = f"{file}, labels"
         parts.y = class_labels(arrays["labels"], parts.y_place)
@@ -105,7 +105,7 @@ def _benchmark(arrays: Arrays, file: str) -> Parts:
 
 
 def _scipy(arrays: Arrays, file: str) -> Parts:
-    return _adjacency(scipy_matrix(arrays, file), f"{file}, ")
+    return _adjacency(sparse_matrix(arrays, file), f"{file}, ")
 
 
 def _plain(arrays: Arrays, file: str) -> Parts:
@@ -141,7 +141,7 @@ def _sizes(node_ptr: np.ndarray, place: str) -> np.ndarray:
     return np.diff(pointers)
 
 
-def _adjacency(matrix: coo_array | csr_array, place: str) -> Parts:
+def _adjacency(matrix: coo_array | csc_array | csr_array, place: str) -> Parts:
     rows, columns = matrix.shape
     if rows != columns:
         raise DataError(f"{place}shape: {rows} by {columns} is not square, so it is no adjacency matrix; {_REMEDY}")
@@ -152,9 +152,7 @@ def _adjacency(matrix: coo_array | csr_array, place: str) -> Parts:
 
 
 def _weights(values: np.ndarray, place: str) -> np.ndarray:
-    weight = real_numbers(values, place)
-    if weight.ndim != 1:
-        raise DataError(f"{place}: has {weight.ndim} dimensions instead of 1; {_REMEDY}")
+    weight = real_numbers(values, place, dimensions=1)
     if (wrong := ~(weight > 0)).any():
         at = int(wrong.argmax())
         raise DataError(f"{place}: {values[at]} at [{at}] is not a positive weight; leave out what is no edge")

@@ -7,7 +7,7 @@ import numpy as np
 
 from nmrgcl.data.formats.classes import INTEGER, shown
 from nmrgcl.data.formats.csv_file import arrow, as_numpy
-from nmrgcl.data.formats.edge_table import Table
+from nmrgcl.data.formats.edge_table import EdgeTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Numbered:
     listed: np.ndarray
 
 
-def number(edges: Table, nodes: Table | None, graphs: Table | None) -> Numbered:
+def number(edges: EdgeTable, nodes: EdgeTable | None, graphs: EdgeTable | None) -> Numbered:
     """Graphs as they are first met in graphs, nodes, edges; nodes in the order of ``nodes``, or as edges name them."""
     tables = [table for table in (graphs, nodes, edges) if table is not None]
     count = 1
@@ -49,7 +49,7 @@ def number(edges: Table, nodes: Table | None, graphs: Table | None) -> Numbered:
     return Numbered(np.bincount(of_node, minlength=count), position[by_key[place]], order, listed)
 
 
-def _codes(tables: Sequence[Table], names: Sequence[str]) -> tuple[list[np.ndarray], int]:
+def _codes(tables: Sequence[EdgeTable], names: Sequence[str]) -> tuple[list[np.ndarray], int]:
     """Columns of identifiers as numbers, counted as they are first met; and how many there are.
 
     Where all identifiers are integers of 64 bits, 7 and 07 are one.
@@ -74,7 +74,7 @@ def _by_edges(ends: np.ndarray, distinct: int, count: int, listed: np.ndarray) -
     return Numbered(np.bincount(graph, minlength=count), position[place].reshape(ends.shape), None, listed)
 
 
-def _check_unique(key: np.ndarray, by_key: np.ndarray, nodes: Table) -> None:
+def _check_unique(key: np.ndarray, by_key: np.ndarray, nodes: EdgeTable) -> None:
     again = by_key[1:][key[by_key][1:] == key[by_key][:-1]]
     for row in np.sort(again)[:1].tolist():
         raise nodes.refusal(
@@ -82,7 +82,7 @@ def _check_unique(key: np.ndarray, by_key: np.ndarray, nodes: Table) -> None:
         )
 
 
-def _check_known(known: np.ndarray, edges: Table, nodes: Table) -> None:
+def _check_known(known: np.ndarray, edges: EdgeTable, nodes: EdgeTable) -> None:
     for row, side in np.argwhere(~known)[:1].tolist():
         text = edges.texts[("source", "target")[side]][row].as_py()
         within = " in that graph" if "graph" in edges.texts else ""

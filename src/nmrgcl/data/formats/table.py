@@ -1,9 +1,6 @@
-"""Comma-separated numbers as arrays: a fast reading for whole blocks, a slow one that names the offending line.
+"""Comma-separated numbers as arrays: ``numpy.loadtxt`` block by block, stricter, and with the line in its errors."""
 
-The slow reading defines what is accepted; the fast one only takes blocks about which there is no doubt.
-"""
-
-import re
+import io
 import warnings
 from collections.abc import Iterator
 
@@ -12,18 +9,12 @@ import numpy as np
 from nmrgcl.data.files.archive import Readable
 from nmrgcl.errors import DataError
 
-BLOCK = 16 << 20
-_NUMBER, _COMMA, _NEWLINE = 1, 2, 3
-_KIND = bytearray(256)  # what a byte is for the structure of a line; padding is 0
-for _byte in b"0123456789+-.eE":
-    _KIND[_byte] = _NUMBER
-_KIND[ord(",")], _KIND[ord("\n")] = _COMMA, _NEWLINE
-_LAYOUT = b" \t\r\n,"
-_MISPLACED_SIGN = re.compile(rb"[+-](?![0-9.])|[0-9.][+-]")
-_INTEGER = re.compile(rb"[+-]?[0-9]+")
-# Possessive: to refuse a million digits, backtracking would try every way to divide them.
-_REAL = re.compile(rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
-_REMEDY = "correct that line or fetch the dataset again"
+BLOCK = 4 << 20
+MAX_LINE = 16 << 20
+
+_LAYOUT = b", \t\r\n"
+_INTEGERS = _LAYOUT + b"+-0123456789"
+_REALS = _INTEGERS + b".eE"
 
 
 def read_table(stream: Readable, file: str, *, integers: bool, columns: int | None = None) -> np.ndarray:
@@ -32,116 +23,62 @@ def read_table(stream: Readable, file: str, *, integers: bool, columns: int | No
     Line ends of either kind, padding and blank lines at the end are fine; anything else is an error.
     """
     parts: list[np.ndarray] = []
-    line, blank = 1, 0
+    line = 1
     for block in _blocks(stream, file):
-        body = block.rstrip(b" \t\r\n")
-        rows = 0
-        if body:
-            if blank:
-                raise DataError(f"{file}, line {line - blank}: is blank; {_REMEDY}")
-            body += b"\n"
-            if columns is None:
-                columns = body[: body.index(b"\n")].count(b",") + 1
-            values = _read_block(body, integers, columns)
-            if values is None:
-                values = _read_lines(body, file, line, integers, columns)
-            parts.append(values)
-            rows = len(values)
-        lines = block.count(b"\n")
-        line, blank = line + lines, blank + lines - rows
+        if columns is None:
+            columns = block.partition(b"\n")[0].count(b",") + 1
+        rows = _read_block(block, integers, columns)
+        if rows is None:
+            raise _refused(block.split(b"\n"), file, line, integers, columns)
+        parts.append(rows)
+        line += len(rows)
     if not parts:
         raise DataError(f"{file}, line 1: the file is empty; fetch the dataset again")
     return np.concatenate(parts)
 
 
 def _blocks(stream: Readable, file: str) -> Iterator[bytes]:
-    """The stream in pieces that end where lines end."""
+    """The stream in pieces of whole lines, of which the last is not blank; what ends a piece is left out."""
     rest, line = b"", 1
     while data := stream.read(BLOCK):
         if line == 1 and not rest:
             data = data.removeprefix(b"\xef\xbb\xbf")  # the mark some editors put in front of UTF-8
-        head, newline, tail = data.rpartition(b"\n")
+        rest += data
+        # Blank lines may only end a file, so the last line with something in it waits for what follows.
+        block, newline, _ = rest.rstrip(_LAYOUT[1:]).rpartition(b"\n")
         if newline:
-            block = rest + head + newline
             yield block
-            line, rest = line + block.count(b"\n"), tail
-        else:
-            rest += data
-        if len(rest) > BLOCK:
-            raise DataError(f"{file}, line {line}: is longer than {BLOCK >> 20} MiB; is this a text file?")
-    if rest:
+            line, rest = line + block.count(b"\n") + 1, rest[len(block) + 1 :]
+        if len(rest) > MAX_LINE:
+            raise DataError(f"{file}, line {line}: is longer than {MAX_LINE >> 20} MiB; is this a text file?")
+    if rest := rest.rstrip(_LAYOUT[1:]):
         yield rest
 
 
-def _read_block(body: bytes, integers: bool, columns: int) -> np.ndarray | None:
-    """All lines at once, or None where one of them needs a closer look."""
-    if body.translate(None, _LAYOUT + (b"0123456789+-" if integers else b"0123456789+-.eE")):
-        return None
-    if (b"-" in body or b"+" in body) and _MISPLACED_SIGN.search(body):
-        return None
-    kinds = np.frombuffer(body.translate(bytes(_KIND)), np.uint8)
-    number = kinds == _NUMBER
-    event = kinds > _NUMBER
-    event[0] |= number[0]
-    event[1:] |= number[1:] > number[:-1]
-    where = np.flatnonzero(event)
-    # Where numbers begin and where fields end must alternate: one number a field, every line with all its fields.
-    line = np.array([_NUMBER, _COMMA] * (columns - 1) + [_NUMBER, _NEWLINE], np.uint8)
-    if len(where) % len(line) or not (kinds[where].reshape(-1, len(line)) == line).all():
-        return None
-    if integers and int((where[1::2] - where[::2]).max()) > 18:  # longer ones may not fit 64 bits
-        return None
+def _read_block(block: bytes, integers: bool, columns: int) -> np.ndarray | None:
+    """One row per line, or None if a line is not ``columns`` finite numbers."""
+    if block.translate(None, _INTEGERS if integers else _REALS):
+        return None  # loadtxt would take NaN, and padding of any alphabet
+    lines, dtype = block.count(b"\n") + 1, np.int64 if integers else np.float32
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy before 2.3 only warns where it stops early
-            values = np.fromstring(body.replace(b",", b" "), np.int64 if integers else np.float64, sep=" ")
-    except (ValueError, DeprecationWarning):
+        with warnings.catch_warnings(), np.errstate(over="ignore"):
+            warnings.simplefilter("error")  # it warns about a blank line and passes over it
+            text = io.StringIO(block.decode("ascii"))
+            rows = np.loadtxt(text, dtype, comments=None, delimiter=",", ndmin=2, max_rows=lines)
+    except (ValueError, OverflowError, Warning):
         return None
-    if not integers:
-        with np.errstate(over="ignore"):
-            values = values.astype(np.float32)
-    if 2 * len(values) != len(where) or not np.isfinite(values).all():
-        return None
-    return values.reshape(-1, columns)
+    return rows if rows.shape == (lines, columns) and (integers or np.isfinite(rows).all()) else None
 
 
-def _read_lines(body: bytes, file: str, first: int, integers: bool, columns: int) -> np.ndarray:
-    """The same line by line; the first of them is number ``first`` of the file."""
-    rows: list[list[float]] = []
-    for number, line in enumerate(body.split(b"\n")[:-1], first):
-        try:
-            rows.append(_read_line(line, integers, columns))
-        except ValueError as error:
-            raise DataError(f"{file}, line {number}: {error}; {_REMEDY}") from None
-    return np.array(rows, np.int64 if integers else np.float32)
-
-
-def _read_line(line: bytes, integers: bool, columns: int) -> list[float]:
-    for byte in line:
-        if byte != 9 and byte != 13 and not 32 <= byte < 127:
-            raise ValueError(f"byte 0x{byte:02x} does not belong in a text of numbers")
-    if not line.strip():
-        raise ValueError("is blank")
-    fields = [field.strip(b" \t\r") for field in line.split(b",")]
-    if len(fields) != columns:
-        raise ValueError(f"has {len(fields)} comma-separated values instead of {columns}")
-    return [_read_field(field, integers) for field in fields]
-
-
-def _read_field(field: bytes, integers: bool) -> float:
-    if not field:
-        raise ValueError("a value is missing")
-    shown = repr(field.decode("ascii") if len(field) <= 32 else field[:32].decode("ascii") + "…")
-    if len(field.split()) > 1:
-        raise ValueError(f"{shown} is not one number; values are separated by commas")
-    if not (_INTEGER if integers else _REAL).fullmatch(field):
-        raise ValueError(f"{shown} is not {'an integer' if integers else 'a finite number'}")
-    if integers:
-        # Python refuses to convert thousands of digits, so the length is looked at first.
-        if len(field) > 40 or not -(2**63) <= int(field) < 2**63:
-            raise ValueError(f"{shown} does not fit 64 bits")
-        return int(field)
-    with np.errstate(over="ignore"):
-        if np.isinf(np.float32(float(field))):
-            raise ValueError(f"{shown} does not fit a 32-bit float")
-    return float(field)
+def _refused(lines: list[bytes], file: str, number: int, integers: bool, columns: int) -> DataError:
+    """Halve the lines, the first of which is ``number`` of the file, until the first wrong one is left."""
+    while len(lines) > 1:
+        half = len(lines) // 2
+        if _read_block(b"\n".join(lines[:half]), integers, columns) is None:
+            lines = lines[:half]
+        else:
+            lines, number = lines[half:], number + half
+    shown = repr(lines[0][:40].decode("ascii", "backslashreplace")) if lines[0].strip() else "a blank line"
+    kind = "64-bit integer" if integers else "finite 32-bit number"
+    wanted = f"{columns} comma-separated values, each a {kind}" if columns > 1 else f"a {kind}"
+    return DataError(f"{file}, line {number}: expected {wanted}, not {shown}; correct it or fetch the dataset again")

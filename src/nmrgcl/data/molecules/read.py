@@ -10,7 +10,7 @@ import numpy as np
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.molecules.columns import label_columns, numbers, smiles_column, texts
 from nmrgcl.data.molecules.smiles import Invalid, featurise
-from nmrgcl.data.molecules.tables import Table, read_table
+from nmrgcl.data.molecules.tables import MoleculeTable, read_table
 from nmrgcl.errors import DataError, SettingError, printable
 from nmrgcl.graphs import Graphs
 
@@ -95,7 +95,7 @@ class MoleculeListing:
     """A file of molecules before they are made graphs: its table, the column of SMILES, ``[R, T]`` labels, tasks."""
 
     path: Path
-    table: Table
+    table: MoleculeTable
     smiles: str
     tasks: tuple[str, ...]
     labels: np.ndarray

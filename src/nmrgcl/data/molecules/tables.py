@@ -21,7 +21,7 @@ _SMI_LINE = rf"^\s*(?P<{SMILES}>\S+)(?:\s+(?P<name>.*?))?\s*$"
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class MoleculeTable:
     """What a file holds.
 
     Attributes:
@@ -36,7 +36,7 @@ class Table:
     missing: str = "it is empty"
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> MoleculeTable:
     """The table in a file, by the ending of its name."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
     read = next((reader for ending, reader in _READERS.items() if name.endswith(ending)), None)
@@ -55,22 +55,22 @@ def read_table(path: Path) -> Table:
     return table
 
 
-def _separated(content: bytes, path: Path, delimiter: str) -> Table:
+def _separated(content: bytes, path: Path, delimiter: str) -> MoleculeTable:
     columns = parse_csv(content, str(path), delimiter=delimiter)
     columns = columns.rename_columns([name.strip() for name in columns.column_names])
-    return Table(columns, np.arange(columns.num_rows) + 2)
+    return MoleculeTable(columns, np.arange(columns.num_rows) + 2)
 
 
-def _parquet(content: bytes, path: Path) -> Table:
+def _parquet(content: bytes, path: Path) -> MoleculeTable:
     pyarrow = arrow()
     try:
         columns = pyarrow.parquet.read_table(BytesIO(content))
     except (ValueError, OSError) as error:
         raise _unreadable(path, error) from None
-    return Table(columns, np.arange(columns.num_rows) + 1)
+    return MoleculeTable(columns, np.arange(columns.num_rows) + 1)
 
 
-def _smi(content: bytes, path: Path) -> Table:
+def _smi(content: bytes, path: Path) -> MoleculeTable:
     """Each line is a SMILES and, after a blank, a name; a first line that says so is a header."""
     pyarrow = arrow()
     csv = pyarrow.csv
@@ -92,10 +92,10 @@ def _smi(content: bytes, path: Path) -> Table:
     nameless = pyarrow.compute.equal(names, "")
     names = pyarrow.compute.if_else(nameless, pyarrow.scalar(None, pyarrow.string()), names).take(kept)
     columns = {SMILES: smiles.take(kept)} | ({"name": names} if names.null_count < len(names) else {})
-    return Table(pyarrow.table(columns), kept + 1)
+    return MoleculeTable(pyarrow.table(columns), kept + 1)
 
 
-def _sdf(content: bytes, path: Path) -> Table:
+def _sdf(content: bytes, path: Path) -> MoleculeTable:
     """Structures as SMILES, the title as name, and the properties, which are numbers where all of them can be."""
     with rdkit() as chem:
         records = [
@@ -110,7 +110,7 @@ def _sdf(content: bytes, path: Path) -> Table:
             columns[name] = pyarrow.compute.cast(values, pyarrow.float64())
         except pyarrow.ArrowInvalid:
             columns[name] = values
-    return Table(pyarrow.table(columns), np.arange(len(records)) + 1, "RDKit cannot read this record")
+    return MoleculeTable(pyarrow.table(columns), np.arange(len(records)) + 1, "RDKit cannot read this record")
 
 
 def _properties(molecule: Any) -> dict[str, str]:
@@ -123,7 +123,7 @@ def _unreadable(path: Path, error: Exception) -> DataError:
     return DataError(printable(f"{path}: cannot be read ({' '.join(str(error).split())})"))
 
 
-_READERS: dict[str, Callable[[bytes, Path], Table]] = {
+_READERS: dict[str, Callable[[bytes, Path], MoleculeTable]] = {
     ".csv": lambda content, path: _separated(content, path, ","),
     ".tsv": lambda content, path: _separated(content, path, "\t"),
     ".parquet": _parquet,

@@ -1,4 +1,4 @@
-"""The cells that a table asks for: every row whose method is there, on every dataset, seed and way to judge."""
+"""The cells that a table asks for: every row whose method exists here, on every dataset, seed and way to judge."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,13 +31,13 @@ def table_rows(sheet: Sheet, level: Level) -> list[TableRow]:
 
 
 def _embeds(name: str, level: Level) -> bool:
-    """Whether such things, whatever they stand for, can be given to the method."""
+    """True if the method embeds such things in general, not molecules alone."""
     kind = find_method(name)
     return level in kind.PRESETS and not issubclass(kind, MoleculePretraining)
 
 
 def chosen_rows(sheet: Sheet, level: Level, names: Sequence[str]) -> list[TableRow]:
-    """Those of ``names``, whatever their case; all where none is named. A reference is a method of the user's own."""
+    """The rows named, in any case of letters; all rows if none is named. A reference is a method of the user's own."""
     own = [TableRow(label(name), "others", name) for name in names if is_reference(name)]
     rows = [*table_rows(sheet, level), *own]
     names = [label(name) for name in names]
@@ -50,12 +50,12 @@ def chosen_rows(sheet: Sheet, level: Level, names: Sequence[str]) -> list[TableR
 
 
 def computable(row: TableRow, level: Level) -> bool:
-    """Whether there is a file for its method that embeds such things."""
+    """True if its method exists here and embeds such things."""
     return (row.method in method_names() or is_reference(row.method)) and level in find_method(row.method).PRESETS
 
 
 def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> Settings | None:
-    """Of a cell of ``row``, judged by folds or not; None where it is a tuned one and ``dataset`` has no such preset."""
+    """Settings of the cells of ``row`` on ``dataset``; None where it is a tuned row and no search found any for it."""
     tuned = tuned_values(dataset) if row.tuned else {}
     if tuned is None:
         return None
@@ -70,7 +70,7 @@ def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_fo
 
 
 def graph_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
-    """Of both selections; what is trained with labels is honest, its epoch being chosen on a validation part."""
+    """Cells of both selections; rows trained with labels have honest ones only: a validation part chooses the epoch."""
     cells = []
     for dataset in _there(sheet, plan):
         for row in chosen_rows(sheet, "graph", plan.rows):
@@ -90,7 +90,7 @@ def _line(row: TableRow, selection: str) -> str:
 
 
 def node_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
-    """Of every split that the dataset has; what differs in its split alone has one training."""
+    """Cells of every split that the dataset has; cells that differ only in their split share one training."""
     cells = []
     for dataset in _there(sheet, plan):
         splits = [*sheet.splits, *(["public"] if dataset in sheet.public else [])]
@@ -140,13 +140,13 @@ def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: 
 
 
 def _there(sheet: Sheet, plan: Plan) -> list[str]:
-    """Datasets to compute on: one that is not to be had is tried where it was asked for by name."""
+    """Datasets to compute on; one that is not available offline is tried only where it was asked for by name."""
     whole = set(plan.datasets) >= set(sheet.columns)
     return [dataset for dataset in plan.datasets if not (whole and dataset in sheet.absent)]
 
 
 def _capped(settings: Settings, most: int) -> Settings:
-    """Trained for ``most`` epochs at most, with labels or without; 0: as it is."""
+    """``settings`` with at most ``most`` epochs of training and of fine-tuning; unchanged if ``most`` is 0."""
     if not most:
         return settings
     epochs, tune = min(settings.train.epochs, most), min(settings.finetune.epochs, most)

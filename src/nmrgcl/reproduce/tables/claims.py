@@ -10,7 +10,7 @@ from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import LEVEL, Comparison, compare, corrected
 from nmrgcl.reproduce.tables.pairs import pairs_against
 from nmrgcl.reproduce.tables.sheet import Sheet
-from nmrgcl.reproduce.verdict import MARGIN, Outcome, Verdict, no_data
+from nmrgcl.reproduce.verdict import MARGIN, ClaimOutcome, Verdict, no_data
 
 
 def leads_on_most(
@@ -36,7 +36,7 @@ def leads_on_most(
             bool(ahead[number] and tested and all(one.difference.mean < 0 and one.p < LEVEL for one in tested))
         )
     needed = ceil(share * int(there.sum()) - 1e-9)
-    outcome: Outcome = "inconclusive"
+    outcome: ClaimOutcome = "inconclusive"
     if sum(beyond) >= needed:
         outcome = "confirmed"
     elif ahead.sum() < needed:
@@ -66,7 +66,7 @@ def reaches_printed(
         return no_data(claim, "printed minus ours: no pairs of scores")
     tested = zip(behind, corrected(list(behind.values())), strict=True)
     below = {name: one.mean for name, one in tested if one and one.mean > 0 and one.p < LEVEL}
-    outcome: Outcome = "inconclusive"
+    outcome: ClaimOutcome = "inconclusive"
     if below:
         outcome = "not confirmed"
     elif all(one.high < MARGIN for one in behind.values()):

@@ -1,14 +1,14 @@
-"""What stands in a table: our figures by row, dataset and way to judge, beside the printed ones."""
+"""What stands in a table: printed and computed figures by row, dataset and way to judge."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from nmrgcl.reproduce.drawing import mean_and_deviation
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import Comparison, compare
-from nmrgcl.reproduce.tables.sheet import Figure, Sheet, TableRow
+from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 
 PRINTED = "printed"
 SELECTED = {
@@ -21,13 +21,16 @@ SELECTED = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A figure.
+    """A figure of a table.
 
     Attributes:
-        line: "printed", "published", or the way to judge (selection or split) of one that was computed here.
+        line: "printed", "published", "optimism" or the way to judge (selection or split) of one computed here.
         protocol: in words.
+        below: a limit, where no mean is printed.
         n: trials; None where the source does not say.
-        best: whether no other row that sees no labels, and is not tuned by them, has a higher mean on that line.
+        best: whether no other row that sees no labels has a higher mean on that line and dataset.
+        low: lower end of the interval of a difference.
+        high: its upper end.
         devices: that computed it.
     """
 
@@ -36,59 +39,55 @@ class Entry:
     dataset: str
     line: str
     protocol: str
-    figure: Figure
+    mean: float | None = None
+    std: float | None = None
+    below: float | None = None
     n: int | None = None
     best: bool = False
+    low: float | None = None
+    high: float | None = None
     devices: tuple[str, ...] = ()
 
 
 def entries(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> list[Entry]:
     """Row by row: what is printed, then what was computed, in each way to judge."""
-    found = []
-    for row in rows:
-        for dataset in scores.datasets:
-            if dataset in row.printed:
-                found.append(Entry(row.name, row.group, dataset, PRINTED, sheet.source, row.printed[dataset]))
-            for one in row.published:
-                if one.dataset == dataset:
-                    words = f"{one.source}; {one.split}"
-                    found.append(Entry(row.name, row.group, dataset, f"published, {one.split}", words, one.figure))
-        found += _computed(row, scores)
-    return _marked(found, {row.name for row in rows if row.sees_labels})
-
-
-def _computed(row: TableRow, scores: Scores) -> list[Entry]:
-    lines = [at[1] for at in scores.wanted if at[0] == row.name]
-    found = []
-    for line in lines:
-        own = scores.of(row.name, line)
-        mean, deviation = mean_and_deviation(own)
-        for number, dataset in enumerate(scores.datasets):
-            n = int(np.isfinite(own[number]).sum())
-            if n:
-                figure = Figure(float(mean[number]), float(deviation[number]))
-                judged = f"{row.protocol or scores.protocol}, {SELECTED.get(line, line)}"
-                devices = scores.device_cube[number, scores.wanted.index((row.name, line))]
-                kinds = tuple(sorted(set(devices) - {""}))
-                found.append(Entry(row.name, row.group, dataset, line, judged, figure, n, devices=kinds))
-    return found
-
-
-def _marked(found: list[Entry], apart: set[str]) -> list[Entry]:
-    """The highest mean of each line and dataset as best; of those that look equal all, of a single one none.
-
-    Rows ``apart`` take no part: they had labels that others had not.
-    """
+    found = [one for row in rows for one in (*_printed(sheet, row, scores), *_computed(row, scores))]
+    apart = {row.name for row in rows if row.sees_labels}  # they had labels that others had not
     places: dict[tuple[str, str], list[float]] = {}
     for entry in found:
-        if entry.row not in apart and entry.figure.mean is not None:
-            places.setdefault((entry.line, entry.dataset), []).append(_shown(entry))
+        if entry.row not in apart and entry.mean is not None:
+            places.setdefault((entry.line, entry.dataset), []).append(round(entry.mean, 2))
+    # Of means that look equal all are best; a single one is not.
     top = {place: max(means) for place, means in places.items() if len(means) > 1}
-    return [replace(e, best=e.row not in apart and _shown(e) == top.get((e.line, e.dataset), np.nan)) for e in found]
+    best = [
+        entry.row not in apart
+        and entry.mean is not None
+        and round(entry.mean, 2) == top.get((entry.line, entry.dataset))
+        for entry in found
+    ]
+    return [replace(entry, best=mark) for entry, mark in zip(found, best, strict=True)]
 
 
-def _shown(entry: Entry) -> float:
-    return np.nan if entry.figure.mean is None else round(entry.figure.mean, 2)
+def _printed(sheet: Sheet, row: TableRow, scores: Scores) -> Iterator[Entry]:
+    for dataset in scores.datasets:
+        place = row.name, row.group, dataset
+        if dataset in row.printed:
+            yield Entry(*place, PRINTED, sheet.source, **asdict(row.printed[dataset]))
+        for one in row.published:
+            if one.dataset == dataset:
+                yield Entry(*place, f"published, {one.split}", f"{one.source}; {one.split}", **asdict(one.figure))
+
+
+def _computed(row: TableRow, scores: Scores) -> Iterator[Entry]:
+    for line in [at[1] for at in scores.wanted if at[0] == row.name]:
+        own, devices = scores.of(row.name, line), scores.device_cube[:, scores.wanted.index((row.name, line))]
+        mean, deviation = mean_and_deviation(own)
+        judged = f"{row.protocol or scores.protocol}, {SELECTED.get(line, line)}"
+        for number, dataset in enumerate(scores.datasets):
+            if n := int(np.isfinite(own[number]).sum()):
+                kinds = tuple(sorted(set(devices[number]) - {""}))
+                figure = float(mean[number]), float(deviation[number])
+                yield Entry(row.name, row.group, dataset, line, judged, *figure, n=n, devices=kinds)
 
 
 def optimism(scores: Scores, row: str, dataset: str | None = None) -> Comparison | None:
@@ -101,3 +100,12 @@ def optimism(scores: Scores, row: str, dataset: str | None = None) -> Comparison
     names = scores.datasets if dataset is None else (dataset,)
     added = (scores.of(row, "paper") - scores.of(row, "honest"))[scores.on(*names)]
     return compare(added, mixed=scores.mixed((row, "paper"), (row, "honest"), on=names))
+
+
+def optimism_entries(rows: Sequence[TableRow], scores: Scores) -> Iterator[Entry]:
+    """The optimism of every computed row on every dataset."""
+    names = {at[0] for at in scores.wanted}
+    for row, dataset in ((row, dataset) for row in rows if row.name in names for dataset in scores.datasets):
+        if one := optimism(scores, row.name, dataset):
+            numbers = {name: value for name, value in one.to_dict().items() if name in ("mean", "low", "high", "n")}
+            yield Entry(row.name, row.group, dataset, "optimism", "paper minus honest", **numbers)

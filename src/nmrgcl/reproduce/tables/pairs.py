@@ -5,18 +5,29 @@ from dataclasses import replace
 from nmrgcl.evaluate.paired import Pair, correct_pairs, pair_rows
 from nmrgcl.reproduce.scores import Scores
 
-RATIOS = {"paper-80-10-10": 0.1 / 0.8, "random-10-10-80": 0.8 / 0.1, "public": 1000 / 60, "scaffold": 0.1 / 0.8}
-"""Test nodes or molecules for each one in training; the public split is PubMed's."""
+SPLITS = {"paper-80-10-10": 0.1 / 0.8, "random-10-10-80": 0.8 / 0.1, "public": 1000 / 60, "scaffold": 0.1 / 0.8}
+"""Test size over training size of each split; the public one is PubMed's."""
+VALIDATED = "finetune"
+"""The protocol that holds one fold out for validation, and so trains on one fold fewer than the others."""
+
+
+def size_ratio(line: str, folds: int, protocols: set[str]) -> float:
+    """Test size over training size of the rows compared; of a fold over folds, the larger where the two differ."""
+    return SPLITS.get(line) or 1 / max(folds - 1 - (VALIDATED in protocols), 1)
 
 
 def pairs_against(scores: Scores, reference: str, line: str) -> list[Pair]:
     """Every other row on every dataset, by the corrected resampled t-test, p-values by Holm over all of them."""
     name, way = scores.axes
-    folds = {(row[name], row["dataset"], row["seed"]): row["folds"] for row in scores.rows if row[way] == line}
+    own = [row for row in scores.rows if row[way] == line]
+    folds = {(row[name], row["dataset"], row["seed"]): row["folds"] for row in own}
     found = []
     for row in dict.fromkeys(at[0] for at in scores.wanted if at[0] != reference and at[1] == line):
         mixed = scores.mixed((row, line), (reference, line))
         for dataset in scores.datasets:
-            pair = pair_rows(folds, row, reference, dataset, test_to_train=RATIOS.get(line))
+            both = [one for one in own if one[name] in (row, reference) and one["dataset"] == dataset]
+            count = max((len(one["folds"]) for one in both), default=0)
+            ratio = size_ratio(line, count, {one["protocol"] for one in both})
+            pair = pair_rows(folds, row, reference, dataset, test_to_train=ratio)
             found += [replace(pair, mixed=dataset in mixed)] if pair else []
     return correct_pairs(found)

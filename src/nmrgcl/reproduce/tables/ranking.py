@@ -8,8 +8,7 @@ import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from nmrgcl.evaluate.spread import with_p
-
-LEVEL = 0.05
+from nmrgcl.reproduce.statistics import LEVEL
 
 
 @dataclass(frozen=True)

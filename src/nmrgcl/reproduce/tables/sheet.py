@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Figure:
+class PrintedFigure:
     """A printed mean with its standard deviation, where one is printed, or a limit that it is ``below``."""
 
     mean: float | None = None
@@ -22,7 +22,7 @@ class Published:
 
     dataset: str
     split: str
-    figure: Figure
+    figure: PrintedFigure
     source: str
 
 
@@ -55,7 +55,7 @@ class TableRow:
     tuned: bool = False
     pretrained_on: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    printed: dict[str, Figure] = field(default_factory=dict)
+    printed: dict[str, PrintedFigure] = field(default_factory=dict)
     published: tuple[Published, ...] = ()
 
     @property
@@ -78,7 +78,7 @@ class Sheet:
         columns: datasets with the paper's names for them.
         rows: in its order.
         reference: the row that others are tested against.
-        absent: datasets that are not to be had; computed only where they are asked for by name.
+        absent: datasets that are not available offline; computed only where they are asked for by name.
         splits: of nodes.
         public: datasets that also have a public split.
         bold: what is set in bold.
@@ -122,11 +122,11 @@ def figures_of(method: str) -> list[Published]:
 def _row(values: dict[str, Any]) -> TableRow:
     printed = {dataset: _figure(value) for dataset, value in values.pop("printed", {}).items()}
     published = tuple(
-        Published(one["dataset"], one["split"], Figure(one["mean"], one.get("std")), one["source"])
+        Published(one["dataset"], one["split"], PrintedFigure(one["mean"], one.get("std")), one["source"])
         for one in values.pop("published", ())
     )
     return TableRow(**values, printed=printed, published=published)
 
 
-def _figure(value: Any) -> Figure:
-    return Figure(below=value["below"]) if isinstance(value, dict) else Figure(*value)
+def _figure(value: Any) -> PrintedFigure:
+    return PrintedFigure(below=value["below"]) if isinstance(value, dict) else PrintedFigure(*value)

@@ -1,0 +1,197 @@
+"""Rows of an item: what is finished, what the rest would cost, and computing it."""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmrgcl.data.loading import load
+from nmrgcl.errors import SettingError
+from nmrgcl.reproduce.item import Item, MeasuredItem
+from nmrgcl.reproduce.plan import Placed, Plan
+from nmrgcl.reproduce.scores import Row
+from nmrgcl.reproduce.tables.table import TableItem
+from nmrgcl.run.backends import worker_count
+from nmrgcl.run.cell import Cell
+from nmrgcl.run.engine import run_cells
+from nmrgcl.run.execute import CellOutcome
+from nmrgcl.run.interrupt import Interrupted, TimeLimit, end_at_once, handled
+from nmrgcl.run.machine import choose_device
+from nmrgcl.run.pretrain import estimate_cost
+from nmrgcl.run.results import Result, Results
+
+CellProgress = Callable[[int], AbstractContextManager[Callable[[Cell, CellOutcome], None]]]
+"""Given how many cells are missing: a context with what to call as each of them ends."""
+
+
+@dataclass(frozen=True)
+class Computing:
+    """How cells are computed.
+
+    Attributes:
+        folder: where finished cells are kept.
+        device: auto, cpu or cuda.
+        jobs: cells at a time; 0: as many as suit the machine.
+        render_only: compute nothing.
+        limit: seconds after which it ends with what is finished; 0: none.
+        keep_trained: leave weights in the folder.
+        known: rows of another run, whose cells count as finished.
+    """
+
+    folder: Path
+    device: str = "auto"
+    jobs: int = 0
+    render_only: bool = False
+    limit: float = 0
+    keep_trained: bool = False
+    known: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a plan asks for.
+
+    Attributes:
+        cells: all of them.
+        finished: those in the folder of results or known from elsewhere.
+        seconds: estimated for the others, as many at a time as there are workers; None if not estimated.
+        unjudged: datasets without a finished cell, of which the training alone is estimated.
+        pretraining: True if cells are missing whose encoders are pre-trained elsewhere, which is not estimated.
+    """
+
+    cells: int
+    finished: int
+    seconds: float | None
+    unjudged: tuple[str, ...] = ()
+    pretraining: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        text = f"{self.cells} cells, {self.finished} finished, {self.cells - self.finished} missing"
+        if self.cells == self.finished or self.seconds is None:
+            return text
+        wait = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
+        apart = "pre-training and judging" if self.pretraining else "judging"
+        besides = f", besides {apart} on {', '.join(self.unjudged)}" if self.unjudged else ""
+        return f"{text}; about {wait}{besides}"
+
+
+def compute_rows(
+    item: Item, plan: Plan, how: Computing, *, say: Callable[[str], None], progress: CellProgress
+) -> list[Row]:
+    """Rows of what is finished in the end; raises Interrupted where a signal, not the time limit, ended it."""
+    device = choose_device(how.device)
+    if isinstance(item, MeasuredItem):
+        if how.render_only:
+            raise SettingError(f"--render-only: {item.name} is measured, not kept as cells; name its file with --from")
+        say(f"{plan.label}: {item.cost}")
+        return list(_measured(item, plan, how, say))
+    if how.render_only:
+        return _finished_rows(item, plan, how)
+    outlook = look_ahead(item, plan, how, estimate=not how.limit)  # estimating would take part of the limit
+    say(f"{plan.label}: {outlook.sentence}, in {how.folder}")
+    if outlook.finished < outlook.cells:
+        elsewhere = {row["key"] for row in how.known}
+        missing = [placed.cell for placed in item.cells(plan) if placed.cell.key not in elsewhere]
+        options: dict[str, Any] = {"jobs": how.jobs, "device": device.type, "keep_trained": how.keep_trained}
+        limit = TimeLimit(how.limit)
+        try:
+            # Before and after its cells are under way the engine does not listen.
+            with handled(end_at_once), limit.running(), progress(outlook.cells - outlook.finished) as on_done:
+                run_cells(missing, how.folder, on_done=on_done, **options)
+        except Interrupted as ended:
+            say(f"nmrgcl: {ended}; the same command goes on")
+            if not limit.passed:
+                raise
+    return _finished_rows(item, plan, how)
+
+
+def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True) -> Outlook:
+    """Costs are those of finished cells of the same kind, else of a few training steps measured now."""
+    elsewhere, results = {row["key"] for row in how.known}, Results(how.folder)
+    everything = item.cells(plan)
+    cells = [placed for placed in everything if placed.cell.key not in elsewhere]
+    found = {placed.cell.key: results.finished(placed.cell.key) for placed in cells}
+    done = len(everything) - len(cells) + sum(result is not None for result in found.values())
+    if not estimate:
+        return Outlook(len(everything), done, None)
+    seconds, unjudged, pretraining, device = 0.0, [], False, choose_device(how.device).type
+    for dataset in plan.datasets:
+        own = [(placed, found[placed.cell.key]) for placed in cells if placed.cell.dataset == dataset]
+        times: dict[Any, list[float]] = {}
+        for placed, result in own:
+            if result is not None:
+                times.setdefault(_kind(item, placed), []).append(float(result.times["total"]))
+        missing = [placed for placed, result in own if result is None]
+        seconds += sum(statistics.fmean(times[kind]) for placed in missing if (kind := _kind(item, placed)) in times)
+        unknown = [placed for placed in missing if _kind(item, placed) not in times]
+        unjudged += [dataset] if unknown else []
+        pretraining |= any(placed.cell.start for placed in unknown)
+        seconds += _training_seconds(unknown, device)
+    return Outlook(len(everything), done, seconds / worker_count(how.jobs, device), tuple(unjudged), pretraining)
+
+
+def _measured(item: MeasuredItem, plan: Plan, how: Computing, say: Callable[[str], None]) -> Iterator[Row]:
+    """Rows as they are measured; those that take long are reported one by one."""
+    rows = item.measure(plan, choose_device(how.device))
+    for row in rows:
+        if isinstance(rows, Iterator) and "seed" in row:
+            say(f"{row['name']} on {row['dataset']}, seed {row['seed']}")
+        yield row
+
+
+def _finished_rows(item: Item, plan: Plan, how: Computing) -> list[Row]:
+    """A row for each finished cell, then known rows that are no cells."""
+    known: Sequence[Row] = () if how.render_only else how.known
+    results, elsewhere = Results(how.folder), {row["key"]: row for row in known if row["key"]}
+    rows = []
+    for placed in item.cells(plan):
+        if row := elsewhere.get(placed.cell.key):
+            rows.append(row)
+        elif result := results.finished(placed.cell.key):
+            rows.append(_row(item, placed, result))
+    return rows + [row for row in known if not row["key"] and row["dataset"] in plan.datasets]
+
+
+def _row(item: Item, placed: Placed, result: Result) -> Row:
+    cell, at = placed.cell, dict(zip(item.axes, placed.at, strict=True))
+    values = {
+        "dataset": cell.dataset,
+        **at,
+        "seed": cell.seed,
+        "score": round(result.mean, 4),
+        "protocol": cell.protocol,
+        "selection": cell.selection,
+        "device": str(result.hardware.get("device", "unknown")),
+        "key": cell.key,
+        **(_details(result) if isinstance(item, TableItem) else {}),
+    }
+    return values | at  # a table's own line says more than the cell's selection
+
+
+def _details(result: Result) -> Row:
+    """What paired tests and run times need; the seconds of a training that another cell did are not its own."""
+    return {
+        "folds": [round(score, 4) for score in result.scores["folds"]],
+        "train_seconds": None if "trained_by" in result.times else round(float(result.times.get("train", 0.0)), 3),
+        "judge_seconds": round(float(result.times.get("judge", 0.0)), 3),
+        "epochs": result.training.get("epochs"),
+    }
+
+
+def _kind(item: Item, placed: Placed) -> tuple[Any, ...]:
+    """Cells of a dataset that cost the same: in a table those of one row and line, in a figure all."""
+    return placed.at if isinstance(item, TableItem) else ()
+
+
+def _training_seconds(cells: list[Placed], device: str) -> float:
+    """Seconds to train all cells, each at the cost of a typical one; cells that share a training count once."""
+    trained = {placed.cell.training: placed.cell for placed in cells if placed.cell.settings.train.epochs}
+    if not trained:
+        return 0.0
+    typical = list(trained.values())[len(trained) // 2]
+    cost = estimate_cost(load(typical.dataset), typical.settings, seeds=1, device=choose_device(device))
+    return len(trained) * cost.seconds

@@ -1,0 +1,118 @@
+"""What ``nmrgcl reproduce`` does: make an item, or all of them, as it is asked to."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nmrgcl import reproduce
+from nmrgcl.errors import SettingError
+from nmrgcl.reproduce.compute import CellProgress, Computing, compute_rows, look_ahead
+from nmrgcl.reproduce.item import Item, MeasuredItem
+from nmrgcl.reproduce.item_file import read_item_file
+from nmrgcl.reproduce.item_page import Made, require_index_place, require_place, write_index, write_item
+from nmrgcl.reproduce.plan import Plan
+from nmrgcl.reproduce.scores import Row
+from nmrgcl.reproduce.tables.table import TableItem
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    Attributes:
+        how: to compute.
+        out: folder for pages, figures and rows.
+        quick: the small version.
+        seeds: trials of each cell; 0: the item's.
+        options: other arguments of ``Item.plan``.
+        source: the item's .json of another run; for all items a folder of them.
+        searches: folder of what ``nmrgcl tune`` found.
+    """
+
+    how: Computing
+    out: Path
+    quick: bool = False
+    seeds: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    source: Path | None = None
+    searches: Path | None = None
+
+    def plan(self, item: Item) -> Plan:
+        """The plan of ``item``."""
+        return item.plan(quick=self.quick, seeds=self.seeds, **self.options)
+
+
+def cost_of(item: Item, request: Request) -> dict[str, Any]:
+    """Cells, those that are finished, seconds for the others, and all of it in words."""
+    plan, _, how = _start(item, request)
+    _nested(item, plan, request)
+    outlook = look_ahead(item, plan, how)
+    facts = {"cells": outlook.cells, "finished": outlook.finished, "seconds": outlook.seconds}
+    return {**plan.to_dict(), **facts, "cost": item.cost if isinstance(item, MeasuredItem) else outlook.sentence}
+
+
+def make(item: Item, request: Request, *, say: Callable[[str], None], progress: CellProgress) -> Made:
+    """Compute what is missing of ``item``, judge it, and write it."""
+    plan, rows, how = _start(item, request)
+    nested = _nested(item, plan, request)  # reports a wrong folder before the work begins
+    if request.source is None or not how.render_only:
+        require_place(plan, request.out)
+        rows = compute_rows(item, plan, how, say=say, progress=progress)
+    if nested is not None:
+        rows = [*(row for row in rows if row["key"]), *nested]
+    return write_item(item, plan, rows, request.out)
+
+
+def make_all(request: Request, *, say: Callable[[str], None], progress: CellProgress) -> tuple[Path, list[Made]]:
+    """Make every item in turn, from files in ``request.source`` where it has them, and the page that leads to them."""
+    folder, made = request.source, []
+    if folder is not None and not folder.is_dir():
+        raise SettingError(f"--from {folder}: for all items name the folder that holds their .json files")
+    require_index_place(request.out)
+    for item in items():
+        plan = request.plan(item)
+        require_place(plan, request.out)
+        file = folder / f"{plan.label}.json" if folder else None
+        if file is not None and file.exists():
+            made.append(make(item, replace(request, source=file), say=say, progress=progress))
+        elif request.how.render_only and isinstance(item, MeasuredItem):
+            say(f"{plan.label}: not measured here; {item.command} does it")
+            made.append(Made(item, plan))
+        else:
+            made.append(make(item, replace(request, source=None), say=say, progress=progress))
+    return write_index(made, request.out), made
+
+
+def items() -> list[Item]:
+    """Every item, in the paper's order."""
+    return [reproduce.find_item(name) for name in reproduce.NAMES]
+
+
+def require_for_all(request: Request) -> None:
+    """Refuse options that are about one item."""
+    named = [name for name, value in request.options.items() if value]
+    named += [name for name, value in (("limit", request.how.limit), ("searches", request.searches)) if value]
+    if named:
+        option = {"rows": "row", "assignments": "set"}.get(named[0], named[0].replace("_", "-"))
+        raise SettingError(f"--{option}: is about one item; name it instead of all")
+    if request.source is not None and not request.how.render_only:
+        raise SettingError("--from: of all items draws what is in files; add --render-only")
+
+
+def _start(item: Item, request: Request) -> tuple[Plan, list[Row], Computing]:
+    """The plan, the rows of the file to go on from, and how to compute the others."""
+    how = request.how
+    if request.source is None:
+        return request.plan(item), [], how
+    plan, rows = read_item_file(request.source, item)
+    return (plan if how.render_only else request.plan(item)), rows, replace(how, known=tuple(rows))
+
+
+def _nested(item: Item, plan: Plan, request: Request) -> Sequence[Row] | None:
+    """The nested scores of the searches, as rows of a table; None where none are asked for."""
+    if request.searches is None:
+        return None
+    if not isinstance(item, TableItem):
+        raise SettingError(f"--searches: {item.name} has no tuned row")
+    return item.nested(plan, request.searches)
