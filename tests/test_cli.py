@@ -166,7 +166,7 @@ def test_a_kernel_does_not_run_on_a_gpu_that_is_not_there(
     monkeypatch.chdir(tmp_path)
     assert run(capsys, command, "MUTAG", "--method", "wl", "--device", "cuda", code=2) == (
         "",
-        "nmrgcl: no CUDA device is available; use --device cpu or --device auto\n",
+        "nmrgcl: no CUDA device is available; set device to cpu or auto\n",
     )
 
 
@@ -179,7 +179,7 @@ def test_methods_of_labels_say_that_numbers_are_none(
     assert run(capsys, *arguments, "--out", str(tmp_path / "r"), code=2) == (
         "",
         f"nmrgcl: method {method} needs node labels, but these nodes have numeric features (2); "
-        "use --set data.features=labels, degree or constant\n",
+        "set data.features to labels, degree or constant\n",
     )
 
 

@@ -273,11 +273,12 @@ def test_edge_attributes_of_pyg_and_networkx_change_the_embeddings_where_they_ar
     assert not np.allclose(asked.transform(graphs), asked.transform(plain), atol=1e-2)
     ignored = GraphEmbedder(settings=SMALL, **options).fit(graphs)
     np.testing.assert_array_equal(ignored.transform(graphs), ignored.transform(plain))
-    # The same graphs from PyG, whose nodes have the same constant feature.
+    # The same graphs from PyG, whose nodes have no features either.
     as_pyg = to_pyg(from_networkx(graphs, edge_feature="length")).to_data_list()
     for item in as_pyg:
         del item.x
         item.num_nodes = int(item.edge_index.max()) + 1
+        item.length = item.edge_attr
     np.testing.assert_allclose(asked.transform(as_pyg), asked.transform(graphs), rtol=1e-5, atol=1e-5)
 
 

@@ -1,6 +1,6 @@
 """Graph embeddings for people who live in scikit-learn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -16,6 +16,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.data.ids import id_array
 from nmrgcl.encode.named import Named, encoder_reference
+from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.normalise import Normalise, normalised, require_word
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import Method, Pretraining, build_method
@@ -60,8 +61,9 @@ def saved_parameters(folder: Path | str, cls: type[BaseEstimator]) -> dict[str, 
 class GraphEmbedder(TransformerMixin, BaseEstimator):
     """Pre-train an encoder on graphs without labels; returns one embedding per graph.
 
-    Graphs are a dataset's name, a TU folder or archive, PyG data, NetworkX graphs, or ``Graphs``. With ``level="node"``
-    it is one graph, and there is one embedding per node.
+    Graphs are a dataset's name or path, graphs of PyG, NetworkX or igraph, adjacency matrices, or ``Graphs``;
+    ``docs/your-data.md`` says how they are read. With ``level="node"`` it is one graph, and there is one
+    embedding per node.
 
     Args:
         method: its name, a file of one's own such as ``mine.py``, or a class.
@@ -74,8 +76,11 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         settings: single settings on top of the preset, for example ``{"train.epochs": 5}``. Searches may name them one
             by one: ``settings__epochs``, ``settings__encoder__units``.
         normalise: the scale of embeddings: ``none``, ``l2``, ``standardise`` or ``squash`` (docs/using-embeddings.md).
-        node_feature: the node attribute to use as features of NetworkX graphs.
-        edge_feature: likewise the edge attribute, used where ``data.edges`` asks for attributes.
+        node_feature: the node attribute, or a list of them, to use as features; None: all that are numbers or text.
+        edge_feature: likewise of edges, used where ``data.edges`` asks for attributes.
+        edge_weight: the edge attribute that is the weight, if edges have it; None: edges have no weight.
+        categorical: whole numbers in node features name kinds of nodes, so that each value is a column of its own.
+        directed: edges lead where they are said to, instead of both ways.
         unknown: what to do with labels of nodes or edges that were not there in ``fit``: ``error`` or ``zero``.
         device: ``auto``, ``cpu`` or ``cuda``.
         verbose: print each epoch.
@@ -101,8 +106,11 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         random_state: int | np.random.RandomState | None = 0,
         settings: dict[str, Any] | None = None,
         normalise: Normalise = "squash",
-        node_feature: str | None = None,
-        edge_feature: str | None = None,
+        node_feature: str | Sequence[str] | None = None,
+        edge_feature: str | Sequence[str] | None = None,
+        edge_weight: str | None = "weight",
+        categorical: bool = False,
+        directed: bool = False,
         unknown: Literal["error", "zero"] = "error",
         device: str = "auto",
         verbose: bool = False,
@@ -117,6 +125,9 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         self.normalise = normalise
         self.node_feature = node_feature
         self.edge_feature = edge_feature
+        self.edge_weight = edge_weight
+        self.categorical = categorical
+        self.directed = directed
         self.unknown = unknown
         self.device = device
         self.verbose = verbose
@@ -259,15 +270,33 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return self.normalise
 
     def _dataset(self, graphs: Any) -> Dataset:
-        return as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
+        return as_dataset(
+            graphs,
+            node_feature=self.node_feature,
+            edge_feature=self.edge_feature,
+            edge_weight=self.edge_weight,
+            categorical=self.categorical,
+            directed=self.directed,
+        )
 
     def _resolved(self, graphs: Any, kind: str, seed: int = 0) -> Settings:
         """As the commands resolve them; a dataset by name may have values of its own in the preset."""
+        if not isinstance(self.settings, Mapping | None):
+            raise SettingError(
+                f"settings is a dictionary such as {{'epochs': 5}}, not a {type(self.settings).__name__}"
+            )
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": seed, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset or self.PRESET, assignments=wanted, level=kind, dataset=name)
+        return recipe(
+            self.method,
+            preset=self.preset or self.PRESET,
+            assignments=wanted,
+            level=kind,
+            dataset=name,
+            source="settings",
+        )
 
 
 def _seed(random_state: Any) -> int:

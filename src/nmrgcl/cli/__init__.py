@@ -2,6 +2,8 @@
 
 import os
 import sys
+import warnings
+from typing import Any
 
 import typer
 
@@ -28,7 +30,7 @@ from nmrgcl.cli.sweep import sweep
 from nmrgcl.cli.terminal import require_plain, safe_streams, silence, tell
 from nmrgcl.cli.theory import theory
 from nmrgcl.cli.tune import tune
-from nmrgcl.errors import UserError
+from nmrgcl.errors import DataWarning, UserError
 
 app = typer.Typer(
     name="nmrgcl",
@@ -85,7 +87,9 @@ def main() -> None:
     """Entry point; what the user can mend is told in one line, with exit code 2."""
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
-    with safe_streams():
+    with safe_streams(), warnings.catch_warnings():
+        warnings.simplefilter("once", DataWarning)
+        warnings.showwarning = _show  # type: ignore[assignment]
         try:
             _run(sys.argv[1:])
         except UserError as error:
@@ -107,6 +111,14 @@ def main() -> None:
                 raise
             tell(f"nmrgcl: {error}; go on with --resume")
             sys.exit(128 + error.signum)  # type: ignore[attr-defined]
+
+
+def _show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """What users should know about their data in one line, other warnings as Python shows them."""
+    if issubclass(category, DataWarning):
+        tell(f"nmrgcl: {message}")
+    else:
+        print(warnings.formatwarning(message, category, *place[:2]), end="", file=sys.stderr)
 
 
 def _run(arguments: list[str]) -> None:

@@ -18,14 +18,18 @@ _CLASS_KEYS, _USE_Y = ("label", "labels", "class", "target"), "use y for the cla
 
 
 class JsonGraph(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One graph; an entry about a node or edge is a number or a row of numbers, and what is None is missing."""
+    """One graph; an entry about a node or edge is a number or a row of numbers, and what is None is missing.
+
+    Text that stands in for ``node_labels``, and any attribute of ``node_categories``, is a category.
+    """
 
     edges: list[tuple[Node, Node]]
     id: Name | None = None
     node_ids: list[Name] | None = None
     num_nodes: Node | None = None
     x: list[float | list[float]] | None = None
-    node_labels: list[Integer | list[Integer]] | None = None
+    node_labels: list[Integer | str | list[Integer]] | None = None
+    node_categories: dict[str, list[Integer | str | None]] | None = None
     edge_attr: list[float | list[float]] | None = None
     edge_labels: list[Integer | list[Integer]] | None = None
     edge_weight: list[Weight] | None = None
