@@ -7,6 +7,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nmrgcl.cli import main
@@ -25,6 +26,25 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> t
     assert stopped.value.code == code
     output = capsys.readouterr()
     return output.out, output.err
+
+
+def test_embeddings_are_written_on_the_scale_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made, out = str(tmp_path / "r"), str(tmp_path / "z.npz")
+    run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--out", made)
+    found = {}
+    for scale in (None, "l2", "squash"):
+        given = [] if scale is None else ["--normalise", scale]
+        text, _ = run(capsys, "embed", f"{made}/seed-0", "motifs", "--out", out, *given)
+        assert (f"normalise={scale}" in text) == (scale is not None)
+        with np.load(out) as stored:
+            found[scale] = stored["z"]
+    raw = found[None].astype(np.float64)
+    np.testing.assert_allclose(found["l2"], raw / np.linalg.norm(raw, axis=1, keepdims=True), atol=1e-5)
+    np.testing.assert_allclose(found["squash"], np.arcsinh((raw - raw.mean(0)) / raw.std(0)), atol=1e-3)
+    _, err = run(capsys, "embed", f"{made}/seed-0", "motifs", "--normalise", "squashed", code=2)
+    assert err == "nmrgcl: --normalise = 'squashed'; did you mean squash?\n"
 
 
 def write_tu(folder: Path, graphs: int = 30, /, **replaced: str) -> Path:
@@ -146,7 +166,7 @@ def test_a_kernel_does_not_run_on_a_gpu_that_is_not_there(
     monkeypatch.chdir(tmp_path)
     assert run(capsys, command, "MUTAG", "--method", "wl", "--device", "cuda", code=2) == (
         "",
-        "nmrgcl: no CUDA device is available; use --device cpu or --device auto\n",
+        "nmrgcl: no CUDA device is available; set device to cpu or auto\n",
     )
 
 
@@ -159,7 +179,7 @@ def test_methods_of_labels_say_that_numbers_are_none(
     assert run(capsys, *arguments, "--out", str(tmp_path / "r"), code=2) == (
         "",
         f"nmrgcl: method {method} needs node labels, but these nodes have numeric features (2); "
-        "use --set data.features=labels, degree or constant\n",
+        "set data.features to labels, degree or constant\n",
     )
 
 
@@ -241,7 +261,7 @@ def test_help_does_not_load_torch() -> None:
 
 
 COMMANDS = ["pretrain", "evaluate", "embed", "report", "compare", "methods", "doctor", "sweep", "diagnose", "theory"]
-COMMANDS += ["reproduce", "tune", "neighbours", "finetune", "predict"]
+COMMANDS += ["reproduce", "tune", "neighbours", "finetune", "predict", "presets", "settings"]
 COMMANDS += [f"bench {name}" for name in ("step", "views", "loss", "store", "svm")]
 COMMANDS += [f"datasets {name}" for name in ("list", "info", "fetch", "verify", "import", "export", "pack")]
 COMMANDS += [f"results {name}" for name in ("list", "show", "pack", "unpack", "merge")]
@@ -356,3 +376,19 @@ def test_resume_takes_auto_or_nothing(capsys: pytest.CaptureFixture[str], tmp_pa
     run(capsys, "pretrain", "--resume", "motifs", *FAST, "--quiet", "--out", out)
     _, err = run(capsys, "pretrain", "motifs", *FAST, "--quiet", "--out", out, "--resume=perhaps", code=2)
     assert "--resume perhaps: unknown" in err
+
+
+def test_without_labels_the_next_step_is_not_to_judge(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data, made = tmp_path / "plain.jsonl", str(tmp_path / "r")
+    data.write_text('{"edges": [[0, 1], [1, 2]]}\n{"edges": [[0, 1]]}\n' * 10)
+    out, _ = run(capsys, "pretrain", str(data), *FAST, "--quiet", "--out", made)
+    assert out.endswith(f"use them: nmrgcl embed {made}/seed-0 {data}, or look at them: nmrgcl report {made} {data}\n")
+    page, _ = run(capsys, "report", made, str(data), "--device", "cpu")
+    assert "No accuracy: plain: has no graph labels" in Path(page.strip()).read_text()
+
+
+def test_a_class_under_another_name_is_answered_with_y(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = tmp_path / "mine.jsonl"
+    data.write_text('{"edges": [[0, 1]], "label": 1}\n')
+    _, err = run(capsys, "datasets", "info", str(data), code=2)
+    assert err == f"nmrgcl: {data}, line 1: unknown key 'label'; use y for the class of a graph\n"

@@ -189,3 +189,11 @@ def test_fetch_goes_on_after_a_failure_and_says_how_many(
     assert err.endswith("1 of 2 datasets could not be fetched; see above\n")
     _, err = run(capsys, "datasets", "fetch", "PROTIENS", code=2)
     assert "did you mean PROTEINS" in err
+
+
+def test_what_is_changed_in_a_file_is_said_once_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "g.jsonl").write_text('{"edges": [[0, 1], [1, 1], [0, 1]]}\n')
+    _, err = run(capsys, "datasets", "info", str(tmp_path / "g.jsonl"))
+    assert err == "nmrgcl: g: 1 self-loop left out; 1 repeated edge merged\n"

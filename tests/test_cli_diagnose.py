@@ -60,8 +60,57 @@ def test_embeddings_of_any_system(capsys: pytest.CaptureFixture[str], tmp_path: 
     out, _ = run(capsys, "diagnose", str(tmp_path / "z.npy"), "--labels", str(tmp_path / "y.npy"), "--json")
     assert json.loads(out)["classes"]["classes"] == 3
     out, _ = run(capsys, "diagnose", str(tmp_path / "z.npz"))
-    assert "No collapse" in out
+    assert out.startswith("6 of 6 dimensions are used: no collapse.")
     assert "Wasserstein" in out
+
+
+def test_a_single_point_shows_no_number_that_looks_healthy(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rows: np.ndarray
+) -> None:
+    np.savez(tmp_path / "z.npz", z=5 + 1e-4 * rows, y=np.arange(80) % 2)
+    out, _ = run(capsys, "diagnose", str(tmp_path / "z.npz"), "--out", str(tmp_path / "c.html"))
+    assert out.startswith("0 of 6 dimensions are used: complete collapse.")
+    assert [line.split("  ")[1].strip() for line in out.splitlines()[2:]] == [
+        "distance from the mean / length",
+        "dead dimensions",
+    ]
+    assert "<svg" not in (tmp_path / "c.html").read_text()
+    found = json.loads(run(capsys, "diagnose", str(tmp_path / "z.npz"), "--json")[0])
+    ranks = ("effective_rank", "used", "filled", "stable_rank", "participation_ratio", "numerical_rank")
+    assert [found[name] for name in ranks] == [0] * 6
+
+
+def test_dimensional_collapse_with_classes_apart_is_explained(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rows: np.ndarray
+) -> None:
+    y = np.arange(80) % 2
+    np.savez(tmp_path / "apart.npz", z=np.concatenate([rows[:, :1] + 6 * y[:, None], 0.01 * rows[:, 1:]], 1), y=y)
+    np.savez(tmp_path / "mixed.npz", z=np.concatenate([rows[:, :1], 0.01 * rows[:, 1:]], 1), y=y)
+    apart, mixed = (run(capsys, "diagnose", str(tmp_path / f"{name}.npz"))[0] for name in ("apart", "mixed"))
+    assert "dimensional collapse" in apart
+    assert "dimensional collapse" in mixed
+    assert "a good classifier is no contradiction" in apart
+    assert "classifier" not in mixed
+
+
+FAILS = {
+    ("none", "dimensional"): 0,
+    ("dimensional", "dimensional"): 1,
+    ("complete", "dimensional"): 1,
+    ("dimensional", "complete"): 0,
+    ("complete", "complete"): 1,
+}
+
+
+@pytest.mark.parametrize(("kind", "limit"), FAILS)
+def test_a_collapse_can_fail_a_script(
+    kind: str, limit: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, rows: np.ndarray
+) -> None:
+    z = {"none": rows, "dimensional": rows[:, :2] @ rows[:2], "complete": 5 + 1e-4 * rows}[kind]
+    np.save(tmp_path / "z.npy", z)
+    out, err = run(capsys, "diagnose", str(tmp_path / "z.npy"), "--fail-on", limit, "--json", code=FAILS[kind, limit])
+    assert json.loads(out)["verdict"] == kind
+    assert err == (f"nmrgcl: --fail-on {limit}: z.npy ({kind})\n" if FAILS[kind, limit] else "")
 
 
 def test_two_runs_are_compared_seed_by_seed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -91,6 +140,7 @@ BAD = {
     "labels too short": (["z.npy", "--labels", "one.npy"], "one class a row"),
     "a dataset too many": (["z.npy", "MUTAG"], "leave MUTAG out"),
     "objects": (["objects.npy"], "objects.npy"),
+    "an unknown kind": (["z.npy", "--fail-on", "total"], "known: dimensional, complete"),
     "arrays as text": (["z.npy", "--arrays", "a.txt"], "must be .npz"),
     "a folder as page": (["z.npy", "--out", "."], "is a folder"),
 }

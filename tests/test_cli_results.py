@@ -113,7 +113,7 @@ def test_a_gpu_that_is_absent_is_told_for_every_kind_of_method(
     wanted = ["sweep", "MUTAG", "--method", method, "--device", "cuda", "--results", str(tmp_path / "r")]
     out, err = run(capsys, *wanted, code=2)
     assert out == ""
-    assert err == "nmrgcl: no CUDA device is available; use --device cpu or --device auto\n"
+    assert err == "nmrgcl: no CUDA device is available; set device to cpu or auto\n"
 
 
 def test_results_go_out_and_come_home(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

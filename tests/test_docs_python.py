@@ -1,4 +1,4 @@
-"""Every snippet of docs/python.md runs, in order, in one process."""
+"""Every snippet of docs/python.md and docs/using-embeddings.md runs, in order, in one process per page."""
 
 import re
 from pathlib import Path
@@ -10,16 +10,33 @@ ROOT = Path(__file__).parents[1]
 SNIPPETS = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
+def run_snippets(page: str) -> int:
+    found = SNIPPETS.findall((ROOT / "docs" / page).read_text())
+    names: dict[str, object] = {"__name__": "docs"}
+    for number, snippet in enumerate(found, 1):
+        exec(compile(snippet, f"docs/{page}, snippet {number}", "exec"), names)
+    return len(found)
+
+
+def test_the_page_about_using_embeddings_says_what_is_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    assert run_snippets("using-embeddings.md") >= 6
+    agreement, nearest, _, strangest, *_ = capsys.readouterr().out.splitlines()
+    assert float(agreement) > 0.5  # clusters are the families
+    assert nearest.startswith("[[ 0 ")  # each graph is its own nearest neighbour
+    assert strangest == "90"  # the complete graph
+    assert (tmp_path / "families.png").exists()
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:tensorboard")
 def test_the_snippets_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch_geometric")
     pytest.importorskip("tensorboard")
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    found = SNIPPETS.findall((ROOT / "docs" / "python.md").read_text())
-    assert len(found) >= 8
-    names: dict[str, object] = {"__name__": "docs"}
-    for number, snippet in enumerate(found, 1):
-        exec(compile(snippet, f"docs/python.md, snippet {number}", "exec"), names)
+    assert run_snippets("python.md") >= 8
     assert (tmp_path / "graphs.png").exists()
     assert list((tmp_path / "runs" / "mine").iterdir())

@@ -26,7 +26,7 @@ Y = np.repeat([0, 1], 12)
 
 
 def embedder(**options: Any) -> MoleculeEmbedder:
-    return MoleculeEmbedder(**{"settings": SMALL, "device": "cpu"} | options)
+    return MoleculeEmbedder(**{"settings": SMALL, "device": "cpu", "normalise": "none"} | options)
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +116,9 @@ def test_it_clones_pickles_and_repeats(fitted: MoleculeEmbedder) -> None:
     z = fitted.transform(SMILES)
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
-    assert set(copy.get_params()) == {
-        *("method", "model", "encoder", "preset", "random_state", "settings", "invalid", "device", "verbose")
+    assert set(copy.get_params(deep=False)) == {
+        *("method", "model", "encoder", "preset", "random_state", "settings", "normalise"),
+        *("invalid", "device", "verbose", "warm_start"),
     }
     with pytest.raises(NotFittedError):
         copy.transform(SMILES)
@@ -138,6 +139,16 @@ def test_a_model_folder_needs_no_fit(fitted: MoleculeEmbedder, folder: Path) -> 
     np.testing.assert_array_equal(MoleculeEmbedder.load(folder, device="cpu").transform(SMILES), z)
     with pytest.raises(UserError, match="row 1 "):
         ready.fit(["C", "nonsense"])
+
+
+def test_the_scale_is_squashed_or_that_of_the_model(tmp_path: Path) -> None:
+    fitted = embedder(normalise=None).fit(SMILES)
+    raw = clone(fitted).set_params(normalise="none").fit(SMILES).transform(SMILES)
+    z = fitted.transform(SMILES)
+    spread = raw.std(0)
+    np.testing.assert_allclose(z, np.arcsinh((raw - raw.mean(0)) / np.where(spread > 0, spread, 1)), atol=1e-4)
+    fitted.save(tmp_path / "model")
+    np.testing.assert_array_equal(MoleculeEmbedder(model=tmp_path / "model", device="cpu").transform(SMILES), z)
 
 
 def test_a_model_of_other_graphs_is_refused(tmp_path: Path) -> None:

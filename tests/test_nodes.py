@@ -57,7 +57,8 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> str:
 def with_public_split(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The network as if a split had come with it."""
     public = np.tile([1, 2, 3], 40)
-    monkeypatch.setattr("nmrgcl.data.load", lambda name, **options: replace(load(name, **options), public_split=public))
+    for place in ("nmrgcl.data.load", "nmrgcl.run.compare.load"):
+        monkeypatch.setattr(place, lambda name, **options: replace(load(name, **options), public_split=public))
 
 
 @pytest.mark.usefixtures("with_public_split")
@@ -132,13 +133,13 @@ def test_a_mistaken_level_names_the_setting_that_is_meant(
     single.write_text('{"edges": [[0, 1], [1, 2]]}\n')
     for arguments, words in {
         (network, "--preset", "graphcl"): "is one graph whose nodes are labelled, but level = graph embeds graphs; "
-        "use --preset node (level = node)",
-        (network, "--method", "graphcl"): "method graphcl embeds graphs only: use --method nmrgcl --preset node",
+        "use preset node (level = node)",
+        (network, "--method", "graphcl"): "method graphcl embeds graphs only: use method nmrgcl with preset node",
         (graphs, "--preset", "node"): "has 30 graphs, but level = node embeds the nodes of one graph; "
-        "use --preset strong (level = graph)",
-        (graphs, "--method", "dgi"): "method dgi embeds nodes only: use --method nmrgcl --preset strong",
+        "use preset strong (level = graph)",
+        (graphs, "--method", "dgi"): "method dgi embeds nodes only: use method nmrgcl with preset strong",
         (graphs, "--preset", "graphcl", "--method", "dgi"): "method dgi embeds nodes, not graphs; use level = node",
-        (str(single),): "contrast needs at least two graphs, this dataset has 1; for its nodes use --preset node",
+        (str(single),): "contrast needs at least two graphs, this dataset has 1; for its nodes use preset node",
         (network, "--set", "features=labels"): "has no node labels; available features: attributes, constant, degree",
     }.items():
         _, err = run(capsys, "pretrain", *arguments, "--out", str(tmp_path / "r"), "--device", "cpu", code=2)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         View,
         build_view,
     )
+    from nmrgcl.classifier import GraphClassifier
     from nmrgcl.contrast import (
         cca_loss,
         cosine,
@@ -68,6 +69,7 @@ _HOMES = {
     "DropNodes": "nmrgcl.augment",
     "Embedder": "nmrgcl.methods",
     "Epoch": "nmrgcl.train",
+    "GraphClassifier": "nmrgcl.classifier",
     "GraphEmbedder": "nmrgcl.estimator",
     "Graphs": "nmrgcl.graphs",
     "Head": "nmrgcl.encode",
@@ -137,6 +139,7 @@ __all__ = [
     "DropNodes",
     "Embedder",
     "Epoch",
+    "GraphClassifier",
     "GraphEmbedder",
     "Graphs",
     "Head",

@@ -1,5 +1,7 @@
 """What users are told when their input cannot be used: one line that names the place and the remedy."""
 
+import multiprocessing
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
@@ -51,3 +53,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(names)}"
+
+
+class DataWarning(UserWarning):
+    """What was changed in, or left out of, the graphs that a user has given; its text is one line."""
+
+
+def say(text: str) -> None:
+    """Warn once of what a user should know about the data; workers leave it to the process that started them."""
+    if multiprocessing.current_process().name == "MainProcess":
+        warnings.warn(text, DataWarning, stacklevel=3)

@@ -1,10 +1,13 @@
 """Graph embeddings for people who live in scikit-learn."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nmrgcl import atomic
@@ -13,19 +16,34 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.data.ids import id_array
 from nmrgcl.encode.named import Named, encoder_reference
+from nmrgcl.errors import SettingError
+from nmrgcl.evaluate.normalise import Normalise, normalised, require_word
 from nmrgcl.method_files import method_reference
-from nmrgcl.methods import Method, build_method
+from nmrgcl.methods import Method, Pretraining, build_method
 from nmrgcl.model_folder import MODEL, Model, load_model, read_embedder, save_model
 from nmrgcl.run import choose_device, embed_dataset, require_level
 from nmrgcl.run.cell import canonical
 from nmrgcl.run.cell_data import digest_of, training_source
+from nmrgcl.run.embeddings import column_scale
 from nmrgcl.run.machine import suitable_threads
 from nmrgcl.run.recipe import recipe, with_encoder
+from nmrgcl.run.warm_start import Kept, weights_alone, with_more_epochs
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 from nmrgcl.train import pretrain
 
-_SAVED_ELSEWHERE = {"method", "encoder", "level", "preset", "random_state", "settings", "model", "device", "verbose"}
+_SAVED_ELSEWHERE = {
+    "method",
+    "encoder",
+    "level",
+    "preset",
+    "random_state",
+    "settings",
+    "model",
+    "normalise",
+    "device",
+    "verbose",
+}
 """Parameters that a model folder holds in its settings, or that belong to a machine."""
 
 
@@ -41,10 +59,11 @@ def saved_parameters(folder: Path | str, cls: type[BaseEstimator]) -> dict[str, 
 
 
 class GraphEmbedder(TransformerMixin, BaseEstimator):
-    """Pre-train an encoder on graphs without labels; then graphs in, one row of numbers a graph out.
+    """Pre-train an encoder on graphs without labels; returns one embedding per graph.
 
-    Graphs are a dataset's name, a TU folder or archive, PyG data, NetworkX graphs, or ``Graphs``. With ``level="node"``
-    it is one graph, and one row a node comes out.
+    Graphs are a dataset's name or path, graphs of PyG, NetworkX or igraph, adjacency matrices, or ``Graphs``;
+    ``docs/your-data.md`` says how they are read. With ``level="node"`` it is one graph, and there is one
+    embedding per node.
 
     Args:
         method: its name, a file of one's own such as ``mine.py``, or a class.
@@ -53,18 +72,25 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
             weights are what every seed starts from.
         level: ``graph``, or ``node`` for the nodes of one graph.
         preset: which recipe; the method's own for that level if None.
-        random_state: the seed of everything.
-        settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
-        node_feature: the node attribute to use as features of NetworkX graphs.
-        edge_feature: likewise the edge attribute, used where ``data.edges`` asks for attributes.
+        random_state: the seed of everything; None or a ``RandomState``: another one each time.
+        settings: single settings on top of the preset, for example ``{"train.epochs": 5}``. Searches may name them one
+            by one: ``settings__epochs``, ``settings__encoder__units``.
+        normalise: the scale of embeddings: ``none``, ``l2``, ``standardise`` or ``squash`` (docs/using-embeddings.md).
+        node_feature: the node attribute, or a list of them, to use as features; None: all that are numbers or text.
+        edge_feature: likewise of edges, used where ``data.edges`` asks for attributes.
+        edge_weight: the edge attribute that is the weight, if edges have it; None: edges have no weight.
+        categorical: whole numbers in node features name kinds of nodes, so that each value is a column of its own.
+        directed: edges lead where they are said to, instead of both ways.
         unknown: what to do with labels of nodes or edges that were not there in ``fit``: ``error`` or ``zero``.
         device: ``auto``, ``cpu`` or ``cuda``.
         verbose: print each epoch.
+        warm_start: ``fit`` goes on from where the last one ended, for as many epochs again.
 
     Attributes:
         model_: the pre-trained model.
         history_: one ``Epoch`` for each pass over the graphs.
         ids_: what the graphs or nodes of ``fit`` are called, in their order; counted from 0 if they have no ids.
+        n_features_out_: the width of embeddings.
     """
 
     PRESET: ClassVar[str | None] = None
@@ -77,13 +103,18 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         encoder: Named | None = None,
         level: Literal["graph", "node"] = "graph",
         preset: str | None = None,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         settings: dict[str, Any] | None = None,
-        node_feature: str | None = None,
-        edge_feature: str | None = None,
+        normalise: Normalise = "squash",
+        node_feature: str | Sequence[str] | None = None,
+        edge_feature: str | Sequence[str] | None = None,
+        edge_weight: str | None = "weight",
+        categorical: bool = False,
+        directed: bool = False,
         unknown: Literal["error", "zero"] = "error",
         device: str = "auto",
         verbose: bool = False,
+        warm_start: bool = False,
     ) -> None:
         self.method = method
         self.encoder = encoder
@@ -91,48 +122,73 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         self.preset = preset
         self.random_state = random_state
         self.settings = settings
+        self.normalise = normalise
         self.node_feature = node_feature
         self.edge_feature = edge_feature
+        self.edge_weight = edge_weight
+        self.categorical = categorical
+        self.directed = directed
         self.unknown = unknown
         self.device = device
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def fit(self, graphs: Any, y: Any = None) -> Self:
         """Pre-train on ``graphs``; ``y`` is not looked at."""
-        self._resolved(graphs, self.level)  # what is impossible is said before the data is loaded
+        seed = _seed(self.random_state)
+        self._resolved(graphs, self.level, seed)  # what is impossible is said before the data is loaded
+        require_word(self.normalise or "none")
         device = choose_device(self.device)
         dataset = self._dataset(graphs)
-        settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level)
+        settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level, seed)
         require_level(dataset, settings)
-        options = settings.data
-        features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
+        before, options = self._before(), settings.data
+        features = (
+            choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
+            if before is None
+            else before.features
+        )
         source = training_source(dataset, features, settings, device)
         method = build_method(settings, features.width, features.edge_shape).to(device)
-        self.history_ = []
+        start = None if before is None else getattr(self, "_kept", None) or weights_alone(before)
+        memory = Kept(start) if self.warm_start else None
+        if start is None:
+            self.history_ = []
+        else:
+            settings = with_more_epochs(settings, start)
         with suitable_threads(settings):
-            for epoch in pretrain(method, source, settings.train, device=device, seed=settings.seed):
+            for epoch in pretrain(method, source, settings.train, device=device, seed=settings.seed, memory=memory):
                 self.history_.append(epoch)
                 if self.verbose:
                     print(f"epoch {epoch.number}: loss {epoch.loss:.4f}")
-        self.model_ = Model(method, settings, features, dataset.name, digest_of(source))
+        columns = column_scale(method, source)
+        self.model_ = Model(method, settings, features, dataset.name, digest_of(source), columns=columns)
+        self._kept = memory.checkpoint if memory else None
         self.ids_ = ids_of(dataset, settings.level)
         return self
 
     def transform(self, graphs: Any) -> np.ndarray:
         """``[B, D]`` embeddings in the order of ``graphs``, or ``[N, D]`` in that of the nodes."""
         model = self._fitted()
-        return embed_dataset(model, self._dataset(graphs), choose_device(self.device), unknown=self.unknown).z
+        z = embed_dataset(model, self._dataset(graphs), choose_device(self.device), unknown=self.unknown).z
+        return normalised(z, self._scale(model), model.columns)
+
+    @property
+    def n_features_out_(self) -> int:
+        """The width of embeddings."""
+        return self._fitted().method.width
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """``z0``, ``z1``, …: the names of the columns."""
-        return np.array([f"z{i}" for i in range(self._fitted().method.width)], dtype=object)
+        return np.array([f"z{i}" for i in range(self.n_features_out_)], dtype=object)
 
     def save(self, folder: Path | str) -> None:
         """Write a model folder, as ``nmrgcl pretrain`` does; it replaces an earlier model, but no other folder."""
         model = self._fitted()
         with atomic.new_folder(Path(folder), MODEL) as fresh:
             ids = getattr(self, "ids_", np.empty(0)).tolist()
-            save_model(fresh, model, embedder={"parameters": self._saved_parameters(), "ids": ids})
+            scaled = replace(model, normalise=self._scale(model))
+            save_model(fresh, scaled, embedder={"parameters": self._saved_parameters(), "ids": ids})
 
     @classmethod
     def load(
@@ -156,6 +212,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         if encoder is not None:
             encoder_reference(encoder)
         model = load_model(Path(folder))
+        options = {"normalise": model.normalise} | options
         loaded = cls(
             model.settings.method,
             level=model.settings.level,
@@ -174,17 +231,76 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         plain = (str, int, float, list, tuple, type(None))
         return {name: value for name, value in given if name not in _SAVED_ELSEWHERE and isinstance(value, plain)}
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # graphs, not a matrix of features
+        return tags
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments and, if ``deep``, each setting as ``settings__…``."""
+        params: dict[str, Any] = super().get_params(deep)
+        if deep:
+            given = dict(flatten(self.settings)) if isinstance(self.settings, Mapping) else {}
+            params |= {f"settings__{key.replace('.', '__')}": value for key, value in given.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change arguments of the constructor, or single settings: ``settings__epochs=5``."""
+        single = {key: params.pop(key) for key in list(params) if key.startswith("settings__")}
+        super().set_params(**params)
+        if single:  # in a new dictionary: the old one is the user's, or that of the estimator this one was cloned from
+            given = dict(flatten(self.settings or {}))
+            for key, value in single.items():
+                name = key.removeprefix("settings__").replace("__", ".")
+                same = {one for one in given if f".{one}".endswith(f".{name}") or f".{name}".endswith(f".{one}")}
+                given = {one: given[one] for one in given if one not in same} | {name: value}
+            self.settings = given
+        return self
+
+    def _before(self) -> Model | None:
+        """What a warm start goes on from; a method that fits all graphs at once starts anew."""
+        model: Model | None = getattr(self, "model_", None) if self.warm_start else None
+        return model if model is not None and isinstance(model.method, Pretraining) else None
+
     def _fitted(self) -> Model:
         check_is_fitted(self, "model_")
         return self.model_
 
-    def _dataset(self, graphs: Any) -> Dataset:
-        return as_dataset(graphs, node_feature=self.node_feature, edge_feature=self.edge_feature)
+    def _scale(self, model: Model) -> Normalise:
+        return self.normalise
 
-    def _resolved(self, graphs: Any, kind: str) -> Settings:
+    def _dataset(self, graphs: Any) -> Dataset:
+        return as_dataset(
+            graphs,
+            node_feature=self.node_feature,
+            edge_feature=self.edge_feature,
+            edge_weight=self.edge_weight,
+            categorical=self.categorical,
+            directed=self.directed,
+        )
+
+    def _resolved(self, graphs: Any, kind: str, seed: int = 0) -> Settings:
         """As the commands resolve them; a dataset by name may have values of its own in the preset."""
+        if not isinstance(self.settings, Mapping | None):
+            raise SettingError(
+                f"settings is a dictionary such as {{'epochs': 5}}, not a {type(self.settings).__name__}"
+            )
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
-        wanted = dict(flatten(self.settings or {})) | {"seed": self.random_state, "level": self.level}
+        wanted = dict(flatten(self.settings or {})) | {"seed": seed, "level": self.level}
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
-        return recipe(self.method, preset=self.preset or self.PRESET, assignments=wanted, level=kind, dataset=name)
+        return recipe(
+            self.method,
+            preset=self.preset or self.PRESET,
+            assignments=wanted,
+            level=kind,
+            dataset=name,
+            source="settings",
+        )
+
+
+def _seed(random_state: Any) -> int:
+    """A number as it is; else one that NumPy's generator draws, as scikit-learn does."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

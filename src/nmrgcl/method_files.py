@@ -4,6 +4,7 @@ A file of one's own is a method, too, known by its reference (``own_code``).
 """
 
 import inspect
+import re
 import sys
 from dataclasses import dataclass, is_dataclass
 from functools import cache
@@ -12,8 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from nmrgcl import own_code
+from nmrgcl import own_code, reading
 from nmrgcl.errors import SettingError, nearest
+
+_HERE = Path(__file__).parent
+_OPTION = re.compile(r"^    (\w+): .+ = setting\(", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -22,9 +26,20 @@ class NoOptions:
 
 
 def method_names() -> list[str]:
-    """Every method of the package."""
-    files = (path for folder in import_module("nmrgcl.methods").__path__ for path in Path(folder).glob("*.py"))
-    return sorted(path.stem for path in files if not path.stem.startswith("_"))
+    """Every method of the package; their names cost no torch."""
+    return sorted(path.stem for path in _method_files())
+
+
+def option_names() -> set[str]:
+    """The names of all options that only some methods have, read from the source of methods without loading torch."""
+    files = [*_method_files(), *(_HERE / "words").glob("*.py")]  # some inherit options from there
+    return {name for file in files for name in _OPTION.findall(reading.read_text(file))}
+
+
+def _method_files() -> list[Path]:
+    package = sys.modules.get("nmrgcl.methods")
+    folders = package.__path__ if package else [str(_HERE / "methods")]
+    return [path for folder in folders for path in Path(folder).glob("*.py") if not path.stem.startswith("_")]
 
 
 def method_reference(method: str | type[Any]) -> str:

@@ -18,6 +18,7 @@ from nmrgcl.data.features import FeatureSpec
 from nmrgcl.data.ids import LONGEST
 from nmrgcl.encode.named import is_own, network_bytes
 from nmrgcl.errors import ModelError, UserError
+from nmrgcl.evaluate.normalise import ColumnScale, Normalise, require_word
 from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_card import model_card
 from nmrgcl.owned import FolderKind
@@ -53,7 +54,8 @@ class Model:
     ``encoder_only``: what the method has beside its encoder, such as a projection head, is neither kept nor loaded. The
     model embeds, and other trainings start from it.
 
-    ``data_sha256`` is of the graphs and features it was trained on; models of earlier versions do not have it.
+    ``data_sha256`` is of the graphs and features it was trained on, ``columns`` of its embeddings of them; models of
+    earlier versions do not have these. ``normalise`` is the scale that its user wants embeddings on.
     """
 
     method: Pretraining | Embedder
@@ -62,6 +64,8 @@ class Model:
     dataset: str
     data_sha256: str | None = None
     encoder_only: bool = False
+    columns: ColumnScale | None = None
+    normalise: Normalise = "none"
 
     @property
     def weights(self) -> torch.nn.Module:
@@ -84,6 +88,8 @@ def save_model(
         "data_sha256": model.data_sha256,
         "features": model.features.to_dict(),
         "settings": model.settings.to_dict(),
+        "normalise": model.normalise,
+        "columns": None if model.columns is None else model.columns.to_dict(),
         "training": training,
         **({"encoder_only": True} if model.encoder_only else {}),
     }
@@ -139,7 +145,10 @@ def load_model(folder: Path) -> Model:
         digest, alone = config.get("data_sha256"), config.get("encoder_only", False) is True
         if not isinstance(digest, str | None):
             raise TypeError("data_sha256 is not text")
-        model = Model(method, settings, features, str(config["dataset"]), digest, encoder_only=alone)
+        columns, normalise = config.get("columns"), config.get("normalise", "none")
+        columns = None if columns is None else ColumnScale.from_dict(columns, method.width)
+        require_word(normalise, f"{folder / 'config.json'}: normalise")
+        model = Model(method, settings, features, str(config["dataset"]), digest, alone, columns, normalise)
         model.weights.load_state_dict(load(weights))
     except UserError:
         raise

@@ -13,6 +13,7 @@ from nmrgcl.data.texts import Texts
 from nmrgcl.encode.named import Named
 from nmrgcl.errors import DataError, SettingError, printable
 from nmrgcl.estimator import GraphEmbedder, ids_of, saved_parameters
+from nmrgcl.evaluate.normalise import Normalise, normalised
 from nmrgcl.methods import Method
 from nmrgcl.model_folder import Model
 from nmrgcl.run import choose_device
@@ -33,12 +34,14 @@ class MoleculeEmbedder(GraphEmbedder):
             no ``fit`` then, and ``fit`` only checks its molecules.
         encoder: the recipe's if None; otherwise as ``GraphEmbedder`` takes it.
         preset: which recipe to train by; ``molecules`` if None.
-        random_state: the seed of everything.
+        random_state: the seed of everything; None or a ``RandomState``: another one each time.
         settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
+        normalise: the scale of embeddings, as ``GraphEmbedder`` has it; None: that of the model given, or ``squash``.
         invalid: what to do with rows that are not molecules: ``error``, or ``nan`` for rows of NaN, which training
             leaves out. There is always one row per SMILES, so that rows and labels stay aligned.
         device: ``auto``, ``cpu`` or ``cuda``.
         verbose: print each epoch.
+        warm_start: ``fit`` goes on from where the last one ended, unless a model was given.
 
     Attributes:
         model_: the model.
@@ -55,11 +58,13 @@ class MoleculeEmbedder(GraphEmbedder):
         model: Path | str | None = None,
         encoder: Named | None = None,
         preset: str | None = None,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         settings: dict[str, Any] | None = None,
+        normalise: Normalise | None = None,
         invalid: Literal["error", "nan"] = "error",
         device: str = "auto",
         verbose: bool = False,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             method,
@@ -69,7 +74,9 @@ class MoleculeEmbedder(GraphEmbedder):
             settings=settings,
             device=device,
             verbose=verbose,
+            warm_start=warm_start,
         )
+        self.normalise = normalise  # type: ignore[assignment]
         self.model = model
         self.invalid = invalid
 
@@ -92,7 +99,7 @@ class MoleculeEmbedder(GraphEmbedder):
         for part in embed_smiles(model, texts, choose_device(self.device), jobs=jobs):
             self._refuse(part.invalid)
             z[part.rows] = part.z
-        return z
+        return normalised(z, self._scale(model), model.columns)
 
     @classmethod
     def load(cls, folder: Path | str, **options: Any) -> Self:
@@ -104,7 +111,7 @@ class MoleculeEmbedder(GraphEmbedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.input_tags.string = True
         return tags
 
     def _given(self) -> Path | str | None:
@@ -118,6 +125,9 @@ class MoleculeEmbedder(GraphEmbedder):
         if given is not None and not hasattr(self, "model_"):
             return load_molecule_model(given)
         return super()._fitted()
+
+    def _scale(self, model: Model) -> Normalise:
+        return self.normalise or ("squash" if self._given() is None else model.normalise)
 
     def _dataset(self, graphs: Any) -> Dataset:
         """The valid molecules."""

@@ -84,7 +84,7 @@ def test_a_label_that_a_model_does_not_know_is_an_error_or_no_feature(tiny: Data
     other = replace(tiny, edge_labels=np.array([[10], [10], [25], [25], [30], [30]]))
     told = (
         "^T: the edge from node 3 to node 2 has the label 25, which is not among the 3 these features know; "
-        "with --unknown zero such edges have no features$"
+        "with unknown=zero such edges have no features$"
     )
     with pytest.raises(DataError, match=told):
         apply_features(other, spec)
@@ -168,12 +168,13 @@ def test_pygs_edge_features_that_cannot_be_meant_are_told_in_one_line(values: An
     assert "\n" not in str(refused.value)
 
 
-def test_networkx_edges_have_the_attribute_that_is_named() -> None:
+def test_networkx_edges_have_the_attributes_that_are_named_or_all() -> None:
     graph = nx.path_graph(3)
     nx.set_edge_attributes(graph, {(0, 1): 0.5, (1, 2): 2.0}, "length")
     assert edge_attr(as_dataset(graph, edge_feature="length"), "auto") == [[0.5], [0.5], [2], [2]]
-    assert edge_attr(as_dataset(graph), "auto") is None
-    with pytest.raises(DataError, match="has no attribute 'colour'"):
+    assert edge_attr(as_dataset(graph), "auto") == [[0.5], [0.5], [2], [2]]
+    assert edge_attr(as_dataset(graph, edge_feature=[]), "auto") is None
+    with pytest.raises(DataError, match="no edge has the attribute 'colour'; known: length"):
         as_dataset(graph, edge_feature="colour")
 
 

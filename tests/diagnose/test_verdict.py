@@ -21,13 +21,19 @@ def test_planted_cases_are_called_what_they_are() -> None:
 def test_one_example_of_each_kind_in_words() -> None:
     z = noise(200, 8)
     point = judge_collapse(5 + 1e-4 * z)
-    assert (point.kind, point.sentence.partition(":")[0]) == ("complete", "Complete collapse")
+    assert (point.kind, point.without_noise().used) == ("complete", 0)
+    assert point.used > 0.9  # noise spans all dimensions
+    assert point.sentence.startswith("0 of 8 dimensions are used: complete collapse.")
     flat = judge_collapse(z[:, :2] @ noise(2, 8))
     assert flat.kind == "dimensional"
+    assert flat.sentence.startswith("2 of 8 dimensions are used: dimensional collapse.")
     assert "6 directions are nearly empty" in flat.sentence
     full = judge_collapse(z)
     assert (full.kind, full.used) == ("none", pytest.approx(1, abs=0.01))
-    assert "of 8 dimensions" in full.sentence
+    assert (
+        full.sentence
+        == "8 of 8 dimensions are used: no collapse. Embeddings without a preferred direction would use 8."
+    )
 
 
 def test_few_rows_are_judged_by_what_they_could_show() -> None:

@@ -209,7 +209,7 @@ def test_what_a_recipe_says_of_its_own_encoder_is_not_said_of_another() -> None:
     assert settings_of("cca_ssg", Normed, "node").encoder.activate_last
     with pytest.raises(SettingError, match="encoder Normed has activations of its own and no dropout"):
         build_pretraining(settings_of("graphcl", Normed, changed={"encoder.dropout": 0.5}), 4)
-    with pytest.raises(SettingError, match="--encoder says gcn; leave one of the two out"):
+    with pytest.raises(SettingError, match="but the encoder is gcn; leave one of the two out"):
         with_encoder(["encoder.name=gin"], "gcn")
     assert recipe("graphcl", assignments=with_encoder((), "gat")).encoder.name == "gat"
 

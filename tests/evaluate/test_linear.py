@@ -131,7 +131,7 @@ def test_scaling_by_hand() -> None:
     train = torch.tensor([0, 1])
     assert scaled(z, train, "l2")[:2].tolist() == [[0.6, 0.8], [0.0, 0.0]]
     assert scaled(z, train, "standardise").tolist() == [[1.0, 1.0], [-1.0, -1.0], [3.0, 1.0]]
-    with pytest.raises(SettingError, match="known: none, l2, standardise"):
+    with pytest.raises(SettingError, match="known: l2, none, squash, standardise"):
         scaled(z, train, "max")
 
 

@@ -35,7 +35,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def expected(model: Path, texts: list[str]) -> np.ndarray:
-    return MoleculeEmbedder(model=model, device="cpu").transform(texts)
+    return MoleculeEmbedder(model=model, device="cpu", normalise="none").transform(texts)
 
 
 def test_rows_are_those_of_the_estimator_with_identifiers_and_smiles(
@@ -59,7 +59,8 @@ def test_every_kind_of_file_holds_the_same(
 ) -> None:
     for name in ("z.parquet", "z.csv", "z.npz"):
         found = json.loads(run(capsys, "embed", str(model), str(file), "--out", str(tmp_path / name), "--json")[0])
-        assert found == {"out": str(tmp_path / name), "molecules": 4, "dimensions": 8, "labelled": False, "skipped": 2}
+        counts = {"molecules": 4, "dimensions": 8, "skipped": 2}
+        assert found == {"out": str(tmp_path / name), "normalise": "none", "labelled": False, **counts}
     table = parquet.read_table(tmp_path / "z.parquet").to_pylist()
     rows = list(csv.DictReader((tmp_path / "z.csv").read_text().splitlines()))
     assert [(row["id"], row["smiles"]) for row in rows] == VALID

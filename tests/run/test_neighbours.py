@@ -87,7 +87,7 @@ def test_by_a_model_they_are_those_of_the_definition(
     """Blocks of four rows, so that the best come from several."""
     for module in (embeddings, fingerprints, compared):
         monkeypatch.setattr(module, "AT_A_TIME", 4)
-    embed = MoleculeEmbedder(model=model, device="cpu").transform
+    embed = MoleculeEmbedder(model=model, device="cpu", normalise="none").transform
 
     def unit(texts: list[str]) -> np.ndarray:
         z = embed(texts).astype(np.float64)

@@ -57,7 +57,7 @@ def test_in_a_table_each_method_keeps_its_own_meaning() -> None:
 
 
 def test_the_method_that_is_named_twice_must_be_the_same() -> None:
-    with pytest.raises(SettingError, match="--set method=dgi: --method says graphcl"):
+    with pytest.raises(SettingError, match="settings: method=dgi, but the method is graphcl"):
         recipe("graphcl", assignments=["method=dgi"])
 
 

@@ -2,10 +2,13 @@
 
 import os
 import sys
+import warnings
+from typing import Any
 
 import typer
 
 from nmrgcl.cli.bench import bench
+from nmrgcl.cli.command import Command, Group
 from nmrgcl.cli.compare import compare
 from nmrgcl.cli.datasets import app as datasets
 from nmrgcl.cli.diagnose import diagnose
@@ -17,38 +20,43 @@ from nmrgcl.cli.methods import methods
 from nmrgcl.cli.neighbours import neighbours
 from nmrgcl.cli.options import with_resume_value
 from nmrgcl.cli.predict import predict
+from nmrgcl.cli.presets import presets
 from nmrgcl.cli.pretrain import pretrain
 from nmrgcl.cli.report import report
 from nmrgcl.cli.reproduce import reproduce
 from nmrgcl.cli.results import app as results
+from nmrgcl.cli.settings import settings
 from nmrgcl.cli.sweep import sweep
 from nmrgcl.cli.terminal import require_plain, safe_streams, silence, tell
 from nmrgcl.cli.theory import theory
 from nmrgcl.cli.tune import tune
-from nmrgcl.errors import UserError
+from nmrgcl.errors import DataWarning, UserError
 
 app = typer.Typer(
     name="nmrgcl",
+    cls=Group,
     help="Graph embeddings without labels: pre-train an encoder, judge it honestly.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(pretrain)
-app.command()(evaluate)
-app.command()(embed)
-app.command()(neighbours)
-app.command()(finetune)
-app.command()(predict)
-app.command()(report)
-app.command()(compare)
-app.command()(sweep)
-app.command()(tune)
-app.command()(reproduce)
-app.command()(diagnose)
-app.command()(theory)
-app.command()(methods)
-app.command()(doctor)
+app.command(cls=Command)(pretrain)
+app.command(cls=Command)(evaluate)
+app.command(cls=Command)(embed)
+app.command(cls=Command)(neighbours)
+app.command(cls=Command)(finetune)
+app.command(cls=Command)(predict)
+app.command(cls=Command)(report)
+app.command(cls=Command)(compare)
+app.command(cls=Command)(sweep)
+app.command(cls=Command)(tune)
+app.command(cls=Command)(reproduce)
+app.command(cls=Command)(diagnose)
+app.command(cls=Command)(theory)
+app.command(cls=Command)(methods)
+app.command(cls=Command)(presets)
+app.command(cls=Command)(settings)
+app.command(cls=Command)(doctor)
 app.add_typer(datasets, name="datasets")
 app.add_typer(results, name="results")
 # The commands of ``bench`` parse their own arguments, --help included.
@@ -79,7 +87,9 @@ def main() -> None:
     """Entry point; what the user can mend is told in one line, with exit code 2."""
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
-    with safe_streams():
+    with safe_streams(), warnings.catch_warnings():
+        warnings.simplefilter("once", DataWarning)
+        warnings.showwarning = _show  # type: ignore[assignment]
         try:
             _run(sys.argv[1:])
         except UserError as error:
@@ -103,9 +113,17 @@ def main() -> None:
             sys.exit(128 + error.signum)  # type: ignore[attr-defined]
 
 
+def _show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """What users should know about their data in one line, other warnings as Python shows them."""
+    if issubclass(category, DataWarning):
+        tell(f"nmrgcl: {message}")
+    else:
+        print(warnings.formatwarning(message, category, *place[:2]), end="", file=sys.stderr)
+
+
 def _run(arguments: list[str]) -> None:
     require_plain(arguments)
     try:
-        app(args=with_resume_value(arguments))
+        app(args=with_resume_value(arguments), prog_name="nmrgcl")
     finally:
         sys.stdout.flush()  # Python's own flush, when it exits, would tell of a full disk in two lines

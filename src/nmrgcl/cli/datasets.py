@@ -5,21 +5,22 @@ from typing import Any
 
 import typer
 
+from nmrgcl.cli.command import Command, Group
 from nmrgcl.cli.dataset_files import export_dataset, fetch, import_dataset, pack_dataset, verify
 from nmrgcl.cli.options import AsJson, Data
 
 SHOWN = 30
 """Entries of a list that are printed; ``--json`` has all."""
 
-app = typer.Typer(help="Datasets by name, and graphs of your own.", no_args_is_help=True)
-app.command("fetch")(fetch)
-app.command("verify")(verify)
-app.command("import")(import_dataset)
-app.command("export")(export_dataset)
-app.command("pack")(pack_dataset)
+app = typer.Typer(help="Datasets by name, and graphs of your own.", no_args_is_help=True, cls=Group)
+app.command("fetch", cls=Command)(fetch)
+app.command("verify", cls=Command)(verify)
+app.command("import", cls=Command)(import_dataset)
+app.command("export", cls=Command)(export_dataset)
+app.command("pack", cls=Command)(pack_dataset)
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_datasets(as_json: AsJson = False) -> None:
     """List the datasets that load by name, with their published statistics.
 
@@ -60,7 +61,7 @@ def list_datasets(as_json: AsJson = False) -> None:
     print(f"and {len(TU_NAMES)} more of the TU collection by their names, such as {', '.join(TU_NAMES[12:16])}")
 
 
-@app.command()
+@app.command(cls=Command)
 def info(data: Data, as_json: AsJson = False) -> None:
     """Measure a dataset: sizes, degrees, features and classes, beside what is published.
 

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nmrgcl.cli.options import AsJson, Device
+from nmrgcl.cli.terminal import tell
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
     import torch
 
     from nmrgcl.run.diagnosis import Diagnosis
+
+KINDS = ("dimensional", "complete")
+"""Of collapse, the worst last."""
 
 
 def diagnose(
@@ -38,6 +42,12 @@ def diagnose(
     arrays: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write spectra and correlations: .npz.")
     ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="dimensional|complete", help="Exit with code 1 if a model is as bad as that, or worse: for CI."
+        ),
+    ] = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -54,10 +64,12 @@ def diagnose(
 
       nmrgcl diagnose z.npz --json
 
-      nmrgcl diagnose z.npy --labels y.npy
+      nmrgcl diagnose z.npy --labels y.npy --fail-on complete
     """
     if model is None:
         raise SettingError("diagnose: name a model or run folder, or a file of embeddings")
+    if fail_on not in (None, *KINDS):
+        raise SettingError(f"--fail-on {fail_on}: known: {', '.join(KINDS)}")
     if arrays is not None and arrays.suffix != ".npz":
         raise SettingError(f"--arrays {arrays}: the ending must be .npz")
     from nmrgcl.run import choose_device
@@ -66,7 +78,8 @@ def diagnose(
 
     where, place = choose_device(device), model_path(model)
     if data is not None and (data == BUNDLED or is_model(Path(data))):
-        _compare(place, model_path(data), on, where, as_json)
+        sides = _compare(place, model_path(data), on, where, as_json)
+        _fail([*sides[0], *sides[1]], fail_on)
         return
     found = diagnose_path(place, data or on, where, labels=labels)
     if out is not None:
@@ -76,9 +89,21 @@ def diagnose(
     if arrays is not None:
         write_arrays(found[0].found.arrays(), arrays)
     print(json.dumps(_as_json(found)) if as_json else _words(found))
+    _fail(found, fail_on)
 
 
-def _compare(first: Path, second: Path, data: str | None, device: "torch.device", as_json: bool) -> None:
+def _fail(found: "list[Diagnosis]", fail_on: str | None) -> None:
+    """Exit with code 1 and one line if one of them is at least as bad as ``fail_on``."""
+    wrong = KINDS[KINDS.index(fail_on) :] if fail_on else ()
+    bad = [f"{one.source} ({one.found.verdict.kind})" for one in found if one.found.verdict.kind in wrong]
+    if bad:
+        tell(f"nmrgcl: --fail-on {fail_on}: {', '.join(bad)}")
+        raise typer.Exit(1)
+
+
+def _compare(
+    first: Path, second: Path, data: str | None, device: "torch.device", as_json: bool
+) -> "list[list[Diagnosis]]":
     from nmrgcl.diagnose.paired import compare_measures, say_which_is_flatter
     from nmrgcl.run.diagnosis import diagnose_pair
 
@@ -90,7 +115,7 @@ def _compare(first: Path, second: Path, data: str | None, device: "torch.device"
         names = {"first": str(first), "second": str(second), "dataset": sides[0][0].dataset, "sentence": sentence}
         kinds = {"verdicts": [[one["verdict"] for one in side] for side in facts]}
         print(json.dumps(names | kinds | {"differences": [one.to_dict() for one in differences]}))
-        return
+        return sides
     print(f"first {first}, second {second}" + (f", on {sides[0][0].dataset}" if sides[0][0].dataset else ""))
     print(sentence)
     print(f"  {'':<26} {'first':>9} {'second':>9} {'difference':>11}   95 % interval")
@@ -98,6 +123,7 @@ def _compare(first: Path, second: Path, data: str | None, device: "torch.device"
         interval = "" if one.low is None else f"{one.low:+.3f} … {one.high:+.3f}"
         name = one.measure.replace("_", " ")
         print(f"  {name:<26} {one.first:>9.3f} {one.second:>9.3f} {one.difference:>+11.3f}   {interval}")
+    return sides
 
 
 def _as_json(found: "list[Diagnosis]") -> dict[str, Any]:
@@ -115,8 +141,10 @@ def _words(found: "list[Diagnosis]") -> str:
 
     first = found[0]
     of = f" on {first.dataset}" if first.dataset else ""
-    lines = [f"{first.source}{of}: {first.found.rows} {first.things}, {first.found.verdict.width} dimensions"]
-    lines.append(first.found.verdict.sentence)
+    lines = [first.found.verdict.sentence]
+    if first.found.meaning:
+        lines.append(first.found.meaning)
+    lines.append(f"{first.source}{of}: {first.found.rows} {first.things}, {first.found.verdict.width} dimensions")
     lines += [f"  {name:<34} {value}" for name, value in rows_of(first.found)]
     if len(found) > 1:
         kinds = [f"seed {one.seed}: {one.found.verdict.kind} ({one.found.verdict.effective_rank:.1f})" for one in found]

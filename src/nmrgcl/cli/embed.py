@@ -27,6 +27,10 @@ def embed(
     unknown: Annotated[
         str, typer.Option(metavar="error|zero", help="Labels of nodes or edges that the model has never seen.")
     ] = "error",
+    normalise: Annotated[
+        str,
+        typer.Option(metavar="none|l2|standardise|squash", help="The scale of rows; none: as the encoder has them."),
+    ] = "none",
     smiles: Smiles = None,
     invalid: OnInvalid = None,
     device: Device = "auto",
@@ -34,7 +38,8 @@ def embed(
 ) -> None:
     """Embed graphs or nodes, also ones never seen in training: one row each, in the dataset's order.
 
-    Rows of molecules also hold their identifiers and SMILES.
+    Rows of molecules also hold their identifiers and SMILES. evaluate, diagnose and neighbours expect rows as they are
+    (none); for clustering use l2, for most other purposes squash.
 
     Examples:
 
@@ -42,39 +47,47 @@ def embed(
 
       nmrgcl embed runs/mutag/seed-0 path/to/MORE_GRAPHS.zip --unknown zero --out z.csv
 
+      nmrgcl embed runs/mutag/seed-0 MUTAG --normalise l2 --out z.npz
+
       nmrgcl embed molecules.csv --out z.parquet
 
       nmrgcl embed runs/zinc/seed-0 molecules.csv --out z.parquet
     """
+    from dataclasses import replace
+
+    from nmrgcl.evaluate.normalise import require_word
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import choose_device, embed_dataset, embed_in_parts, find_model, write_embeddings
+    from nmrgcl.run import choose_device, embed_dataset, embed_in_parts, find_model, with_scale, write_embeddings
     from nmrgcl.run.molecules import require_molecules
 
     if unknown not in ("error", "zero"):
         raise SettingError(f"--unknown {unknown}: known: error, zero")
     where = choose_device(device)
+    scale = require_word(normalise, "--normalise")
     model, data = (None, first) if second is None else (first, second)
     if model is None and (Path(data) / "config.json").is_file():
         raise SettingError(f"embed: {data} is a model, but there is no DATA; name a dataset or a file after it")
-    loaded = load_unnamed() if model is None else load_model(find_model(model))
+    loaded = replace(load_unnamed() if model is None else load_model(find_model(model)), normalise=scale)
     dataset = load_with(data, smiles, invalid)
     facts: dict[str, Any]
     if dataset.molecules is None:
         if model is None:
             raise SettingError(f"{data}: holds graphs that are not molecules; name a MODEL of such graphs before it")
         found = embed_dataset(loaded, dataset, where, unknown=cast(Literal["error", "zero"], unknown))
-        write_embeddings(found, out)
+        write_embeddings(with_scale(found, loaded), out)
         (rows, width), what = found.z.shape, f"{loaded.settings.level}s"
         facts = {"labelled": found.y is not None}
     else:
         require_molecules(loaded, str(model))
         with molecules_made() as watch:
-            write_embeddings(embed_in_parts(loaded, dataset, where, watch), out)
+            parts = embed_in_parts(loaded, dataset, where, watch)
+            write_embeddings((with_scale(part, loaded) for part in parts), out)
         rows = dataset.molecules
         tell_skipped(data, rows.skipped, rows.rows, rows.invalid)
         rows, width, what = len(dataset.molecules), loaded.method.width, "molecules"
         facts = {"labelled": dataset.molecules.binary, "skipped": dataset.molecules.skipped}
     if as_json:
-        print(json.dumps({"out": str(out), what: rows, "dimensions": width, **facts}))
+        print(json.dumps({"out": str(out), what: rows, "dimensions": width, "normalise": loaded.normalise, **facts}))
     else:
-        print(f"{rows} {what}, {width} dimensions, in {out}")
+        how = "" if loaded.normalise == "none" else f", normalise={loaded.normalise}"
+        print(f"{rows} {what}, {width} dimensions{how}, in {out}")

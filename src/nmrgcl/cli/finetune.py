@@ -9,7 +9,7 @@ import typer
 
 from nmrgcl.cli.counted import counted
 from nmrgcl.cli.molecules import LISTED, load_unnamed, tell_skipped
-from nmrgcl.cli.options import AsJson, Assignments, Device
+from nmrgcl.cli.options import AsJson, Assignments, BatchSize, Device, Epochs, LearningRate, training_options
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ def finetune(
         str | None, typer.Option(metavar="binary|numbers", help="What labels are. (default: binary if all are 0 or 1)")
     ] = None,
     probe: Annotated[bool, typer.Option("--probe", help="Freeze the encoder and fit a linear model on it.")] = False,
+    epochs: Epochs = None,
+    lr: LearningRate = None,
+    batch_size: BatchSize = None,
     assignments: Assignments = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model in --out.")] = False,
     device: Device = "auto",
@@ -69,7 +72,7 @@ def finetune(
 
       nmrgcl finetune data.csv --labels a,b --model runs/zinc/seed-0 --split random --out models/ab
 
-      nmrgcl finetune solubility.csv --labels logS --task numbers --set epochs=50 --seeds 3
+      nmrgcl finetune solubility.csv --labels logS --task numbers --epochs 50 --seeds 3
     """
     from nmrgcl.atomic import new_folder
     from nmrgcl.data.loading import molecule_file
@@ -86,13 +89,18 @@ def finetune(
     from nmrgcl.report import write_predictor_page
     from nmrgcl.run import choose_device, find_model
     from nmrgcl.run.bundled import is_there
+    from nmrgcl.run.recipe import with_options
+    from nmrgcl.settings import read_assignments
 
     where = choose_device(device)
     if model is None and not is_there():
         print("no model is named, and none is bundled: this starts from a fresh encoder", file=sys.stderr)
         model = FRESH
     start = load_unnamed() if model is None else None if model == FRESH else load_model(find_model(model))
-    settings = finetune_settings(assignments or (), start)
+    given = with_options(
+        read_assignments(assignments or ()), training_options(epochs, lr, batch_size, group="finetune")
+    )
+    settings = finetune_settings(given, start)
     wanted = None if labels is None else [name.strip() for name in labels.split(",") if name.strip()]
     options: dict[str, Any] = {"smiles": smiles, "labels": wanted, "invalid": cast(Literal["skip", "error"], invalid)}
     molecules, left = read_molecules(molecule_file(data), **options), list[str]()

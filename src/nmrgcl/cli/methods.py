@@ -7,11 +7,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
+from nmrgcl.cli.completion import complete_method
 from nmrgcl.cli.options import AsJson
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Or a file: show what is known of it.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Or a file: show what is known of it.", autocompletion=complete_method),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the methods by family, or show one: what it trains, its options, its paper, and what was checked.

@@ -1,10 +1,9 @@
 """Facts about methods as texts that fit the terminal."""
 
-import shutil
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from nmrgcl.cli.terminal import TOGETHER, hanging
 from nmrgcl.evaluate.spread import with_spread
 
 RECORDED = {
@@ -15,10 +14,6 @@ RECORDED = {
 """Whether steps can be recorded, in words."""
 OTHERS = "other"
 """The family of methods that name none."""
-WIDEST = 120
-"""Columns; longer lines are hard to read."""
-_TOGETHER = "\xa0"
-"""A space at which no line ends."""
 
 
 def several_methods(rows: Sequence[dict[str, Any]]) -> str:
@@ -30,7 +25,7 @@ def several_methods(rows: Sequence[dict[str, Any]]) -> str:
         for row in rows:
             if (row["family"] or OTHERS) == family:
                 embeds = " and ".join(f"{level}s" for level in row["presets"])
-                lines.append(_hanging(f"  {row['name']:<{width}}  {embeds:<16}  ", row["summary"]))
+                lines.append(hanging(f"  {row['name']:<{width}}  {embeds:<16}  ", row["summary"]))
     return "\n".join(lines)
 
 
@@ -48,10 +43,10 @@ def one_method(facts: dict[str, Any]) -> str:
         "published": [facts["published"], *_figures(facts["figures"])],
         "checked": [facts["checked"]],
     }
-    lines = [_hanging("", f"{facts['name']}: {facts['summary']}")]
+    lines = [hanging("", f"{facts['name']}: {facts['summary']}")]
     for name, texts in parts.items():
         said = [text for text in texts if text]
-        lines += [_hanging(f"{name if not number else '':<11}", text) for number, text in enumerate(said)]
+        lines += [hanging(f"{name if not number else '':<11}", text) for number, text in enumerate(said)]
     return "\n".join([*lines, *_options(facts["options"])])
 
 
@@ -61,7 +56,7 @@ def _figures(figures: Sequence[dict[str, Any]]) -> list[str]:
     for one in figures:
         source = f"{one['source']}; split {one['split']}" if one["split"] else one["source"]
         value = f"< {one['below']}" if one["mean"] is None else with_spread(one["mean"], one["std"])
-        groups.setdefault(source, []).append(f"{one['dataset']} {value}".replace(" ", _TOGETHER))
+        groups.setdefault(source, []).append(f"{one['dataset']} {value}".replace(" ", TOGETHER))
     return [f"{source}: {', '.join(values)}" for source, values in groups.items()]
 
 
@@ -73,12 +68,5 @@ def _options(options: Sequence[dict[str, Any]]) -> list[str]:
     for option in options:
         choices = f" ({', '.join(map(str, option['choices']))})" if option["choices"] else ""
         start = f"  {option['name']:<{names}}  {option['default']!s:<{defaults}}  "
-        lines.append(_hanging(start, f"{option['about']}{choices}"))
+        lines.append(hanging(start, f"{option['about']}{choices}"))
     return lines
-
-
-def _hanging(start: str, text: str) -> str:
-    """``text`` behind ``start``, wrapped at the width of the terminal; further lines begin below its first word."""
-    width = max(min(shutil.get_terminal_size((100, 24)).columns, WIDEST), len(start) + 30)
-    lines = textwrap.wrap(text, width - len(start), break_long_words=False, break_on_hyphens=False) or [""]
-    return f"\n{' ' * len(start)}".join([start + lines[0], *lines[1:]]).replace(_TOGETHER, " ").rstrip()

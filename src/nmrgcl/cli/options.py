@@ -1,13 +1,18 @@
 """Options that several commands share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from nmrgcl.cli.completion import complete_assignment, complete_dataset
 
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="Dataset name, or a file or folder of graphs or molecules.", show_default=False
+        metavar="DATA",
+        help="Dataset name, or a file or folder of graphs or molecules.",
+        show_default=False,
+        autocompletion=complete_dataset,
     ),
 ]
 Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute.")]
@@ -18,8 +23,17 @@ ResumeOption = Annotated[
 ]
 Assignments = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one setting, for example epochs=12.", show_default=False),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change one setting, for example encoder.units=64; nmrgcl settings lists them.",
+        show_default=False,
+        autocompletion=complete_assignment,
+    ),
 ]
+Epochs = Annotated[int | None, typer.Option(min=0, help="Passes over the data. (default: the recipe's)")]
+LearningRate = Annotated[float | None, typer.Option("--lr", help="Learning rate. (default: the recipe's)")]
+BatchSize = Annotated[int | None, typer.Option(min=2, help="Graphs or nodes per step. (default: the recipe's)")]
 
 EncoderOption = Annotated[
     str | None,
@@ -42,6 +56,17 @@ KeepTrained = Annotated[
     bool,
     typer.Option("--keep-trained", help="Keep the weights of every training: other judges, later, need not train."),
 ]
+
+
+def training_options(
+    epochs: int | None, lr: float | None, batch_size: int | None, group: str = "train"
+) -> dict[str, tuple[str, Any]]:
+    """The setting and value of each option that commands which train share; input of ``with_options``."""
+    return {
+        "--epochs": (f"{group}.epochs", epochs),
+        "--lr": (f"{group}.lr", lr),
+        "--batch-size": ("train.batch_size", batch_size),
+    }
 
 
 def with_resume_value(arguments: list[str]) -> list[str]:

@@ -3,22 +3,45 @@
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Data, Device, EncoderOption, Quiet, ResumeOption
+from nmrgcl.cli.completion import complete_method, complete_preset
+from nmrgcl.cli.options import (
+    AsJson,
+    Assignments,
+    BatchSize,
+    Data,
+    Device,
+    EncoderOption,
+    Epochs,
+    LearningRate,
+    Quiet,
+    ResumeOption,
+    training_options,
+)
 from nmrgcl.errors import SettingError
+
+if TYPE_CHECKING:
+    from nmrgcl.data import Dataset
 
 
 def pretrain(
     data: Data,
     preset: Annotated[
-        str | None, typer.Option(help="Recipe, for example graphcl or node. (default: the method's)")
+        str | None,
+        typer.Option(
+            help="Recipe, for example graphcl; nmrgcl presets lists them. (default: the method's)",
+            autocompletion=complete_preset,
+        ),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="For example nmrgcl, graphcl or grace, or a file such as mine.py. (default: nmrgcl)"),
+        typer.Option(
+            help="For example graphcl or grace, or a file such as mine.py. (default: nmrgcl)",
+            autocompletion=complete_method,
+        ),
     ] = None,
     encoder: EncoderOption = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="How many models, from seed 0 on.")] = 5,
@@ -27,6 +50,9 @@ def pretrain(
         Path | None, typer.Option(help="Settings as TOML or JSON; a run's own settings.json will do.")
     ] = None,
     assignments: Assignments = None,
+    epochs: Epochs = None,
+    lr: LearningRate = None,
+    batch_size: BatchSize = None,
     max_molecules: Annotated[
         int | None,
         typer.Option(min=2, help="Train on a random sample of so many, the same for all seeds. (default: all)"),
@@ -55,7 +81,7 @@ def pretrain(
 
       nmrgcl pretrain MUTAG --preset graphcl --out runs/mutag
 
-      nmrgcl pretrain IMDB-BINARY --set features=degree --set epochs=12
+      nmrgcl pretrain IMDB-BINARY --epochs 12 --set features=degree
 
       nmrgcl pretrain path/to/MY_TU_FOLDER --seeds 1 --device cuda
 
@@ -84,7 +110,8 @@ def pretrain(
         "config": config,
         "assignments": with_options(
             with_encoder(assignments or (), encoder),
-            {"--max-molecules": ("train.max_graphs", max_molecules), "--steps": ("train.steps", steps)},
+            {"--max-molecules": ("train.max_graphs", max_molecules), "--steps": ("train.steps", steps)}
+            | training_options(epochs, lr, batch_size),
         ),
     }
     recipe(method, **given)  # what is impossible is said before the data is loaded
@@ -126,4 +153,11 @@ def pretrain(
         models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **ends.get(s, {})} for s in numbers]
         print(json.dumps({"dataset": dataset.name, "method": settings.label, "run": str(folder), "models": models}))
     else:
-        print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; judge them: nmrgcl evaluate {folder} {data}")
+        print(f"{seeds} model{'s' if seeds > 1 else ''} in {folder}; {_next_step(dataset, folder, numbers[0], data)}")
+
+
+def _next_step(dataset: "Dataset", folder: Path, seed: int, data: str) -> str:
+    """What can be done with the models: without labels there is nothing to judge them by."""
+    if dataset.classes:
+        return f"judge them: nmrgcl evaluate {folder} {data}"
+    return f"use them: nmrgcl embed {folder}/seed-{seed} {data}, or look at them: nmrgcl report {folder} {data}"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmrgcl import reading
+from nmrgcl.cli.completion import complete_dataset, complete_item, complete_preset
 from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 
@@ -17,13 +19,17 @@ if TYPE_CHECKING:
 
 def reproduce(
     item: Annotated[
-        str | None, typer.Argument(metavar="[ITEM]", help="For example table1, or all. (default: list them)")
+        str | None,
+        typer.Argument(
+            metavar="[ITEM]", help="For example table1, or all. (default: list them)", autocompletion=complete_item
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A small version, marked as such; minutes on a laptop.")
     ] = False,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="DATASET", help="These datasets instead of the item's.")
+        list[str] | None,
+        typer.Option(metavar="DATASET", help="These datasets instead of the item's.", autocompletion=complete_dataset),
     ] = None,
     seeds: Annotated[int, typer.Option(min=0, max=10_000, help="Trials of each cell; 0: the item's.")] = 0,
     protocol: Annotated[
@@ -31,7 +37,11 @@ def reproduce(
     ] = "",
     preset: Annotated[
         str,
-        typer.Option(metavar="NAME", help="A table's recipe where a row has none of its own. (default: the table's)"),
+        typer.Option(
+            metavar="NAME",
+            help="A table's recipe where a row has none of its own. (default: the table's)",
+            autocompletion=complete_preset,
+        ),
     ] = "",
     row: Annotated[list[str] | None, typer.Option(metavar="NAME", help="These rows of a table alone.")] = None,
     selection: Annotated[
@@ -68,8 +78,9 @@ def reproduce(
     """Compute a table or figure of the paper again: its cells, what it shows, and a verdict for each of its claims.
 
     Says what it costs before it starts; what is finished is never computed again, and what is missing is drawn as
-    missing. Writes ITEM.html, ITEM.svg and ITEM.json into --out, and of a table also ITEM.md, ITEM.tex and
-    ITEM.csv; all makes every item and index.html. Exits with 1 if cells are missing at the end.
+    missing. Prints a table as Markdown, and of a figure the verdicts. Writes ITEM.html, ITEM.svg and ITEM.json into
+    --out, and of a table also ITEM.md, ITEM.tex and ITEM.csv; all makes every item and index.html. Exits with 1 if
+    cells are missing at the end.
 
     Examples:
 
@@ -158,6 +169,12 @@ def _facts(made: "Made") -> dict[str, Any]:
 
 
 def _tell(made: "Made") -> None:
+    """Print a table as its Markdown file has it, and of a figure the verdicts."""
+    for text in made.texts:
+        if text.suffix == ".md":
+            print(reading.read_text(text))
+            print(made.page)
+            return
     quick = " (quick version)" if made.plan.quick else ""
     extent = f": {made.scores.extent}" if made.scores and made.item.axes else ""
     print(f"{made.item.title}{quick}{extent}")

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmrgcl.cli.command import Command, Group
 from nmrgcl.cli.options import AsJson
 
 if TYPE_CHECKING:
     from nmrgcl.run.results import Result
 
-app = typer.Typer(help="Finished cells of tables: look at them, and bring them home.", no_args_is_help=True)
+app = typer.Typer(help="Finished cells of tables: look at them, and bring them home.", no_args_is_help=True, cls=Group)
 
 Folder = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of results.")]
 HOME = Path("runs/results")
 _ORDER = ("dataset", "method", "protocol", "split", "selection", "seed")
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_results(results: Folder = HOME, as_json: AsJson = False) -> None:
     """List the cells: finished ones with their score, failed ones with their error.
 
@@ -45,7 +46,7 @@ def list_results(results: Folder = HOME, as_json: AsJson = False) -> None:
     print(f"{len(done)} finished, {len(rows) - len(done)} failed, {len(problems)} damaged, in {results}")
 
 
-@app.command()
+@app.command(cls=Command)
 def show(
     key: Annotated[str, typer.Argument(metavar="KEY", help="Key of a cell, or its beginning.", show_default=False)],
     results: Folder = HOME,
@@ -63,7 +64,7 @@ def show(
     print(json.dumps(values, indent=None if as_json else 2))
 
 
-@app.command()
+@app.command(cls=Command)
 def pack(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.", show_default=False)],
     results: Folder = HOME,
@@ -88,7 +89,7 @@ def pack(
     print(json.dumps({"out": str(out), "results": count}) if as_json else f"{count} results in {out}")
 
 
-@app.command()
+@app.command(cls=Command)
 def migrate(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH…", help="Folders, packs and items of results.", show_default=False)
@@ -118,7 +119,7 @@ def migrate(
         print(f"{row['path']}: {row['keyed']} keys, {row['migrated']} of them were old; every one is found")
 
 
-@app.command()
+@app.command(cls=Command)
 def unpack(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A pack of results.", show_default=False)],
     results: Folder = HOME,
@@ -135,7 +136,7 @@ def unpack(
     _merge([source], results, as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def merge(
     sources: Annotated[list[Path], typer.Argument(metavar="SOURCE…", help="Packs and folders.", show_default=False)],
     results: Folder = HOME,

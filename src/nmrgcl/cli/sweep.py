@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, EncoderOption, KeepTrained
+from nmrgcl.cli.completion import complete_dataset, complete_method, complete_preset
+from nmrgcl.cli.options import (
+    AsJson,
+    Assignments,
+    BatchSize,
+    CellJobs,
+    Device,
+    EncoderOption,
+    Epochs,
+    KeepTrained,
+    LearningRate,
+    training_options,
+)
 from nmrgcl.cli.results import HOME, Folder
 from nmrgcl.errors import SettingError
 
@@ -18,13 +30,28 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets: the columns.", show_default=False)],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA…", help="Datasets: the columns.", show_default=False, autocompletion=complete_dataset
+        ),
+    ],
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Methods, or their files: the rows. (default: nmrgcl)", show_default=False),
+        typer.Option(
+            help="Methods, or their files: the rows. (default: nmrgcl)",
+            show_default=False,
+            autocompletion=complete_method,
+        ),
     ] = None,
     encoder: EncoderOption = None,
-    preset: Annotated[str | None, typer.Option(help="Settings to start from. (default: each method's)")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="Settings to start from. (default: each method's)", autocompletion=complete_preset),
+    ] = None,
+    epochs: Epochs = None,
+    lr: LearningRate = None,
+    batch_size: BatchSize = None,
     assignments: Assignments = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Cells for each method and dataset.")] = 5,
     protocol: Annotated[
@@ -70,7 +97,7 @@ def sweep(
 
       nmrgcl sweep MUTAG PROTEINS --method nmrgcl --method graphcl --method untrained
 
-      nmrgcl sweep NCI1 --preset graphcl --set epochs=12 --results runs/nci1 --jobs 4
+      nmrgcl sweep NCI1 --preset graphcl --epochs 12 --results runs/nci1 --jobs 4
 
       nmrgcl sweep MUTAG --protocol svm --protocol lssvm --selection both
 
@@ -79,7 +106,7 @@ def sweep(
     from nmrgcl.cli.cells import compute_cells
     from nmrgcl.run.backends import BACKENDS
     from nmrgcl.run.machine import choose_device
-    from nmrgcl.run.recipe import with_encoder
+    from nmrgcl.run.recipe import with_encoder, with_options
     from nmrgcl.run.sweep import sweep_cells
 
     if backend not in BACKENDS:
@@ -90,7 +117,7 @@ def sweep(
         data,
         method or (),
         preset=preset,
-        assignments=with_encoder(assignments or (), encoder),
+        assignments=with_options(with_encoder(assignments or (), encoder), training_options(epochs, lr, batch_size)),
         seeds=seeds,
         protocols=protocol or (),
         splits=split or (),

@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
 
 LONGEST = 2000
 """Characters of a line about an error; a key or a number in it may have a million."""
+
+WIDEST = 120
+"""Columns; longer lines are hard to read."""
+TOGETHER = "\xa0"
+"""A space at which no line ends."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PLAIN = str.maketrans({"±": "+/-", "×": "x", "…": "...", "–": "-", "−": "-"})
@@ -71,6 +78,21 @@ def duration(seconds: float) -> str:
     """Seconds, minutes or hours, whichever reads best."""
     minutes = round(seconds / 60)
     return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+def hanging(start: str, text: str) -> str:
+    """``text`` behind ``start``, wrapped at the width of the terminal; further lines begin below its first word."""
+    lines = textwrap.wrap(text, _room(start), break_long_words=False, break_on_hyphens=False) or [""]
+    return f"\n{' ' * len(start)}".join([start + lines[0], *lines[1:]]).replace(TOGETHER, " ").rstrip()
+
+
+def on_one_line(start: str, text: str) -> str:
+    """``text`` behind ``start``, as much of it as the terminal is wide."""
+    return (start + textwrap.shorten(text, _room(start), placeholder=" …")).rstrip()
+
+
+def _room(start: str) -> int:
+    return max(min(shutil.get_terminal_size((100, 24)).columns, WIDEST) - len(start), 30)
 
 
 def tell(text: str) -> None:

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, EncoderOption
+from nmrgcl.cli.completion import complete_dataset, complete_method, complete_preset
+from nmrgcl.cli.options import (
+    AsJson,
+    Assignments,
+    BatchSize,
+    CellJobs,
+    Device,
+    EncoderOption,
+    Epochs,
+    LearningRate,
+    training_options,
+)
 from nmrgcl.cli.results import HOME, Folder
 
 if TYPE_CHECKING:
@@ -20,12 +31,26 @@ _WHERE = ("--results", "--jobs", "--device", "--out", "--gather")
 
 
 def tune(
-    data: Annotated[list[str], typer.Argument(metavar="DATA…", help="Datasets of graphs.", show_default=False)],
-    method: Annotated[str, typer.Option(help="Whose settings are searched.")] = "nmrgcl",
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA…", help="Datasets of graphs.", show_default=False, autocompletion=complete_dataset
+        ),
+    ],
+    method: Annotated[
+        str, typer.Option(help="Whose settings are searched.", autocompletion=complete_method)
+    ] = "nmrgcl",
     encoder: EncoderOption = None,
     preset: Annotated[
-        str | None, typer.Option(help="The first candidate, from which others differ. (default: the method's)")
+        str | None,
+        typer.Option(
+            help="The first candidate, from which others differ. (default: the method's)",
+            autocompletion=complete_preset,
+        ),
     ] = None,
+    epochs: Epochs = None,
+    lr: LearningRate = None,
+    batch_size: BatchSize = None,
     assignments: Assignments = None,
     space: Annotated[
         str, typer.Option(metavar="graphs|pairs|small|wide|FILE", help="What to try; small is for a CPU; or as TOML.")
@@ -70,12 +95,12 @@ def tune(
     """
     from nmrgcl.cli.cells import compute_cells
     from nmrgcl.run.machine import choose_device
-    from nmrgcl.run.recipe import with_encoder
+    from nmrgcl.run.recipe import with_encoder, with_options
     from nmrgcl.tune.files import place_of
     from nmrgcl.tune.search import plan_search
 
     where = choose_device(device).type
-    fixed = with_encoder(assignments or (), encoder)
+    fixed = with_options(with_encoder(assignments or (), encoder), training_options(epochs, lr, batch_size))
     options: dict[str, Any] = {"budget": budget, "seeds": seeds, "protocol": protocol, "chance": chance}
     options |= {"preset": preset, "assignments": fixed, "space": space, "every_scaling": every_scaling}
     searches = [plan_search(name, method, **options) for name in dict.fromkeys(data)]

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
+from nmrgcl.data.categories import Categories
 from nmrgcl.data.dataset import Dataset, Label, Level
-from nmrgcl.data.edges import directed, merged_weights, undirected
+from nmrgcl.data.edges import Counts, directed, merged_weights, undirected
 from nmrgcl.data.texts import Texts
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, say
 from nmrgcl.graphs import Graphs
 
 MAX_NODES = 1 << 31
@@ -26,27 +27,33 @@ class Listing:
         source: ``[R]`` integers, where an edge begins, counted over the nodes of all graphs, from 0.
         destination: ``[R]`` where it ends, in the same graph.
         mutual: a row stands for both directions (an undirected file); otherwise for the one it names.
+        stated: an edge that leads one way does so on purpose; otherwise rows need not name both directions.
         edge_weight: ``[R]`` positive.
         edge_labels: ``[R, C]`` int64; ``edge_attributes``: ``[R, D]`` float32.
         node_labels: ``[N, C]`` int64; ``node_attributes``: ``[N, D]`` float32.
+        categories: attributes of nodes that are text, or stand for kinds of nodes.
         y: the class of each graph or node (``level``); None where it has none.
         public_split: as in ``Dataset``; likewise ``graph_ids`` and ``node_ids``.
+        left_out: what else was there and is not used, each as a short clause.
     """
 
     sizes: np.ndarray
     source: np.ndarray
     destination: np.ndarray
     mutual: bool = False
+    stated: bool = False
     edge_weight: np.ndarray | None = None
     edge_labels: np.ndarray | None = None
     edge_attributes: np.ndarray | None = None
     node_labels: np.ndarray | None = None
     node_attributes: np.ndarray | csr_array | None = None
+    categories: Categories | None = None
     y: Sequence[Label | None] | np.ndarray | None = None
     level: Level = "graph"
     public_split: np.ndarray | None = None
     graph_ids: Texts | None = None
     node_ids: Texts | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool = False) -> Dataset:
@@ -85,15 +92,35 @@ def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool 
         node_attributes=listing.node_attributes,
         edge_labels=None if listing.edge_labels is None else listing.edge_labels[row],
         edge_attributes=None if listing.edge_attributes is None else listing.edge_attributes[row],
+        categories=listing.categories,
         public_split=listing.public_split,
         graph_ids=listing.graph_ids,
         node_ids=listing.node_ids,
         self_loops=counts.self_loops,
         duplicate_edges=counts.duplicates,
         one_way_edges=0 if listing.mutual else counts.one_way,
+        notes=(*_changes(counts, listing), *listing.left_out),
         source=source,
         level=listing.level,
     )
+
+
+def say_notes(dataset: Dataset) -> Dataset:
+    """The same dataset, after one line about what was changed in it or left out of it."""
+    if dataset.notes:
+        say(f"{dataset.name}: {'; '.join(dataset.notes)}")
+    return dataset
+
+
+def _changes(counts: Counts, listing: Listing) -> list[str]:
+    """What a user may not expect of the edges; that a list names them in one direction is ordinary."""
+    one_way = counts.one_way if listing.stated and not listing.mutual else 0
+    told = {
+        "self-loop{} left out": counts.self_loops,
+        "repeated edge{} merged": counts.duplicates,
+        "one-way edge{} made to lead both ways": one_way,
+    }
+    return [f"{count} {text.format('' if count == 1 else 's')}" for text, count in told.items() if count]
 
 
 def encode_labels(

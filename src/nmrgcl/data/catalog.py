@@ -1,10 +1,12 @@
 """Datasets by name: what is published about each, where it comes from, and how its edges were counted."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from nmrgcl.data.dataset import Dataset, Level
 from nmrgcl.data.tu_names import TU_NAMES
+
+if TYPE_CHECKING:  # names are completed in the shell without loading torch
+    from nmrgcl.data.dataset import Dataset, Level
 
 Counting = Literal[
     "undirected", "undirected, self-loops once", "directed", "directed, self-loops once", "stored entries, twice"
@@ -55,7 +57,7 @@ class CatalogEntry:
     note: str = ""
 
     @property
-    def level(self) -> Level:
+    def level(self) -> "Level":
         """What is told apart."""
         return "node" if self.format in ("planetoid", "npz") else "graph"
 
@@ -229,7 +231,7 @@ def find_tu(name: str) -> str | None:
     return name[3:] if name.lower().startswith("tu:") else _TU_BY_NAME.get(_plain(name))
 
 
-def count_edges(dataset: Dataset, counted: Counting) -> float:
+def count_edges(dataset: "Dataset", counted: Counting) -> float:
     """Edges a graph, counted as a publication did."""
     graphs, _, directed = dataset.counts
     total = {

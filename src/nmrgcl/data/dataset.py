@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
+from nmrgcl.data.categories import Categories
 from nmrgcl.data.molecule_rows import MoleculeRows, class_codes
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError, printable
@@ -43,12 +44,14 @@ class Dataset:
         node_attributes: ``[N, D]`` float32, sparse where most are zero.
         edge_labels: ``[E, C]`` integers, in the order of ``graphs.edge_index``.
         edge_attributes: ``[E, D]`` float32, likewise.
+        categories: attributes of nodes that are text, or stand for kinds of nodes.
         public_split: ``[N]`` the nodes that everybody trains (1), validates (2) and tests (3) on; 0 is none of them.
         graph_ids: what the user calls each graph; molecules have theirs in ``molecules``.
         node_ids: what the user calls each node, if there is only one graph.
         self_loops: distinct self-loops that were left out.
         duplicate_edges: rows that repeated an earlier one and were left out.
         one_way_edges: edges whose reverse was not listed and has been added.
+        notes: what was changed or left out, each as a short clause; a store does not keep them.
         source: where it was read from.
         level: what is told apart: the graphs, or the nodes of one graph.
         sizes: graphs, nodes and directed edges, for those who do not want to read the graphs for it.
@@ -63,12 +66,14 @@ class Dataset:
     node_attributes: np.ndarray | csr_array | None = None
     edge_labels: np.ndarray | None = None
     edge_attributes: np.ndarray | None = None
+    categories: Categories | None = None
     public_split: np.ndarray | None = None
     graph_ids: Texts | None = None
     node_ids: Texts | None = None
     self_loops: int = 0
     duplicate_edges: int = 0
     one_way_edges: int = 0
+    notes: tuple[str, ...] = ()
     source: str = ""
     level: Level = "graph"
     sizes: tuple[int, int, int] | None = None
@@ -127,7 +132,7 @@ def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> 
     graphs = graphs.compact().to("cpu")
     level: Level = graphs.y_level if graphs.num_graphs == 1 and graphs.y is not None else "graph"
     classes, graphs = _classes(graphs, level)
-    edges = _edge_features(graphs)
+    edges = edge_features(graphs)
     if is_sparse(graphs.x):
         parts = graphs.x.values(), graphs.x.col_indices(), graphs.x.crow_indices()
         words = csr_array(tuple(part.numpy() for part in parts), graphs.x.shape)
@@ -141,7 +146,7 @@ def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> 
     return Dataset(name, graphs, classes, **nodes, **edges, source=source, level=level)
 
 
-def _edge_features(graphs: Graphs) -> dict[str, Any]:
+def edge_features(graphs: Graphs) -> dict[str, Any]:
     """The fields of a dataset that hold them."""
     if graphs.edge_attr is None:
         return {}

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from nmrgcl.data.categories import one_hot_columns
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import FeatureSpec, apply_features
 from nmrgcl.errors import DataError
@@ -40,7 +41,9 @@ class FeaturedStore:
         if self.spec.edges is not None:
             rows[f"edge_{self.spec.edges.kind}"] = self.store.edges_of(index)
         chosen = {name: found[row] for name, row in rows.items() if (found := getattr(values, name)) is not None}
-        return apply_features(replace(values, held=self.store.take(index), **chosen), self.spec)
+        if values.categories is not None:
+            chosen["categories"] = values.categories.take(nodes)
+        return apply_features(replace(values, held=self.store.take(index), **chosen), self.spec, quiet=True)
 
 
 def featured_store(dataset: Dataset, spec: FeatureSpec) -> FeaturedStore | None:
@@ -50,6 +53,8 @@ def featured_store(dataset: Dataset, spec: FeatureSpec) -> FeaturedStore | None:
     try:
         source = FeaturedStore(dataset.store.check_bytes(), dataset, spec)
         source.take(torch.arange(0))  # what the dataset lacks is told now
+        if spec.categories:
+            one_hot_columns(dataset.categories, spec.categories, dataset.name)  # and what the model does not know
     except DataError:
         return None
     return source

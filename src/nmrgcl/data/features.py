@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
+from nmrgcl.data.categories import Vocabulary, choose_vocabulary, one_hot_columns, read_vocabulary
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.edge_features import EdgeSpec, apply_edges, choose_edges
 from nmrgcl.data.label_values import LabelValues, Unknown, are_values, distinct_values, is_int, places, read_values
@@ -36,6 +37,7 @@ class FeatureSpec:
         labels: the known values of each label column, sorted (``labels`` only).
         scale: ``rows``: the attributes of a node sum to one, in absolute value (``attributes`` only).
         edges: the features of edges; None: none are made.
+        categories: attributes that are one-hot, each value a column; they follow the numbers (``attributes`` only).
     """
 
     kind: FeatureKind
@@ -44,12 +46,13 @@ class FeatureSpec:
     labels: LabelValues | None = None
     scale: Scale = "none"
     edges: EdgeSpec | None = None
+    categories: Vocabulary = ()
 
     def __post_init__(self) -> None:
         expected: dict[str, Any] = {
             "molecules": ATOMS + CHIRALITIES,
             "labels": sum(map(len, self.labels or ())),
-            "attributes": self.width,
+            "attributes": max(self.width, self.one_hot),
             "constant": 1,
             "degree": max(self.max_degree or 0, 1) + 1,
         }
@@ -61,10 +64,17 @@ class FeatureSpec:
             raise DataError(f"features: max_degree belongs to degree and to nothing else, not to {self.kind}")
         if self.scale not in SCALES or (self.scale != "none" and self.kind != "attributes"):
             raise DataError(f"features: scale {self.scale!r} with {self.kind}; known: none, and rows for attributes")
+        if self.categories and self.kind != "attributes":
+            raise DataError(f"features: categories belong to attributes and to nothing else, not to {self.kind}")
         if not are_values(self.labels or ()):
             raise DataError("features: the values of a label column are not sorted and distinct")
         if self.width < 1 or self.width != expected[self.kind]:
             raise DataError(f"features: width {self.width}, but {self.kind} need {expected[self.kind]}")
+
+    @property
+    def one_hot(self) -> int:
+        """How many of the columns stand for values of categories."""
+        return sum(len(values) for _, values in self.categories)
 
     @property
     def edge_shape(self) -> tuple[int, ...] | int | None:
@@ -78,6 +88,9 @@ class FeatureSpec:
             values["labels"] = [list(column) for column in self.labels]
         if self.scale == "none":
             del values["scale"]
+        del values["categories"]
+        if self.categories:
+            values["categories"] = [[name, list(known)] for name, known in self.categories]
         if self.edges is None:
             del values["edges"]
         else:
@@ -87,7 +100,7 @@ class FeatureSpec:
     @classmethod
     def from_dict(cls, values: Any) -> "FeatureSpec":
         """The inverse of ``to_dict``; anything else is an error."""
-        optional = {"scale", "edges"}
+        optional = {"scale", "edges", "categories"}
         known = {f.name for f in fields(cls)} - optional
         if not isinstance(values, Mapping) or set(values) - optional != known:
             raise DataError(f"features: expected exactly {', '.join(sorted(known))}")
@@ -98,7 +111,8 @@ class FeatureSpec:
         if not isinstance(kind, str) or not is_int(width) or not (max_degree is None or is_int(max_degree)):
             raise DataError("features: kind, width or max_degree is of the wrong type")
         edges = EdgeSpec.from_dict(values["edges"]) if "edges" in values else None
-        return cls(kind, width, max_degree, read_values(values["labels"]), scale, edges)  # type: ignore[arg-type]
+        categories = read_vocabulary(values.get("categories", []))
+        return cls(kind, width, max_degree, read_values(values["labels"]), scale, edges, categories)  # type: ignore[arg-type]
 
 
 def choose_features(
@@ -106,12 +120,20 @@ def choose_features(
 ) -> FeatureSpec:
     """The features of a kind for this dataset; ``auto`` takes labels, else attributes, else degrees.
 
+    Attributes that are text follow the numbers as one-hot columns. A single number that all nodes share says nothing,
+    so ``auto`` passes it over.
+
     Molecules have atom types and chirality, numbered as Hu et al. do whatever a file holds, so that a model which was
     trained on one file embeds any other.
 
     ``scale`` is that of attributes; other features have none. ``edges`` are the features of edges.
     """
     available = _available(dataset)
+    known: Vocabulary = ()
+    if kind == "attributes" or (kind == "auto" and not {"molecules", "labels"} & set(available)):
+        known = choose_vocabulary(dataset.categories, dataset.name)
+        if not known and (dataset.node_attributes is None or (kind == "auto" and _says_nothing(dataset))):
+            available = [k for k in available if k != "attributes"]
     if kind == "auto":
         kind = next(k for k in ("molecules", "labels", "attributes", "degree") if k in available)
     if kind not in KINDS:
@@ -124,8 +146,8 @@ def choose_features(
         columns = distinct_values(dataset.node_labels)
         return FeatureSpec("labels", sum(map(len, columns)), labels=columns, edges=of_edges)
     if kind == "attributes":
-        assert dataset.node_attributes is not None
-        return FeatureSpec("attributes", dataset.node_attributes.shape[1], scale=scale, edges=of_edges)
+        width = _numbers(dataset) + sum(len(values) for _, values in known)
+        return FeatureSpec("attributes", width, scale=scale, edges=of_edges, categories=known)
     if kind == "molecules":
         return FeatureSpec("molecules", ATOMS + CHIRALITIES, edges=of_edges)
     if kind == "constant":
@@ -140,10 +162,11 @@ def with_features(data: Dataset | Graphs) -> Graphs:
     return data if isinstance(data, Graphs) else apply_features(data, choose_features(data))
 
 
-def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "error") -> Graphs:
+def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "error", quiet: bool = False) -> Graphs:
     """The dataset's graphs with the features that ``spec`` describes.
 
-    A label that ``spec`` does not know is an ``error``, or a row of ``zero``. Where ``spec`` makes no features of
+    A label that ``spec`` does not know is an ``error``, or a row of ``zero``. An unknown value of a category is zeros
+    in its columns, which is said unless ``quiet``. Where ``spec`` makes no features of
     edges, those that the graphs themselves carry stay.
     """
     graphs = dataset.graphs
@@ -159,15 +182,7 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
     elif spec.kind == "molecules":
         x = graphs.x
     elif spec.kind == "attributes":
-        assert dataset.node_attributes is not None
-        if dataset.node_attributes.shape[1] != spec.width:
-            raise DataError(
-                f"{dataset.name}: has {dataset.node_attributes.shape[1]} attributes per node, "
-                f"but these features have {spec.width}"
-            )
-        x = _matrix(dataset.node_attributes)
-        if spec.scale == "rows":
-            x = _rows_to_one(x)
+        x = _attributes(dataset, spec, quiet)
     elif spec.max_degree is not None:
         x = graphs.row_ptr.diff().clamp(max=spec.max_degree).unsqueeze(1)
     else:
@@ -180,9 +195,42 @@ def _available(dataset: Dataset) -> list[str]:
     missing = {
         "molecules": dataset.molecules is None,
         "labels": dataset.node_labels is None,
-        "attributes": dataset.node_attributes is None,
+        "attributes": dataset.node_attributes is None and dataset.categories is None,
     }
     return [kind for kind in KINDS if not missing.get(kind)]
+
+
+def _numbers(dataset: Dataset) -> int:
+    return 0 if dataset.node_attributes is None else int(dataset.node_attributes.shape[1])
+
+
+def _says_nothing(dataset: Dataset) -> bool:
+    """Whether the attributes are one number, the same for all nodes."""
+    values = dataset.node_attributes
+    return isinstance(values, np.ndarray) and values.shape[1] == 1 and bool((values == values[:1]).all())
+
+
+def _attributes(dataset: Dataset, spec: FeatureSpec, quiet: bool) -> torch.Tensor:
+    """``[N, F]`` numbers, followed by one-hot columns; where there are no numbers, the columns that are one."""
+    if _numbers(dataset) != spec.width - spec.one_hot:
+        raise DataError(
+            f"{dataset.name}: has {_numbers(dataset)} attributes per node, "
+            f"but these features have {spec.width - spec.one_hot}"
+        )
+    columns = None
+    if spec.categories:
+        columns = torch.from_numpy(one_hot_columns(dataset.categories, spec.categories, dataset.name, quiet=quiet))
+    if dataset.node_attributes is None:
+        assert columns is not None
+        return columns
+    x = _matrix(dataset.node_attributes)
+    if spec.scale == "rows":
+        x = _rows_to_one(x)
+    if columns is None:
+        return x
+    one_hot = torch.zeros(len(columns), spec.one_hot + 1)  # the last column is that of unknown values
+    one_hot.scatter_(1, columns.remainder(spec.one_hot + 1), 1.0)
+    return torch.cat([x.to_dense() if is_sparse(x) else x, one_hot[:, :-1]], 1)
 
 
 def _matrix(attributes: np.ndarray | csr_array) -> torch.Tensor:

@@ -39,7 +39,7 @@ def places(
             row = int(new.argmax())
             raise DataError(
                 f"{dataset}: {name(row)} has the label {labels[row, c]}, which is not among the {len(values)} these "
-                f"features know; with --unknown zero such {item}s have no features"
+                f"features know; with unknown=zero such {item}s have no features"
             )
         found[:, c] = np.where(new, -1, place)
     return found

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from nmrgcl.data.cache import cached
 from nmrgcl.data.catalog import CatalogEntry, find, find_tu, known_names
+from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.npz import read_npz
 from nmrgcl.data.formats.planetoid import read_planetoid
@@ -22,8 +24,18 @@ from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, nearest
 
 
-def load(name_or_path: str, *, progress: FileProgress | None = None, watch: Watch | None = None) -> Dataset:
+def load(
+    name_or_path: Any,
+    *,
+    progress: FileProgress | None = None,
+    watch: Watch | None = None,
+    chosen: Chosen = ALL,
+    directed: bool = False,
+    **options: Any,
+) -> Dataset:
     """A dataset of the catalog or the TU collection, ``motifs``, a store, or graphs of one's own in a file or folder.
+
+    Graphs in memory, and the options of ``as_dataset``, are handed to it.
 
     ``progress`` is called during downloads, ``watch`` while molecules are converted to graphs.
 
@@ -31,13 +43,20 @@ def load(name_or_path: str, *, progress: FileProgress | None = None, watch: Watc
     installed packages, then downloaded; its files and statistics must be the published ones. It is kept as a store
     in the cache, which the next call opens without reading the graphs.
     """
+    if options or not isinstance(name_or_path, str):
+        from nmrgcl.data.accept import as_dataset  # which itself loads what is only a name
+
+        return as_dataset(name_or_path, directed=directed, **options)
     entry = known(name_or_path)
     path = Path(os.path.expanduser(name_or_path))
     if name_or_path and os.path.exists(path):
         # A folder that happens to be called like a dataset, such as the results of a run on it, does not hide it.
         named = entry is not None or name_or_path.lower() == "motifs"
         if not (named and path.is_dir() and not readable(path)):
-            return read_path(path, watch=watch)
+            chosen_here = None if chosen == ALL else chosen
+            return read_path(path, watch=watch, keep_directions=directed, chosen=chosen_here)
+    if directed or chosen != ALL:
+        raise DataError(f"{name_or_path}: is taken as it was published; options are for graphs of your own")
     if entry is not None:
         return load_entry(entry, locate(entry) or download(entry, progress), watch=watch)
     if name_or_path.lower() == "motifs":

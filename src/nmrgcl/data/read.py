@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from nmrgcl.data.assemble import say_notes
 from nmrgcl.data.cache import cached
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.edge_list import read_edge_list
@@ -74,6 +75,7 @@ MOLECULES = Format("molecules", is_table, read_molecule_file, frozenset({"name",
 ARCHIVE = Format("an archive of molecules", _ends(ENDING), read_archive, frozenset({"name"}))
 _WRITERS = {MOLECULES: write_molecules, ARCHIVE: expand_molecules}
 """Formats of which no more than a part need be in memory."""
+_ATTRIBUTED = frozenset({"keep_directions", "name", "chosen"})
 FORMATS = (
     Format("store", lambda path: (path / MANIFEST).is_file(), open_dataset, frozenset()),
     Format("TU", lambda path: path.is_dir() and tu_folder(path) is not None, read_tu, frozenset({"name"})),
@@ -85,10 +87,10 @@ FORMATS = (
         "edge list",
         lambda path: _ends(".csv")(path) or (path / "edges.csv").is_file(),
         _edge_list,
-        frozenset({"keep_directions", "name", "nodes", "labels"}),
+        frozenset({"keep_directions", "name", "nodes", "labels", "chosen"}),
     ),
-    Format("GraphML", _holds(".graphml"), read_graphml),
-    Format("GML", _holds(".gml"), read_gml),
+    Format("GraphML", _holds(".graphml"), read_graphml, _ATTRIBUTED),
+    Format("GML", _holds(".gml"), read_gml, _ATTRIBUTED),
     Format("npz", _ends(".npz"), read_npz, frozenset({"keep_directions", "name", "features", "labels"})),
 )
 _ACCEPTED = (
@@ -108,7 +110,7 @@ def read_path(path: Path, *, watch: Watch | None = None, **options: Any) -> Data
     """
     format_, given = _format_of(path, options)
     dataset = format_.read(path, **given, **({"watch": watch} if format_ in _WRITERS else {}))
-    return replace(dataset, source=str(path))
+    return say_notes(replace(dataset, source=str(path)))
 
 
 def import_path(path: Path, folder: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
@@ -117,7 +119,7 @@ def import_path(path: Path, folder: Path, *, watch: Watch | None = None, **optio
     if format_ in _WRITERS:
         _WRITERS[format_](folder, path, **given, watch=watch)
         return open_dataset(folder)
-    dataset = format_.read(path, **given)
+    dataset = say_notes(format_.read(path, **given))
     write_dataset(folder, dataset)
     return dataset
 
@@ -143,5 +145,7 @@ def _format_of(path: Path, options: dict[str, Any]) -> tuple[Format, dict[str, A
     if format_ is None:  # a file without a telling name may still be an archive
         format_ = Format("TU", Path.is_file, read_tu, frozenset({"name"}))
     for name in given.keys() - format_.options:
+        if name == "chosen":
+            raise DataError(f"{path}: is read as {format_.name}, where attributes have no names; choose none")
         raise DataError(f"{path}: is read as {format_.name}, which has no {name.replace('_', '-')}; leave it out")
     return format_, given

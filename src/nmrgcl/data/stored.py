@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from nmrgcl.data.categories import Categories, are_values
 from nmrgcl.data.dataset import Dataset, Label, dataset_of
 from nmrgcl.data.ids import LONGEST
 from nmrgcl.data.stored_molecules import MOLECULES, molecule_arrays, molecule_notes, read_molecule_rows
@@ -22,6 +23,7 @@ _COUNTS = ("self_loops", "duplicate_edges", "one_way_edges")
 _IDS = ("graph_ids", "node_ids")
 _SPARSE = "node_attributes"
 _PARTS = ("data", "indices", "indptr")
+_CATEGORIES = "categories"
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
@@ -36,6 +38,10 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     for name in _IDS:
         if (ids := getattr(dataset, name)) is not None:
             given |= {name: ids.data, f"{name}_lengths": ids.lengths}
+    if dataset.categories is not None:
+        kept = dataset.categories
+        given[_CATEGORIES] = kept.codes
+        meta[_CATEGORIES] = [[name, list(values)] for name, values in zip(kept.names, kept.values, strict=True)]
     if dataset.molecules is not None:
         given |= molecule_arrays(dataset.molecules)
         meta[MOLECULES] = molecule_notes(dataset.molecules)
@@ -64,6 +70,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         notes: dict[str, Any] = {name: store.meta[name] for name in _NOTES}
         molecules = read_molecule_rows(store)
         ids = _ids(store)
+        categories = _categories(store)
         arrays: dict[str, Any] = _arrays(store)
         if notes["level"] not in ("graph", "node") or not isinstance(notes["name"], str):
             raise ValueError("its level or name is impossible")
@@ -78,6 +85,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         **notes,
         **arrays,
         **ids,
+        categories=categories,
         source=str(folder),
         sizes=store.counts,
         store=store,
@@ -87,7 +95,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
 
 def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
     """What was kept beside the graphs, memory-mapped."""
-    elsewhere = (MOLECULES, *_IDS)
+    elsewhere = (MOLECULES, *_IDS, _CATEGORIES)
     found = {name: values for name, values in store.extra.items() if not name.startswith(elsewhere)}
     arrays: dict[str, np.ndarray | csr_array] = {name: found.pop(name) for name in _ARRAYS if name in found}
     if found:
@@ -113,6 +121,21 @@ def _ids(store: Store) -> dict[str, Any]:
         if len(texts) != counts[name] or (len(texts) and int(texts.lengths.max()) > 4 * LONGEST):
             raise ValueError("ids do not fit the graphs")
     return ids
+
+
+def _categories(store: Store) -> Categories | None:
+    """Attributes that stand for kinds of nodes, if the numbers beside the graphs count into their values."""
+    codes = store.extra.get(_CATEGORIES)
+    if codes is None:
+        return None
+    names, values = zip(*store.meta[_CATEGORIES], strict=True)
+    if not all(isinstance(name, str) for name in names) or not all(not v or are_values(v) for v in values):
+        raise ValueError("its categories are not names with values")
+    if codes.dtype.kind not in "iu" or codes.shape != (store.counts[1], len(names)):
+        raise ValueError("its categories do not fit the graphs")
+    if codes.size and ((codes.min(0) < -1) | (codes.max(0) >= np.array([len(v) for v in values]))).any():
+        raise ValueError("a category is not among its values")
+    return Categories(tuple(names), tuple(map(tuple, values)), codes.astype(np.int64))
 
 
 def _classes(store: Store) -> tuple[Label, ...]:

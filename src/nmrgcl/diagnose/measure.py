@@ -23,6 +23,8 @@ from nmrgcl.diagnose.verdict import CollapseVerdict, judge_collapse, judge_spect
 
 TOP = (1, 2, 5, 10)
 """Numbers of directions whose share of the variance is told."""
+APART = 2.0
+"""Classes lie apart if they are so many times as far from each other as classes of shuffled labels."""
 PAIRED_ROWS = 4096
 """Measures of pairs of rows take an even sample of so many at most."""
 
@@ -54,6 +56,19 @@ class Measurement:
     layers: list[CollapseVerdict]
     layer_spectra: list[Tensor]
 
+    @property
+    def meaning(self) -> str | None:
+        """What dimensional collapse means where classes lie apart all the same; None elsewhere."""
+        found = self.classes
+        if self.verdict.kind != "dimensional" or found is None:
+            return None
+        if not found["sliced_wasserstein"] > APART * found["sliced_wasserstein_shuffled"]:
+            return None
+        return (
+            "Classes lie apart all the same: the directions in use hold what a classifier needs, and a good classifier "
+            "is no contradiction. This collapse is width that is not used; compare it with the untrained encoder's."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data; the correlations are left to ``arrays``."""
         verdict = self.verdict
@@ -62,6 +77,7 @@ class Measurement:
             "dimensions": verdict.width,
             "verdict": verdict.kind,
             "sentence": verdict.sentence,
+            "meaning": self.meaning,
             "relative_spread": verdict.spread,
             "effective_rank": verdict.effective_rank,
             "used": verdict.used,
@@ -110,10 +126,13 @@ def measure(
     values, correlations = singular_spectrum(z), correlation(z.double())
     spectra = [singular_spectrum(layer) for layer in layers]
     classes, by_dimension = _classes(z, y)
+    verdict, in_units = judge_collapse(z, values).without_noise(), values * unit
+    if verdict.kind == "complete":
+        values = torch.zeros_like(values)  # what is left around one point has ranks that would look healthy
     return Measurement(
         rows=len(z),
-        verdict=judge_collapse(z, values),
-        singular_values=values * unit,
+        verdict=verdict,
+        singular_values=in_units,
         correlation=correlations,
         numbers={
             "stable_rank": stable_rank(values),
@@ -130,7 +149,7 @@ def measure(
         by_dimension=by_dimension,
         views=None if views is None else _views(*views, delta),
         layers=[
-            judge_spectrum(spectrum, relative_spread(layer), rows=len(layer), width=layer.shape[1])
+            judge_spectrum(spectrum, relative_spread(layer), rows=len(layer), width=layer.shape[1]).without_noise()
             for spectrum, layer in zip(spectra, layers, strict=True)
         ],
         layer_spectra=spectra,

@@ -6,7 +6,7 @@ sentence says so.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor
@@ -81,27 +81,31 @@ class CollapseVerdict:
         """Kind and effective rank as plain data."""
         return {"verdict": self.kind, "effective_rank": self.effective_rank, "used": self.used}
 
+    def without_noise(self) -> Self:
+        """The same, but that a single point uses no dimension, whatever the noise around it spans."""
+        if self.kind != "complete":
+            return self
+        return replace(self, effective_rank=0.0, used=0.0, filled=0.0, empty=self.possible, rank=0)
+
     def _claim(self) -> str:
+        few = f" ({self.rows} rows cannot show all {self.width})" if self.possible < self.width else ""
+        reading = f"{self.without_noise().effective_rank:.0f} of {self.possible} dimensions are used{few}"
         if self.kind == "complete":
             return (
-                f"Complete collapse: all embeddings are nearly the same point; they differ from their mean by "
-                f"{self.spread:.2g} of their length."
+                f"{reading}: complete collapse. All embeddings are nearly the same point; they differ from their mean "
+                f"by {self.spread:.2g} of their length."
             )
-        few = f" ({self.rows} rows cannot show all {self.width})" if self.possible < self.width else ""
-        use = (
-            f"embeddings use about {self.effective_rank:.1f} of {self.possible} dimensions{few}, {self.used:.0%} of "
-            "what embeddings without a preferred direction would"
-        )
+        even = f"Embeddings without a preferred direction would use {noise_rank(self.rows, self.width):.0f}"
         if self.kind == "none":
-            return f"No collapse: {use}."
+            return f"{reading}: no collapse. {even}."
         rank = f"rank {self.rank} of {self.possible}"
         if _is_spread_out(self.used, self.filled):
             return (
-                f"Dimensional collapse by the paper's Definition 1: {rank} (singular values up to {ROUNDING:g} of the "
-                f"largest count as zero), a proper subspace. It is filled: {use}."
+                f"{reading}: dimensional collapse by the paper's Definition 1: {rank} (singular values up to "
+                f"{ROUNDING:g} of the largest count as zero), a proper subspace. It is filled. {even}."
             )
         proper = f"; {rank}" if self.rank < self.possible else ""
-        return f"Dimensional collapse: {use}; {self.empty} directions are nearly empty{proper}."
+        return f"{reading}: dimensional collapse. {even}; {self.empty} directions are nearly empty{proper}."
 
     def _caveat(self) -> str:
         if self.clipped is None or self.clipped.kind == self.kind:

@@ -1,7 +1,6 @@
 """The linear protocol: logistic regression on frozen embeddings of nodes, C chosen on the validation nodes."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -9,12 +8,12 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from nmrgcl.data.splits import Split
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl.errors import DataError
 from nmrgcl.evaluate.cross_validation import LARGEST, NOT_USABLE
 from nmrgcl.evaluate.logistic import fit_logistic, predict
+from nmrgcl.evaluate.normalise import Normalise, require_word
 
 GRID = tuple(10.0**power for power in range(-5, 5))
-Normalisation = Literal["none", "l2", "standardise"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def linear_score(
     y: np.ndarray,
     split: Split,
     *,
-    scaling: Normalisation = "l2",
+    scaling: Normalise = "l2",
     device: torch.device | None = None,
 ) -> LinearScore:
     """Judge embeddings ``z`` ``[N, D]`` with labels ``y`` ``[N]`` on one split.
@@ -40,7 +39,8 @@ def linear_score(
         z: finite embeddings, one row a node.
         y: class codes; those of nodes in no part of the split are not looked at.
         split: nodes to train, validate and test on.
-        scaling: "l2" gives each row length 1, "standardise" each column mean 0 and variance 1 on the training nodes.
+        scaling: "l2" gives each row length 1, "standardise" each column mean 0 and variance 1 on the training nodes;
+            "squash" draws in the long tails of the latter.
         device: where to compute; where ``z`` is, if None.
     """
     rows = torch.as_tensor(z).to(device) if device is not None else torch.as_tensor(z)
@@ -66,15 +66,15 @@ def linear_predictions(z: np.ndarray, y: np.ndarray, split: Split, *, c: float, 
 
 def scaled(z: Tensor, train: Tensor, scaling: str) -> Tensor:
     """``z`` brought to one scale as ``linear_score`` says."""
+    require_word(scaling, "linear.normalise")
     if scaling == "none":
         return z
     if scaling == "l2":
         return normalize(z, eps=1e-12)
-    if scaling != "standardise":
-        raise SettingError(f"linear.normalise = {scaling!r}; known: none, l2, standardise")
     known = z[train]
     spread = known.std(0, correction=0)
-    return (z - known.mean(0)) / torch.where(spread > 0, spread, 1.0)
+    found = (z - known.mean(0)) / torch.where(spread > 0, spread, 1.0)
+    return found.asinh() if scaling == "squash" else found
 
 
 def _check(z: Tensor, y: Tensor, train: Tensor) -> None:

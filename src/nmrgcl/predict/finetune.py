@@ -1,7 +1,7 @@
 """A file of labelled molecules → a predictor, judged beside fingerprints on the same parts."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -67,7 +67,7 @@ class Outcome:
     logits: np.ndarray
 
 
-def finetune_settings(assignments: Sequence[str] = (), start: Model | None = None) -> Settings:
+def finetune_settings(assignments: Sequence[str] | Mapping[str, Any] = (), start: Model | None = None) -> Settings:
     """The published protocol, with the encoder of ``start`` if there is one, and single settings changed.
 
     Settings of the training with labels may be named without their group: ``epochs=20`` is ``finetune.epochs``.

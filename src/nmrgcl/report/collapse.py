@@ -37,18 +37,20 @@ def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
     ]
     verdict = first.found.verdict
     note = (
-        "Units and rotations do not matter; how often the verdict is right on planted cases: nmrgcl diagnose "
-        "--calibrate 100."
+        "Units and rotations do not matter; how often the verdict is right on planted cases: "
+        "python -m tests.diagnose.calibration."
     )
+    shown, meaning = pictures(first), first.found.meaning
+    said = f"{verdict.sentence} {meaning}" if meaning else verdict.sentence
     tables = page.table(limits, caption="The verdict's limits"), page.table(versions().items(), caption="Made with")
     numbers = [
         page.facts(rows_of(first.found), "Measured"),
         page.card(tables[0], page.paragraph(note, "faint"), tables[1]),
     ]
     sections = [
-        page.section("verdict", "Verdict", page.card(_verdict(verdict.kind), page.paragraph(verdict.sentence))),
+        page.section("verdict", "Verdict", page.card(_verdict(verdict.kind), page.paragraph(said))),
         *([page.section("models", "Every model", _models(found))] if len(found) > 1 else []),
-        page.section("figures", "Figures", page.side_by_side(map(page.figure, pictures(first)))),
+        *([page.section("figures", "Figures", page.side_by_side(map(page.figure, shown)))] if shown else []),
         page.section("numbers", "Numbers and limits", page.side_by_side(numbers)),
     ]
     of = f" of {first.dataset}" if first.dataset else ""
@@ -73,8 +75,14 @@ def _models(found: list[Diagnosis]) -> Markup:
 
 
 def rows_of(found: Measurement) -> list[tuple[str, str]]:
-    """Every number with its name."""
+    """Every number with its name; of embeddings that are one point only those that say so."""
     numbers, verdict = found.numbers, found.verdict
+    if verdict.kind == "complete":
+        return [
+            ("distance from the mean / length", f"{verdict.spread:.3g} (limit: {thresholds.SPREAD:g})"),
+            ("dead dimensions", str(numbers["dead_dimensions"])),
+            *_layers(found),
+        ]
     rows = [
         ("effective rank", f"{verdict.effective_rank:.2f} (noise: {noise_rank(found.rows, verdict.width):.2f})"),
         ("stable rank", f"{numbers['stable_rank']:.2f}"),
@@ -108,16 +116,21 @@ def rows_of(found: Measurement) -> list[tuple[str, str]]:
         if classes["centroid_margin"] is not None:
             rows.append(("nearest-centroid margin", f"{classes['centroid_margin']:.3f}"))
             rows.append(("nearest centroid right", f"{classes['nearest_centroid_right']:.1%}"))
-    rows += [
+    return rows + _layers(found)
+
+
+def _layers(found: Measurement) -> list[tuple[str, str]]:
+    return [
         (f"layer {number}", f"effective rank {layer.effective_rank:.2f} of {layer.possible}, {layer.kind}")
         for number, layer in enumerate(found.layers, 1)
     ]
-    return rows
 
 
 def pictures(first: Diagnosis) -> list[Picture]:
-    """Spectrum, correlations and, with labels, what each dimension tells of the classes."""
+    """Spectrum, correlations and, with labels, what each dimension tells of the classes; none of a single point."""
     found = first.found
+    if found.verdict.kind == "complete":
+        return []
     values = found.singular_values.cpu().numpy()
     used = len(used_spectrum(values))
     limit = float(thresholds.EMPTY * np.sqrt(np.mean((values / values[0]) ** 2))) if used else 0.0

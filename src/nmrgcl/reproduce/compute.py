@@ -1,13 +1,16 @@
 """Rows of an item: what is finished, what the rest would cost, and computing it."""
 
+import random
 import statistics
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmrgcl.data.loading import load
+import torch
+
 from nmrgcl.errors import SettingError
 from nmrgcl.reproduce.item import Item, MeasuredItem
 from nmrgcl.reproduce.plan import Placed, Plan
@@ -19,11 +22,14 @@ from nmrgcl.run.engine import run_cells
 from nmrgcl.run.execute import CellOutcome
 from nmrgcl.run.interrupt import Interrupted, TimeLimit, end_at_once, handled
 from nmrgcl.run.machine import choose_device
-from nmrgcl.run.pretrain import estimate_cost
+from nmrgcl.run.pilot import can_estimate, estimate_cell
 from nmrgcl.run.results import Result, Results
 
 CellProgress = Callable[[int], AbstractContextManager[Callable[[Cell, CellOutcome], None]]]
 """Given how many cells are missing: a context with what to call as each of them ends."""
+
+PATIENCE = 40.0
+"""Seconds that an estimate may take, roughly."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,8 @@ class Outlook:
         cells: all of them.
         finished: those in the folder of results or known from elsewhere.
         seconds: estimated for the others, as many at a time as there are workers; None if not estimated.
-        unjudged: datasets without a finished cell, of which the training alone is estimated.
-        pretraining: True if cells are missing whose encoders are pre-trained elsewhere, which is not estimated.
+        unjudged: datasets with cells whose cost cannot be estimated here, which are not in ``seconds``.
+        pretraining: True if cells are missing whose encoders are pre-trained elsewhere, which is not estimated either.
     """
 
     cells: int
@@ -110,7 +116,7 @@ def compute_rows(
 
 
 def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True) -> Outlook:
-    """Costs are those of finished cells of the same kind, else of a few training steps measured now."""
+    """Costs are those of finished cells of the same kind, else measured on a small part of such a cell now."""
     elsewhere, results = {row["key"] for row in how.known}, Results(how.folder)
     everything = item.cells(plan)
     cells = [placed for placed in everything if placed.cell.key not in elsewhere]
@@ -118,20 +124,47 @@ def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True)
     done = len(everything) - len(cells) + sum(result is not None for result in found.values())
     if not estimate:
         return Outlook(len(everything), done, None)
-    seconds, unjudged, pretraining, device = 0.0, [], False, choose_device(how.device).type
-    for dataset in plan.datasets:
-        own = [(placed, found[placed.cell.key]) for placed in cells if placed.cell.dataset == dataset]
+    device, seconds, unjudged = choose_device(how.device), 0.0, []
+    imported = time.process_time()  # a worker imports as much as this process has
+    missing = [placed for placed in cells if found[placed.cell.key] is None]
+    datasets = list(dict.fromkeys(placed.cell.dataset for placed in missing))
+    for dataset in datasets:
+        own = [placed for placed in cells if placed.cell.dataset == dataset]
         times: dict[Any, list[float]] = {}
-        for placed, result in own:
-            if result is not None:
+        for placed in own:
+            if (result := found[placed.cell.key]) is not None:
                 times.setdefault(_kind(item, placed), []).append(float(result.times["total"]))
-        missing = [placed for placed, result in own if result is None]
-        seconds += sum(statistics.fmean(times[kind]) for placed in missing if (kind := _kind(item, placed)) in times)
-        unknown = [placed for placed in missing if _kind(item, placed) not in times]
-        unjudged += [dataset] if unknown else []
-        pretraining |= any(placed.cell.start for placed in unknown)
-        seconds += _training_seconds(unknown, device)
-    return Outlook(len(everything), done, seconds / worker_count(how.jobs, device), tuple(unjudged), pretraining)
+        lacking = [placed for placed in own if found[placed.cell.key] is None]
+        seconds += sum(statistics.fmean(times[kind]) for placed in lacking if (kind := _kind(item, placed)) in times)
+        unknown = [placed for placed in lacking if _kind(item, placed) not in times]
+        unjudged += [dataset] if any(not can_estimate(placed.cell) for placed in unknown) else []
+        known = [placed for placed in unknown if can_estimate(placed.cell)]
+        seconds += _estimated(item, known, device, PATIENCE / len(datasets))
+    if missing:
+        seconds = seconds / worker_count(how.jobs, device.type) + imported
+    pretraining = any(placed.cell.start for placed in missing)
+    return Outlook(len(everything), done, seconds, tuple(unjudged), pretraining)
+
+
+def _estimated(item: Item, cells: Sequence[Placed], device: torch.device, patience: float) -> float:
+    """Seconds for all cells, from one of each kind until ``patience`` seconds have passed; cells share trainings."""
+    kinds: dict[Any, list[Cell]] = {}
+    for placed in cells:
+        kinds.setdefault(_kind(item, placed), []).append(placed.cell)
+    order = list(kinds.values())
+    random.Random(0).shuffle(order)
+    if order:
+        estimate_cell(order[0][0], device)  # what is called for the first time imports and compiles
+    total, counted, trained, ends = 0.0, 0, set[str](), time.perf_counter() + patience
+    for alike in order:
+        if counted and time.perf_counter() > ends:
+            break
+        cost = estimate_cell(alike[len(alike) // 2], device)
+        new = {cell.training for cell in alike} - trained
+        total += cost.train * len(new) + cost.judge * len(alike)
+        trained |= new
+        counted += len(alike)
+    return total * len(cells) / counted if counted else 0.0
 
 
 def _measured(item: MeasuredItem, plan: Plan, how: Computing, say: Callable[[str], None]) -> Iterator[Row]:
@@ -185,13 +218,3 @@ def _details(result: Result) -> Row:
 def _kind(item: Item, placed: Placed) -> tuple[Any, ...]:
     """Cells of a dataset that cost the same: in a table those of one row and line, in a figure all."""
     return placed.at if isinstance(item, TableItem) else ()
-
-
-def _training_seconds(cells: list[Placed], device: str) -> float:
-    """Seconds to train all cells, each at the cost of a typical one; cells that share a training count once."""
-    trained = {placed.cell.training: placed.cell for placed in cells if placed.cell.settings.train.epochs}
-    if not trained:
-        return 0.0
-    typical = list(trained.values())[len(trained) // 2]
-    cost = estimate_cost(load(typical.dataset), typical.settings, seeds=1, device=choose_device(device))
-    return len(trained) * cost.seconds

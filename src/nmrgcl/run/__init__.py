@@ -7,6 +7,7 @@ from nmrgcl.run.embeddings import (
     embed_dataset,
     embed_in_parts,
     read_embeddings,
+    with_scale,
     write_embeddings,
 )
 from nmrgcl.run.evaluate import evaluate_embeddings, evaluate_run, find_model, find_models
@@ -49,5 +50,6 @@ __all__ = [
     "require_level",
     "subject_of",
     "versions",
+    "with_scale",
     "write_embeddings",
 ]

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from nmrgcl.data.ids import id_array
 from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.evaluate.normalise import ColumnScale, normalised
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Method
 from nmrgcl.model_folder import Model
@@ -30,6 +31,8 @@ AT_A_TIME = 4096
 """Molecules that are embedded before they are written."""
 RANK_GRAPHS = 1024
 """Effective rank is tracked on this many graphs or nodes at most: an SVD of more would cost as much as an epoch."""
+SCALE_NUMBERS = 1 << 24
+"""The scale of columns is measured on rows with so many numbers in all, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +174,19 @@ def kernels_of(method: Method, graphs: Graphs) -> np.ndarray | None:
     return None if found is None else found.cpu().numpy()
 
 
-def embed_some(method: Method, graphs: Source) -> Tensor:
-    """Embeddings of an even sample of the graphs or nodes, enough to measure their rank."""
+def column_scale(method: Method, graphs: Source) -> ColumnScale:
+    """Mean and standard deviation of what ``method`` makes of the graphs or nodes it was trained on."""
+    return ColumnScale.of(embed_some(method, graphs, max(RANK_GRAPHS, SCALE_NUMBERS // method.width)).cpu().numpy())
+
+
+def embed_some(method: Method, graphs: Source, most: int = RANK_GRAPHS) -> Tensor:
+    """Embeddings of an even sample of at most so many graphs or nodes."""
     device = next((tensor.device for tensor in method.state_dict().values()), torch.device("cpu"))
     if method.level == "node":
         # As it is, not taken anew: what a method has worked out for the graph, it knows it by.
         whole = (graphs if isinstance(graphs, Graphs) else graphs.take(torch.arange(len(graphs)))).to(device)
-        return embed_all(method, whole)[:: -(-whole.num_nodes // RANK_GRAPHS)]
-    sample = graphs.take(torch.arange(0, len(graphs), -(-len(graphs) // RANK_GRAPHS)))
+        return embed_all(method, whole)[:: -(-whole.num_nodes // most)]
+    sample = graphs.take(torch.arange(0, len(graphs), -(-len(graphs) // most)))
     return embed_all(method, sample.to(device))
 
 
@@ -190,6 +198,11 @@ def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unkno
     z = embed_all(model.method.to(device), graphs).cpu().numpy()
     level = model.method.level
     return Embeddings(z, _original_labels(dataset, level), id_array(dataset.ids(level), len(z)))
+
+
+def with_scale(embeddings: Embeddings, model: Model) -> Embeddings:
+    """The same on the scale that the model's user wants; protocols and diagnoses see them as they are."""
+    return replace(embeddings, z=normalised(embeddings.z, model.normalise, model.columns))
 
 
 def embed_in_parts(

@@ -159,5 +159,5 @@ def _with_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     for key in values:
         known = asdict(settings.svm) | asdict(settings.linear)
         if not key.startswith(("svm.", "linear.")) and key not in known:
-            raise SettingError(f"--set {key}: evaluate takes svm.* and linear.* only; the model's own are fixed")
+            raise SettingError(f"--set {key}: judging takes svm.* and linear.* only; the model's own are fixed")
     return settings.updated(values, source="--set")

@@ -27,6 +27,8 @@ FORMATS = {
     for name, format_ in {EVALUATION: "nmrgcl-evaluation", SPLITS: "nmrgcl-splits"}.items()
 }
 """Since version 2 they have a checksum, and scores name their models and data."""
+SCALED = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised", "squash": "standardised and squashed"}
+"""What embeddings are called on each scale."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +111,10 @@ class Evaluation:
         """How it was judged, on what and how often, in words."""
         n, folds = self.trained.folds.shape
         if self.protocol == "linear":
-            words = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised"}
-            scaled = words[self.settings.linear.normalise]
+            scaled = SCALED[self.settings.linear.normalise]
             cut = f"logistic regression on {scaled} embeddings, C by validation; split {self.split}"
         else:
-            words = {"true": "standardised", "false": "raw", "squashed": "standardised and squashed"}
-            scaled = words[str(self.settings.svm.standardise).lower()]
+            scaled = SCALED[{True: "standardise", False: "none", "squashed": "squash"}[self.settings.svm.standardise]]
             name = "SVM" if self.protocol == "svm" else "least-squares SVM"
             cut = f"RBF {name} on {scaled} embeddings, C: {self.settings.svm.c}; {folds} folds"
         often = f" × {n} {self.spread_over}" if n > 1 else ", once"

@@ -151,7 +151,7 @@ def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadenc
     folder, weights = (top / cell_data.sha256[:16] for top in (results.work(cell.key), results.trained(cell.training)))
     trained = cell.start.settings if cell.start else cell.settings
     shape = graphs.num_features, cell_data.features.edge_shape
-    with explained(trained, "or compute fewer cells at a time (--jobs)"), _one_thread():
+    with explained(trained, "or compute fewer cells at a time (--jobs)"), one_thread():
         method = build_method(trained, *shape).to(device)
         with noted_signals() as signals:
             memory = _CellMemory(folder, cadence, signals, token_of(cell.key))
@@ -255,7 +255,8 @@ def _train(cell: Cell, method: Pretraining | Embedder, cell_data: CellData, memo
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """The block computes on one thread, as cells do."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

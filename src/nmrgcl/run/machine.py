@@ -25,7 +25,7 @@ def choose_device(name: str) -> torch.device:
     if name not in ("auto", "cpu", "cuda"):
         raise SettingError(f"unknown device {name!r}; known: auto, cpu, cuda")
     if name == "cuda" and not torch.cuda.is_available():
-        raise SettingError("no CUDA device is available; use --device cpu or --device auto")
+        raise SettingError("no CUDA device is available; set device to cpu or auto")
     cuda = name == "cuda" or (name == "auto" and torch.cuda.is_available())
     return torch.device("cuda" if cuda else "cpu")
 

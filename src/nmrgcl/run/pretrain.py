@@ -24,7 +24,7 @@ from nmrgcl.methods import Pretraining, build_method, find_method
 from nmrgcl.model_folder import MODEL, Model, save_model, weights_digest
 from nmrgcl.run.cell_data import digest_of, training_source
 from nmrgcl.run.checkpoints import Cadence, RunMemory
-from nmrgcl.run.embeddings import embed_some
+from nmrgcl.run.embeddings import column_scale, embed_some
 from nmrgcl.run.folder import ResumeMode, RunFolder, RunRecord, settings_of_run
 from nmrgcl.run.interrupt import Signals, noted_signals
 from nmrgcl.run.machine import explained, suitable_threads
@@ -178,7 +178,8 @@ def _pretrain_one(
     folder.require_there()
     with atomic.new_folder(folder.model(seed), MODEL, folder.token) as filling:
         (filling / "metrics.jsonl").write_text("".join(f"{line}\n" for line in memory.metrics), encoding="utf-8")
-        save_model(filling, model, training=json.loads(memory.metrics[-1]) if memory.metrics else None)
+        scaled = replace(model, columns=column_scale(model.method, graphs))
+        save_model(filling, scaled, training=json.loads(memory.metrics[-1]) if memory.metrics else None)
         # After the checksums: times differ between two runs that are otherwise the same to the byte.
         (filling / "timings.jsonl").write_text("".join(f"{line}\n" for line in memory.timings), encoding="utf-8")
 

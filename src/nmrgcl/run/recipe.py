@@ -28,6 +28,7 @@ def recipe(
     level: str = "graph",
     dataset: str | None = None,
     method_wins: bool = False,
+    source: str = "--set",
 ) -> Settings:
     """Settings by ``preset``, ``config`` and ``assignments``, the later over the earlier, and those the method fixes.
 
@@ -39,6 +40,7 @@ def recipe(
         level: of what is embedded; "molecule" for graphs that are molecules.
         dataset: the catalog's name, for which a preset may have values of its own.
         method_wins: assignments to what the method fixes, or does not have, are left out instead of refused.
+        source: what messages call the assignments.
     """
     given = read_assignments(assignments)
     if method is not None:
@@ -46,17 +48,17 @@ def recipe(
     if method is None:
         method = resolve(preset, config, {"method": given["method"]} if "method" in given else {}).method
     elif given.get("method", method) != method:
-        raise SettingError(f"--set method={given['method']}: --method says {method}; leave one of the two out")
+        raise SettingError(f"settings: method={given['method']}, but the method is {method}; leave one of the two out")
     if preset is None and config is None:
         preset = default_preset(method, level)
     settings = resolve(preset, config, dataset=dataset, method=method).updated(find_method(method).FIXED)
     chosen = free_assignments(method, given) if method_wins else given
-    changed = settings.updated(chosen, source="--set")
+    changed = settings.updated(chosen, source=source)
     if is_own(changed.encoder.name) and changed.encoder.name != settings.encoder.name:
         # What a recipe says of the inside of its own encoder is not said of another network.
         own = ("activation", "activate_last", "dropout", "norm", "jk")
         plain = {f"encoder.{key}": getattr(EncoderSettings, key) for key in own}
-        changed = settings.updated(plain).updated(chosen, source="--set")
+        changed = settings.updated(plain).updated(chosen, source=source)
     require_meaning(changed)
     return changed
 
@@ -69,7 +71,7 @@ def with_encoder(assignments: SettingValues, encoder: Named | None) -> dict[str,
     named = encoder_reference(encoder)
     for key in ("encoder.name", "name"):
         if given.get(key, named) != named:
-            raise SettingError(f"--set {key}={given[key]}: --encoder says {named}; leave one of the two out")
+            raise SettingError(f"settings: {key}={given[key]}, but the encoder is {named}; leave one of the two out")
     return given | {"encoder.name": named}
 
 
@@ -145,8 +147,8 @@ def require_level(dataset: Dataset, settings: Settings) -> None:
 def _advice(settings: Settings, level: str) -> str:
     presets = dict(find_method(settings.method).PRESETS)
     if level in presets:
-        return f"use --preset {presets[level]} (level = {level})"
+        return f"use preset {presets[level]} (level = {level})"
     able = [name for name in method_names() if level in find_method(name).PRESETS]
     name = _LIKELY if _LIKELY in able else able[0]
     preset = default_preset(name, level)
-    return f"method {settings.label} embeds {settings.level}s only: use --method {name} --preset {preset}"
+    return f"method {settings.label} embeds {settings.level}s only: use method {name} with preset {preset}"

@@ -4,6 +4,7 @@ Resolved settings are valid input again: ``Settings.from_dict(settings.to_dict()
 """
 
 from nmrgcl.settings.check import setting
+from nmrgcl.settings.describe import SettingFacts, find_settings, method_options, shared_settings
 from nmrgcl.settings.schema import (
     FinetuneSettings,
     LinearSettings,
@@ -14,6 +15,7 @@ from nmrgcl.settings.schema import (
     setting_keys,
 )
 from nmrgcl.settings.sources import (
+    about_preset,
     datasets_of_preset,
     load_preset,
     preset_names,
@@ -26,15 +28,20 @@ __all__ = [
     "FinetuneSettings",
     "LinearSettings",
     "SVMSettings",
+    "SettingFacts",
     "Settings",
     "TrainSettings",
+    "about_preset",
     "datasets_of_preset",
+    "find_settings",
     "full_key",
     "load_preset",
+    "method_options",
     "preset_names",
     "read_assignments",
     "read_config",
     "resolve",
     "setting",
     "setting_keys",
+    "shared_settings",
 ]

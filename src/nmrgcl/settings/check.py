@@ -53,8 +53,8 @@ def build(kind: type, values: Mapping[str, Any], source: str, prefix: str = "") 
 def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: str) -> Any:
     """``value`` as the type that ``hint`` asks for, or one line saying what would be right."""
     if get_origin(hint) is Literal:
-        choices = {_word(choice): choice for choice in get_args(hint)}
-        if _word(value) not in choices or value != choices[_word(value)]:
+        choices = {in_toml(choice): choice for choice in get_args(hint)}
+        if in_toml(value) not in choices or value != choices[in_toml(value)]:
             raise SettingError(f"{source}: {key} = {value!r}; {nearest(str(value), choices)}")
         return value
     if hint == ViewChoices:
@@ -80,7 +80,7 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
     return hint(value)
 
 
-def _word(value: Any) -> str:
+def in_toml(value: Any) -> str:
     """A choice as TOML writes it, so that 1 is not true."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 

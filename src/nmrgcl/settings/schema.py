@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
 from nmrgcl import own_code
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.method_files import method_names, options_class
-from nmrgcl.settings.check import ViewChoices, build, find_key, flatten
+from nmrgcl.settings.check import ViewChoices, build, find_key, flatten, setting
 from nmrgcl.settings.renamed import OPTIONS, RENAMED
 
 
@@ -19,128 +19,132 @@ class ForeignOptionError(SettingError):
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Which features are used; ``scale = "rows"`` makes the attributes of each node sum to one.
+    """Which features are used.
 
-    ``edges`` are the features of edges; ``auto`` takes labels, else attributes, else none. Its default is ``none``, so
-    that settings from before there were any mean what they did, and cells keep their keys.
+    The default of ``edges`` is ``none``, so that settings from before there were any mean what they did, and cells
+    keep their keys.
     """
 
-    features: Literal["auto", "labels", "attributes", "constant", "degree", "molecules"] = "auto"
-    max_degree: int = field(default=32, metadata={"min": 1})
-    scale: Literal["none", "rows"] = "none"
-    edges: Literal["auto", "labels", "attributes", "none"] = "none"
+    features: Literal["auto", "labels", "attributes", "constant", "degree", "molecules"] = setting(
+        "auto", "of nodes; auto: atoms of molecules, else labels, else attributes, else degrees"
+    )
+    max_degree: int = setting(32, "degrees above it count as this one, for features = degree", min=1)
+    scale: Literal["none", "rows"] = setting("none", "rows: the attributes of each node are scaled to sum to one")
+    edges: Literal["auto", "labels", "attributes", "none"] = setting(
+        "none", "features of edges; auto: labels, else attributes, else none"
+    )
 
 
 @dataclass(frozen=True)
 class ViewSettings:
     """The two views; several choices mean that each graph draws one of them."""
 
-    first: ViewChoices = ({"name": "DropNodes", "p": 0.2},)
-    second: ViewChoices = ({"name": "DropNodes", "p": 0.2},)
+    first: ViewChoices = setting(  # noqa: RUF009 - it is a field
+        ({"name": "DropNodes", "p": 0.2},), "augmentations of the first view; of several, each graph draws one"
+    )
+    second: ViewChoices = setting(({"name": "DropNodes", "p": 0.2},), "the same for the second view")  # noqa: RUF009
 
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """The network that is kept.
+    """The network that is kept."""
 
-    ``activation`` and ``activate_last`` are for gcn and gat, ``dropout`` is for all but networks of the user's own,
-    ``norm`` for gcn. ``jk`` says what the embedding of a node is: all layers concatenated, as gin's and molecule's can
-    be and gin's is by default, or the last one.
-    """
-
-    name: str = "gin"
-    layers: int = field(default=3, metadata={"min": 1, "max": 1000})
-    units: int = field(default=32, metadata={"min": 1})
-    pool: Literal["sum", "mean", "max"] = "sum"
-    activation: Literal["relu", "prelu", "rrelu", "elu"] = "relu"
-    activate_last: bool = True
-    dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
-    norm: Literal["none", "batch"] = "none"
-    jk: Literal["auto", "cat", "last"] = "auto"
+    name: str = setting("gin", "gin, gcn, gat or molecule; for a network of your own use --encoder FILE:CLASS")
+    layers: int = setting(3, "message-passing layers", min=1, max=1000)
+    units: int = setting(32, "width of each layer", min=1)
+    pool: Literal["sum", "mean", "max"] = setting("sum", "how embeddings of nodes become that of their graph")
+    activation: Literal["relu", "prelu", "rrelu", "elu"] = setting("relu", "activation function, for gcn and gat")
+    activate_last: bool = setting(True, "whether the last layer has an activation, too, for gcn and gat")
+    dropout: float = setting(0.0, "share of units dropped in training; not for networks of your own", min=0, below=1)
+    norm: Literal["none", "batch"] = setting("none", "normalisation between layers, for gcn")
+    jk: Literal["auto", "cat", "last"] = setting(
+        "auto",
+        "embedding of a node: all layers concatenated (gin, molecule) or the last one; auto: cat for gin, else last",
+    )
 
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """The loop; ``patience`` epochs without a lower loss end it (0: never); ``capture`` records steps on a GPU.
+    """The training loop."""
 
-    ``steps`` batches end it, whatever ``epochs`` says, if need be in the middle of an epoch (0: whole epochs).
-    ``max_graphs`` of the dataset are trained on, a random sample that is the same for all seeds (0: all of them).
-    A loss counts as lower if it is so by more than ``least_gain``, a share of the lowest one.
-    ``chunk_graphs`` of a dataset are on the device at a time (0: all of them or, if they do not fit, as many as suit).
-    At node level a step sees the whole graph, or what is sampled around ``batch_size`` nodes: a walk of ``hops`` steps
-    from each, or ``fanout`` neighbours of each and of those, ``hops`` times.
-    The learning rate rises to ``lr`` over a share ``warmup`` of the steps, then falls to zero as ``schedule`` says.
-    ``weight_decay``, times the rate, is the share by which weights shrink at each step (AdamW).
-    """
-
-    epochs: int = field(default=20, metadata={"min": 0})
-    batch_size: int = field(default=128, metadata={"min": 2})
-    lr: float = field(default=1e-3, metadata={"above": 0})
-    patience: int = field(default=0, metadata={"min": 0})
-    least_gain: float = field(default=0.0, metadata={"min": 0, "below": 1})
-    precision: Literal["float32", "tf32", "bf16"] = "float32"
-    deterministic: bool = False
-    capture: bool = True
-    chunk_graphs: int = field(default=0, metadata={"min": 0})
-    sampling: Literal["none", "walk", "neighbours"] = "none"
-    hops: int = field(default=2, metadata={"min": 1})
-    fanout: int = field(default=10, metadata={"min": 1})
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
-    warmup: float = field(default=0.0, metadata={"min": 0, "below": 1})
-    weight_decay: float = field(default=0.0, metadata={"min": 0})
-    steps: int = field(default=0, metadata={"min": 0})
-    max_graphs: int = field(default=0, metadata={"min": 0})
+    epochs: int = setting(20, "passes over the data", min=0)
+    batch_size: int = setting(128, "graphs per step; at node level, nodes that are sampled around", min=2)
+    lr: float = setting(1e-3, "learning rate", above=0)
+    patience: int = setting(0, "epochs without a lower loss after which training ends; 0: never", min=0)
+    least_gain: float = setting(
+        0.0, "by which share of the lowest loss a loss must be lower to count, for patience", min=0, below=1
+    )
+    precision: Literal["float32", "tf32", "bf16"] = setting("float32", "of matrix products on a GPU")
+    deterministic: bool = setting(False, "use only operations that repeat exactly on a GPU")
+    capture: bool = setting(True, "record steps as CUDA graphs on a GPU")
+    chunk_graphs: int = setting(0, "graphs on the device at a time; 0: all, or as many as fit", min=0)
+    sampling: Literal["none", "walk", "neighbours"] = setting(
+        "none", "what a step sees at node level: the whole graph, random walks from each node, or sampled neighbours"
+    )
+    hops: int = setting(2, "steps of a walk, or rounds of sampling neighbours", min=1)
+    fanout: int = setting(10, "neighbours sampled per node and round", min=1)
+    schedule: Literal["constant", "linear", "cosine"] = setting(
+        "constant", "how the learning rate falls to zero after the warm-up; constant: not at all"
+    )
+    warmup: float = setting(0.0, "share of the steps over which the learning rate rises to lr", min=0, below=1)
+    weight_decay: float = setting(
+        0.0, "times the learning rate, the share by which weights shrink per step (AdamW)", min=0
+    )
+    steps: int = setting(0, "batches after which training ends, whatever epochs says; 0: whole epochs", min=0)
+    max_graphs: int = setting(
+        0, "graphs to train on, a random sample that is the same for all seeds; 0: all of them", min=0
+    )
 
 
 @dataclass(frozen=True)
 class SVMSettings:
-    """The judge: ``c`` by a grid over ``inner`` folds, or 1; ``standardise`` fits a scaler on training rows.
+    """The judge of graphs: an SVM on frozen embeddings."""
 
-    "fine": two more values of C between any two of the grid; "squashed": long tails are drawn in besides, by asinh.
-    """
-
-    c: Literal["grid", "fine", "default"] = "grid"
-    inner: Literal["shuffled", "in_order"] = "shuffled"
-    standardise: Literal[True, False, "squashed"] = True
-    folds: int = field(default=10, metadata={"min": 2})
+    c: Literal["grid", "fine", "default"] = setting(
+        "grid", "penalty C: chosen from a grid inside the training folds, or from a finer one (fine), or 1 (default)"
+    )
+    inner: Literal["shuffled", "in_order"] = setting("shuffled", "how the inner folds that choose C are cut")
+    standardise: Literal[True, False, "squashed"] = setting(
+        True, "scale each column by the training rows; squashed: also draw long tails in, by asinh"
+    )
+    folds: int = setting(10, "folds of the cross-validation", min=2)
 
 
 @dataclass(frozen=True)
 class LinearSettings:
-    """The judge of nodes: how embeddings are brought to one scale before logistic regression."""
+    """The judge of nodes: logistic regression on frozen embeddings."""
 
-    normalise: Literal["none", "l2", "standardise"] = "l2"
+    normalise: Literal["none", "l2", "standardise", "squash"] = setting(
+        "l2", "how embeddings are scaled before logistic regression"
+    )
 
 
 @dataclass(frozen=True)
 class FinetuneSettings:
-    """Training encoder and linear head with labels; ``patience`` epochs without a better validation end it.
+    """Training an encoder and a linear head with labels."""
 
-    ``head_norm`` applies batch norm to embeddings before the head, ``head_dropout`` follows it (0: as in the encoder).
-    With a ``grid`` each fold chooses among its settings by the validation part. Scores are means over ``runs``
-    trainings per fold. ``head_lr_scale`` times ``lr`` is the learning rate of the head. ``batches`` are of random
-    graphs, or have one of each size (``by_size``), for which a GPU needs less room.
-    """
-
-    epochs: int = field(default=200, metadata={"min": 1})
-    lr: float = field(default=1e-2, metadata={"above": 0})
-    weight_decay: float = field(default=5e-4, metadata={"min": 0})
-    patience: int = field(default=50, metadata={"min": 0})
-    head_norm: bool = False
-    head_dropout: float = field(default=0.0, metadata={"min": 0, "below": 1})
-    grid: Literal["none", "small"] = "none"
-    runs: int = field(default=1, metadata={"min": 1})
-    head_lr_scale: float = field(default=1.0, metadata={"above": 0})
-    batches: Literal["random", "by_size"] = "random"
+    epochs: int = setting(200, "passes over the training part", min=1)
+    lr: float = setting(1e-2, "learning rate", above=0)
+    weight_decay: float = setting(5e-4, "of weights, per step", min=0)
+    patience: int = setting(50, "epochs without a better validation score after which it ends; 0: never", min=0)
+    head_norm: bool = setting(False, "apply batch norm to embeddings before the head")
+    head_dropout: float = setting(0.0, "dropout before the head; 0: as in the encoder", min=0, below=1)
+    grid: Literal["none", "small"] = setting("none", "settings among which each fold chooses by its validation part")
+    runs: int = setting(1, "trainings per fold, whose scores are averaged", min=1)
+    head_lr_scale: float = setting(1.0, "times lr: the learning rate of the head", above=0)
+    batches: Literal["random", "by_size"] = setting(
+        "random", "random graphs, or one of each size, for which a GPU needs less memory"
+    )
 
 
 @dataclass(frozen=True)
 class Settings:
     """All of a run: what every method shares, and the options of its own method."""
 
-    method: str = "nmrgcl"
-    seed: int = field(default=0, metadata={"min": 0, "max": 2**32 - 1})  # scikit-learn takes no larger one
-    level: Literal["graph", "node"] = "graph"
+    method: str = setting("nmrgcl", "how it is pre-trained; nmrgcl methods lists them")
+    # scikit-learn takes no larger seed.
+    seed: int = setting(0, "of initialisation, training and folds; --seeds counts from it", min=0, max=2**32 - 1)
+    level: Literal["graph", "node"] = setting("graph", "what is embedded: graphs, or the nodes of one graph")
     data: DataSettings = DataSettings()
     views: ViewSettings = ViewSettings()
     encoder: EncoderSettings = EncoderSettings()

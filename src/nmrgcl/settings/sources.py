@@ -1,5 +1,6 @@
 """Where settings come from: presets, files and ``key=value`` assignments, the later over the earlier."""
 
+import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -54,6 +55,16 @@ def load_preset(name: str, dataset: str | None = None) -> dict[str, Any]:
     values = _read_preset(name)
     special = values.pop("dataset", {})
     return dict(flatten(values)) | dict(flatten(special.get(dataset, {})))
+
+
+def about_preset(name: str) -> str:
+    """The comment that a preset begins with, on one line."""
+    if name.endswith(".toml"):
+        text = reading.read_text(Path(name).expanduser())
+    else:
+        text = _presets().joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    comment = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return " ".join(line.lstrip("# ").rstrip() for line in comment)
 
 
 def datasets_of_preset(name: str) -> list[str]:

@@ -44,7 +44,7 @@ def node_labels(graphs: Graphs, method: str) -> Tensor:
     if not graphs.categorical:
         raise DataError(
             f"method {method} needs node labels, but these nodes have numeric features ({graphs.num_features}); "
-            "use --set data.features=labels, degree or constant"
+            "set data.features to labels, degree or constant"
         )
     return combine(*graphs.x.unbind(1))
 

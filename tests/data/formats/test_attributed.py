@@ -50,12 +50,16 @@ def test_numbers_and_booleans_are_features_in_the_order_of_their_appearance() ->
     assert data.node_labels is data.edge_labels is data.y is None
 
 
-def test_integer_labels_are_labels_and_text_ones_are_nothing() -> None:
+def test_integer_labels_are_labels_and_text_ones_are_categories() -> None:
     data = dataset(graph([{"label": 3}, {"label": 4.0}], [(0, 1, True, {"label": False})]))
     assert rows(data.node_labels) == [[3], [4]]
     assert rows(data.edge_labels) == [[0], [0]]
     assert data.node_attributes is data.edge_attributes is None
-    assert dataset(graph([{"label": "3"}, {}])).node_labels is None
+    data = dataset(graph([{"label": "3", "role": "b"}, {}, {"role": "a"}]))
+    assert data.node_labels is None
+    assert data.categories is not None
+    assert (data.categories.names, data.categories.values) == (("label", "role"), (("3",), ("a", "b")))
+    assert data.categories.codes.tolist() == [[0, 1], [-1, -1], [-1, 0]]
 
 
 def test_the_class_of_a_graph_is_y_or_else_its_label() -> None:
@@ -142,7 +146,8 @@ def test_an_edge_to_an_unknown_node_is_named() -> None:
 
 def test_an_attribute_of_its_own_for_every_node_takes_no_quadratic_time() -> None:
     data = dataset(graph([{f"t{i}": ""} for i in range(20_000)]))
-    assert data.node_attributes is None
+    assert data.node_attributes is data.categories is None
+    assert data.notes == ("20000 node attributes with text left out ('t0', 't1', 't2', …)",)
     assert "f, line 2: node without a number" in message(graph([{f"t{i}": i} for i in range(20_000)]))
 
 

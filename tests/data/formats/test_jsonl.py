@@ -138,7 +138,7 @@ WRONG = {
     '{"edges": [], "x": [1, 1e39]}': "x[1] holds a number that does not fit a 32-bit float",
     '{"edges": [], "x": [[1, 2], [3, 1e39]]}': "x[1] holds a number that does not fit a 32-bit float",
     '{"edges": [], "x": [1e999]}': "x[0]: number out of range",
-    '{"edges": [], "node_labels": [1, 0.5]}': "node_labels[1]: expected `int | array`, got `float`",
+    '{"edges": [], "node_labels": [1, 0.5]}': "node_labels[1]: expected `int | str | array`, got `float`",
     '{"edges": [], "node_labels": [9223372036854775808]}': "node_labels[0]: expected `int` <= 9223372036854775807",
     '{"edges": [[0, 1]], "edge_weight": [0]}': "edge_weight[0]: expected `float` > 0.0",
     '{"edges": [[0, 1]], "edge_weight": [1e-60]}': "edge_weight[0] holds a number that does not fit a 32-bit float",

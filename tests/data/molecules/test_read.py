@@ -118,7 +118,8 @@ def test_cells_that_are_empty_or_not_utf8_are_invalid(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "mol,y\nCCO,1\nCC,2\n": "no column is named smiles; 'mol' looks like one: use smiles='mol' (--smiles)",
+    "mol,y\nCCO,1\nCC,2\n": "no column is named smiles; 'mol' looks like one: rename it, or "
+    "use smiles='mol' (--smiles of nmrgcl datasets import)",
     "name,y\nethanol,1\nwater,2\n": "no column is named smiles, and none looks like one; there are name, y",
     "": "is empty",
     "\n\n": "is empty",

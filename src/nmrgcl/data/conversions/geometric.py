@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
+from nmrgcl.data.conversions.needed import needed
 from nmrgcl.data.conversions.parts import check_values, parts, pointers
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import with_features
@@ -18,17 +19,19 @@ if TYPE_CHECKING:
 
 
 def from_pyg(data: "Data | Iterable[Data]", *, categorical: bool = False) -> Graphs:
-    """A ``Data``, a ``Batch``, or a list or dataset of ``Data``, on the CPU; edges stay as directed as they are.
+    """A ``Data``, a ``Batch``, or a list or dataset of ``Data``, on the CPU, exactly as it is.
+
+    Directions, loops and repeated edges stay; ``as_dataset`` is for graphs to learn from, and treats them as
+    ``docs/your-data.md`` says.
 
     Floating-point ``x`` is kept. Integer ``x`` becomes floating point, unless ``categorical``: then column ``c``
     holds values from 0 on, each of which gets a one-hot column of its own. ``y`` is of graphs if it has a row for
     each, else of nodes.
     """
-    from torch_geometric.data import Data
-
-    items: list[Data] = [data] if isinstance(data, Data) else list(data)
+    geometric = needed("torch_geometric.data", "PyTorch Geometric", "pyg")
+    items: list[Data] = [data] if isinstance(data, geometric.Data) else list(data)
     for i, item in enumerate(items):
-        if not isinstance(item, Data):
+        if not isinstance(item, geometric.Data):
             raise DataError(f"item {i} is a {type(item).__name__}, not a homogeneous torch_geometric Data")
     sizes = [_sizes(item, i) for i, item in enumerate(items)]
     starts = torch.tensor([0, *(int(size.sum()) for size in sizes)]).cumsum(0)
@@ -56,13 +59,12 @@ def to_pyg(graphs: Graphs | Dataset) -> "Batch":
 
     A dataset has the features that a model would see.
     """
-    from torch_geometric.data import Batch, Data
-
+    geometric = needed("torch_geometric.data", "PyTorch Geometric", "pyg")
     graphs = with_features(graphs).compact()
     x = graphs.dense_x()
     items = []
     for g, part in enumerate(parts(graphs)):
-        item = Data(x=x[part.nodes], edge_index=part.edge_index)
+        item = geometric.Data(x=x[part.nodes], edge_index=part.edge_index)
         if graphs.y is not None:
             item.y = graphs.y[part.nodes] if graphs.y_level == "node" else graphs.y[g : g + 1]
         if graphs.edge_attr is not None:
@@ -70,7 +72,7 @@ def to_pyg(graphs: Graphs | Dataset) -> "Batch":
         if graphs.edge_weight is not None:
             item.edge_weight = graphs.edge_weight[part.edges]
         items.append(item)
-    return Batch.from_data_list(items)
+    return geometric.Batch.from_data_list(items)
 
 
 def _sizes(item: "Data", i: int) -> Tensor:

@@ -7,6 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nmrgcl.data.assemble import Listing
+from nmrgcl.data.chosen import Chosen
+from nmrgcl.data.conversions.attributes import MemoryGraphs
+from nmrgcl.data.conversions.needed import needed
 from nmrgcl.data.conversions.parts import check_values, parts, pointers
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import with_features
@@ -25,7 +29,10 @@ def from_networkx(
     edge_weight: str | None = None,
     label: str | None = None,
 ) -> Graphs:
-    """Nodes in the order NetworkX lists them; an undirected edge becomes two, a self-loop stays one.
+    """Graphs exactly as they are: an undirected edge becomes two, while loops, directions and parallel edges stay.
+
+    ``as_dataset`` is for graphs to learn from: it treats them as ``docs/your-data.md`` says. Nodes are in the order in
+    which NetworkX lists them.
 
     Args:
         graphs: one graph or several, of any of NetworkX's kinds.
@@ -60,14 +67,26 @@ def from_networkx(
     )
 
 
+def networkx_listing(graphs: "list[networkx.Graph]", chosen: Chosen) -> Listing:
+    """The graphs as GraphML would list them."""
+    found = MemoryGraphs(chosen)
+    for graph in graphs:
+        found.add_graph(graph.graph)
+        for node, attributes in graph.nodes(data=True):
+            found.add_node(node, attributes)
+        both = not graph.is_directed()
+        for u, v, attributes in graph.edges(data=True):
+            found.add_edge(u, v, both, attributes)
+    return found.listing()
+
+
 def to_networkx(graphs: Graphs | Dataset) -> "list[networkx.Graph]":
     """Graphs with attributes ``x``, ``y``, ``edge_attr`` and ``weight``, directed only where they must be.
 
     A dataset has the features that a model would see. What a view has removed is not in them. An edge that occurs
     twice makes them multigraphs.
     """
-    import networkx
-
+    networkx = needed("networkx", "NetworkX", "networkx")
     graphs = with_features(graphs).compact()
     values = {"edge_attr": graphs.edge_attr, "weight": graphs.edge_weight}
     carried = {name: tensor for name, tensor in values.items() if tensor is not None}

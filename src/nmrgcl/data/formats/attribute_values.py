@@ -2,9 +2,12 @@
 
 import re
 
+import numpy as np
+
 from nmrgcl.errors import DataError
 
-Value = bool | int | float | str
+Value = bool | int | float | str | np.ndarray
+"""Files hold single values; in memory there are also ``[D]`` numbers."""
 Values = dict[str, Value]
 
 LARGEST = (2 - 2**-23) * 2.0**127

@@ -1,8 +1,8 @@
 """One of the CSV files of an edge list: which of its columns are known, and what the others become."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,25 +19,43 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """A file's columns by name, text or float32; row ``i`` stands on line ``i + 2``."""
+    """A file's columns by name; row ``i`` stands on line ``i + 2``.
+
+    ``texts`` have a meaning of their own; any other column is ``numbers`` (float32) or ``words``, None in empty cells.
+    """
 
     file: str
     rows: int
     texts: dict[str, Any]
     numbers: dict[str, np.ndarray]
+    words: dict[str, list[str | None]]
 
     def refusal(self, row: int, why: str) -> DataError:
         """The error to raise about a row."""
         return DataError(f"{self.file}, line {row + 2}: {why}")
 
-    def attributes(self) -> np.ndarray | None:
-        """``[rows, D]`` the columns that have no meaning of their own, in the file's order."""
-        others = [values for name, values in self.numbers.items() if name != "weight"]
-        return np.stack(others, 1) if others else None
+    def choose(self, wanted: tuple[str, ...] | None, except_for: str | None = None) -> "EdgeTable":
+        """The table with those columns that have no meaning of their own and are ``wanted``; None: all but one."""
+        others = {**self.numbers, **self.words}
+        if wanted is None:
+            names = [name for name in others if name != except_for]
+        else:
+            names = [name.lower() for name in wanted if name.lower() not in self.texts]
+            for name in names:
+                if name not in others:
+                    raise DataError(f"{self.file}, line 1: no column is named {shown(name)}; {nearest(name, others)}")
+        numbers = {name: self.numbers[name] for name in names if name in self.numbers}
+        return replace(self, numbers=numbers, words={name: self.words[name] for name in names if name in self.words})
 
-    def weight(self) -> np.ndarray | None:
+    def attributes(self) -> np.ndarray | None:
+        """``[rows, D]`` the numbers that have no meaning of their own."""
+        return np.stack(list(self.numbers.values()), 1) if self.numbers else None
+
+    def weight(self, name: str | None = "weight") -> np.ndarray | None:
         """``[rows]`` positive numbers."""
-        weight = self.numbers.get("weight")
+        weight = None if name is None else self.numbers.get(name.lower())
+        if name is not None and name.lower() in self.words:
+            raise self.refusal(0, f"{shown(name)}: is not a positive number; correct the column or rename it")
         for row in () if weight is None else np.flatnonzero(weight <= 0)[:1]:
             raise self.refusal(row, "weight: is not a positive number that fits a 32-bit float; correct the cell")
         return weight
@@ -60,7 +78,10 @@ class EdgeTable:
 def read_edge_table(
     stream: Readable, file: str, texts: set[str], needed: tuple[str, ...], *, closed: bool = False
 ) -> EdgeTable:
-    """The columns ``texts`` as they stand, any other as numbers; ``closed`` means there may be no other."""
+    """The columns ``texts`` as they stand, any other as numbers, or as text where no cell of it is a number.
+
+    ``closed`` means there may be no other.
+    """
     content = read_all(stream, file).rstrip(b" \t\r\n")
     if not content:
         raise DataError(f"{file}, line 1: the file is empty; it begins with the names of its columns")
@@ -79,10 +100,42 @@ def read_edge_table(
         raise DataError(f"{file}, line 1: unknown column {shown(others[0])}; {nearest(others[0][:32], texts)}")
     lib = arrow()
     types = {name: lib.string() if name in texts else lib.float64() for name in names}
-    columns = parse_csv(content + b"\n", file, types=types)
+    try:
+        columns = parse_csv(content + b"\n", file, types=types)
+    except DataError:
+        words = _words(content, file, names, others)
+        if not words:
+            raise
+        columns = parse_csv(content + b"\n", file, types=types | dict.fromkeys(words, lib.string()))
     found_texts = {name: _text(columns[name], file, name) for name in names if name in texts}
-    numbers = {name: _reals(columns[name], file, name) for name in names if name not in texts}
-    return EdgeTable(file, columns.num_rows, found_texts, numbers)
+    is_text = {name: lib.types.is_string(columns[name].type) for name in names if name not in texts}
+    numbers = {name: _reals(columns[name], file, name) for name, text in is_text.items() if not text}
+    found_words = {
+        name: [cell or None for cell in _text(columns[name], file, name, optional=True).to_pylist()]
+        for name, text in is_text.items()
+        if text
+    }
+    return EdgeTable(file, columns.num_rows, found_texts, numbers, found_words)
+
+
+def _words(content: bytes, file: str, names: list[str], others: list[str]) -> list[str]:
+    """The columns that hold text and not a single number."""
+    lib = arrow()
+    columns = parse_csv(content + b"\n", file, types={name: lib.string() for name in names})
+    distinct = {name: columns[name].combine_chunks().unique().to_pylist() for name in others}
+    return [name for name, cells in distinct.items() if is_text(cells)]
+
+
+def is_text(cells: Iterable[str]) -> bool:
+    """Whether no cell is a number, and at least one is not empty."""
+    given = [cell for cell in cells if cell.strip()]
+    for cell in given:
+        try:
+            float(cell)
+        except ValueError:
+            continue
+        return False
+    return bool(given)
 
 
 def _names(cells: list[str], file: str) -> list[str]:
@@ -103,7 +156,7 @@ def _names(cells: list[str], file: str) -> list[str]:
     return names
 
 
-def _text(column: Any, file: str, name: str) -> Any:
+def _text(column: Any, file: str, name: str, *, optional: bool = False) -> Any:
     """Cells without the blanks around them; identifiers are not empty."""
     compute = arrow().compute
     column = column.combine_chunks()
@@ -114,7 +167,7 @@ def _text(column: Any, file: str, name: str) -> Any:
         raise DataError(f"{file}, line {row + 2}: {name}: {why}")
     column = compute.utf8_trim(column, " \t")
     empty = as_numpy(compute.binary_length(column)) == 0
-    if name not in ("y", "label") and empty.any():
+    if not optional and name not in ("y", "label") and empty.any():
         raise DataError(f"{file}, line {empty.argmax() + 2}: {name}: a value is missing; correct the cell")
     return column
 

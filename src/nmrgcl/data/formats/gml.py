@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nmrgcl.data.assemble import assemble
+from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.attribute_values import Value, Values, read_integer, read_real, refusal, shown
 from nmrgcl.data.formats.attributed import AttributedGraph, file_names, listing
@@ -31,20 +32,26 @@ _ENTITY = re.compile(r"&(?:[A-Za-z][0-9A-Za-z]*+|#[0-9]{1,8}|#[xX][0-9A-Fa-f]{1,
 _AROUND = {"graph": "", "node": "graph", "edge": "graph"}
 
 
-def read_gml(path: Path, *, name: str | None = None, keep_directions: bool = False) -> Dataset:
+def read_gml(path: Path, *, name: str | None = None, keep_directions: bool = False, chosen: Chosen = ALL) -> Dataset:
     """The graphs of a file, or of all ``.gml`` files of a folder, g2 before g10."""
     files = graph_files(path, ".gml")
-    return read_gml_files(files, str(path), name=name or default_name(path), keep_directions=keep_directions)
+    name = name or default_name(path)
+    return read_gml_files(files, str(path), name=name, keep_directions=keep_directions, chosen=chosen)
 
 
 def read_gml_files(
-    files: Iterable[tuple[str, bytes]], source: str, *, name: str = "graphs", keep_directions: bool = False
+    files: Iterable[tuple[str, bytes]],
+    source: str,
+    *,
+    name: str = "graphs",
+    keep_directions: bool = False,
+    chosen: Chosen = ALL,
 ) -> Dataset:
     """The same from names and contents; ``source`` is what messages call all of them."""
     graphs = [graph for file, content in files for graph in _GmlReader(file, _decoded(file, content)).read()]
     if not graphs:
         raise DataError(f"{source}: holds no 'graph [ … ]', so there is nothing to read; is it GML?")
-    listed = replace(listing(graphs), graph_ids=file_names(graphs))
+    listed = replace(listing(graphs, chosen), graph_ids=file_names(graphs))
     return assemble(listed, name, source, keep_directions=keep_directions)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from nmrgcl.data.assemble import assemble
+from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.attribute_values import Value, Values, read_boolean, read_integer, read_real, refusal, shown
 from nmrgcl.data.formats.attributed import AttributedGraph, file_names, listing
@@ -32,17 +33,25 @@ _TYPES: dict[str, Callable[[str], Value]] = {
     "string": str,
 }
 _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
-Chosen = TypeVar("Chosen")
+Choice = TypeVar("Choice")
 
 
-def read_graphml(path: Path, *, name: str | None = None, keep_directions: bool = False) -> Dataset:
+def read_graphml(
+    path: Path, *, name: str | None = None, keep_directions: bool = False, chosen: Chosen = ALL
+) -> Dataset:
     """The graphs of a file, or of all ``.graphml`` files of a folder, g2 before g10."""
     files = graph_files(path, ".graphml")
-    return read_graphml_files(files, str(path), name=name or default_name(path), keep_directions=keep_directions)
+    name = name or default_name(path)
+    return read_graphml_files(files, str(path), name=name, keep_directions=keep_directions, chosen=chosen)
 
 
 def read_graphml_files(
-    files: Iterable[tuple[str, bytes]], source: str, *, name: str = "graphs", keep_directions: bool = False
+    files: Iterable[tuple[str, bytes]],
+    source: str,
+    *,
+    name: str = "graphs",
+    keep_directions: bool = False,
+    chosen: Chosen = ALL,
 ) -> Dataset:
     """The same from names and contents; ``source`` is what messages call all of them."""
     graphs: list[AttributedGraph] = []
@@ -52,7 +61,7 @@ def read_graphml_files(
         graphs += reader.graphs
     if not graphs:
         raise DataError(f"{source}: holds no <graph>, so there is nothing to read; is it GraphML?")
-    listed = replace(listing(graphs), graph_ids=file_names(graphs))
+    listed = replace(listing(graphs, chosen), graph_ids=file_names(graphs))
     return assemble(listed, name, source, keep_directions=keep_directions)
 
 
@@ -179,7 +188,7 @@ class _GraphmlReader(XmlReader):
             raise self.refusal(f"<{kind}> without {name!r}; add it")
         return attributes[name]
 
-    def _choose(self, kind: str, name: str, attributes: dict[str, str], choices: dict[str, Chosen]) -> Chosen:
+    def _choose(self, kind: str, name: str, attributes: dict[str, str], choices: dict[str, Choice]) -> Choice:
         if (chosen := self._need(kind, name, attributes)) not in choices:
             raise self.refusal(f"{name} {shown(chosen)} is none of {', '.join(choices)}; correct it")
         return choices[chosen]

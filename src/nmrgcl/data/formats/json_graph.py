@@ -14,17 +14,22 @@ Weight = Annotated[float, msgspec.Meta(gt=0)]
 Class = bool | int | float | str | None
 Name = Annotated[str, msgspec.Meta(min_length=1)] | Integer
 _EXAMPLE = '{"edges": [[0, 1]]}'
+_CLASS_KEYS, _USE_Y = ("label", "labels", "class", "target"), "use y for the class of a graph"
 
 
 class JsonGraph(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One graph; an entry about a node or edge is a number or a row of numbers, and what is None is missing."""
+    """One graph; an entry about a node or edge is a number or a row of numbers, and what is None is missing.
+
+    Text that stands in for ``node_labels``, and any attribute of ``node_categories``, is a category.
+    """
 
     edges: list[tuple[Node, Node]]
     id: Name | None = None
     node_ids: list[Name] | None = None
     num_nodes: Node | None = None
     x: list[float | list[float]] | None = None
-    node_labels: list[Integer | list[Integer]] | None = None
+    node_labels: list[Integer | str | list[Integer]] | None = None
+    node_categories: dict[str, list[Integer | str | None]] | None = None
     edge_attr: list[float | list[float]] | None = None
     edge_labels: list[Integer | list[Integer]] | None = None
     edge_weight: list[Weight] | None = None
@@ -47,7 +52,8 @@ def parse_line(line: bytes) -> JsonGraph:
         told = printable(str(error))
         if told.startswith("Object contains unknown field"):
             key = told.split("`")[1][:32]
-            told = f"unknown key {key!r}; {nearest(key, JsonGraph.__struct_fields__)}"
+            remedy = _USE_Y if key in _CLASS_KEYS else nearest(key, JsonGraph.__struct_fields__)
+            told = f"unknown key {key!r}; {remedy}"
         elif "missing required field" in told:
             told = 'has no key edges; write "edges": [] for a graph without any'
         elif " - at `$." in told:

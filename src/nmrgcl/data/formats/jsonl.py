@@ -2,11 +2,13 @@
 
     {"edges": [[0, 1], [1, 2]], "num_nodes": 3, "x": [[0.5], [1], [2]], "y": "active"}
 
-Keys, all but ``edges`` optional: ``num_nodes``; ``x`` (numbers) and ``node_labels`` (integers), one entry per node;
+Keys, all but ``edges`` optional: ``num_nodes``; ``x`` (numbers) and ``node_labels`` (integers, or text: a category),
+one entry per node; ``node_categories``, such as ``{"role": ["boss", null]}``, text or integers, one entry per node;
 ``edge_attr`` (numbers), ``edge_labels`` (integers) and ``edge_weight`` (positive), one entry per edge; ``y``, the
 class; ``id``, what the graph is called, and in a file of one graph ``node_ids``, what its nodes are called: text or
-integers. An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` a key
-is there in all graphs or in none; a graph without nodes or edges has nothing to list about them.
+integers. An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` and
+``node_categories`` a key is there in all graphs or in none; a graph without nodes or edges has nothing to list about
+them.
 
 A graph has ``num_nodes`` nodes, else as many as ``x``, ``node_labels`` or ``node_ids`` lists, else one more than the
 largest number in its edges: without them, isolated nodes at the end need ``num_nodes``. Nodes count from 0 in every
@@ -26,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nmrgcl.data.assemble import Listing, assemble
+from nmrgcl.data.categories import Categories, categories_of
 from nmrgcl.data.dataset import Dataset, Label, Level
 from nmrgcl.data.files.archive import Readable
 from nmrgcl.data.formats.classes import first_unlike, json_label, shown
@@ -75,6 +78,7 @@ class _Gathered:
         self.y: list[Any] = []
         self.ids: list[str | int | None] = []
         self.node_ids: tuple[int, list[str | int]] | None = None  # the first line that has the key, and its value
+        self.kinds = _Kinds(file)
         self.columns = {
             "node_attributes": _Column("x", "nodes", np.float32, file),
             "node_labels": _Column("node_labels", "nodes", np.int64, file),
@@ -90,6 +94,7 @@ class _Gathered:
         ends = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * int(rows.sum())).reshape(-1, 2)
         sizes = self._sizes(graphs, ends, rows, first)
         self._check_ends(ends, rows, sizes, first)
+        self.kinds.add(graphs, sizes, first)
         for column in self.columns.values():
             column.add(graphs, sizes if column.of == "nodes" else rows, first)
         starts = self.nodes + np.cumsum(sizes) - sizes
@@ -111,6 +116,7 @@ class _Gathered:
         level, y = self._labels()
         ends = np.concatenate(self.ends)
         values: dict[str, Any] = {field: column.values() for field, column in self.columns.items()}
+        values["categories"] = self.kinds.categories()
         values |= {"graph_ids": self._graph_ids(), "node_ids": self._node_ids()}
         return Listing(np.concatenate(self.sizes), ends[:, 0], ends[:, 1], y=y, level=level, **values)
 
@@ -254,7 +260,50 @@ class _Column:
         return DataError(f"{self.file}, line {first + wrong[0]}: {self.key}[{wrong[1]}] {why}; correct that line")
 
 
+class _Kinds:
+    """Categories of nodes by name, gathered graph by graph; a graph, or a node, may lack one."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.nodes, self.cells = file, 0, 0
+        self.parts: dict[str, list[tuple[int, list[int | str | None]]]] = {}  # each from some node on
+        self.types: dict[str, type] = {}
+
+    def add(self, graphs: "list[JsonGraph]", sizes: np.ndarray, first: int) -> None:
+        """The graphs from line ``first`` on; text in ``node_labels`` is the category ``label``."""
+        for line, (graph, size) in enumerate(zip(graphs, sizes.tolist(), strict=True), first):
+            labels = graph.node_labels
+            given: dict[str, Any] = dict(graph.node_categories or {})
+            if labels and type(labels[0]) is str:
+                given["label"], graph.node_labels = labels, None
+            elif labels and any(type(label) is str for label in labels):
+                raise DataError(f"{self.file}, line {line}: node_labels: text after integers; write one kind")
+            for name, values in given.items():
+                self._add(name, values, size, line)
+            self.nodes += size
+
+    def _add(self, name: str, values: list[int | str | None], size: int, line: int) -> None:
+        place = f"{self.file}, line {line}: {'node_labels' if name == 'label' else f'node_categories, {shown(name)}'}"
+        if len(values) != size:
+            raise DataError(f"{place}: lists {len(values)}, but the graph has {size} nodes; write one entry for each")
+        for kind in {type(value) for value in values if value is not None}:
+            if self.types.setdefault(name, kind) is not kind:
+                raise DataError(f"{place}: holds both text and integers; write one kind")
+        self.parts.setdefault(name, []).append((self.nodes, values))
+        self.cells += size
+
+    def categories(self) -> Categories | None:
+        """All of them, once the last line is there."""
+        if len(self.parts) * self.nodes > max(MAX_BARE, 4 * self.cells):
+            raise DataError(f"{self.file}: most nodes lack most of the {len(self.parts)} node_categories; use fewer")
+        columns: dict[str, list[int | str | None]] = {}
+        for name, parts in self.parts.items():
+            column = columns[name] = [None] * self.nodes
+            for start, values in parts:
+                column[start : start + len(values)] = values
+        return categories_of(columns)
+
+
 def _listed(graph: "JsonGraph") -> int:
     """How many nodes the graph lists something about, -1 if it does not."""
-    given = (values for values in (graph.x, graph.node_labels, graph.node_ids) if values is not None)
-    return next((len(values) for values in given), -1)
+    columns = (graph.x, graph.node_labels, graph.node_ids, *(graph.node_categories or {}).values())
+    return next((len(values) for values in columns if values is not None), -1)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from nmrgcl import atomic
+from nmrgcl.data.categories import Categories
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.edges import edge_key
 from nmrgcl.data.formats.classes import json_label
@@ -98,6 +99,8 @@ def _lines(dataset: Dataset) -> Iterator[Iterator[str]]:
         for key, values in about_nodes.items():
             if values is not None and values.shape[0] and values.shape[1]:
                 entries[key] = _texts(values[start:stop])
+        if dataset.categories is not None:
+            entries["node_categories"] = iter([_encode(_by_name(dataset.categories, start, stop))])
         for key, values in about_edges.items():
             if values is not None and values.size:
                 entries[key] = _texts(values[chosen])
@@ -105,6 +108,12 @@ def _lines(dataset: Dataset) -> Iterator[Iterator[str]]:
             of_nodes = dataset.level == "node"
             entries["y"] = iter([_encode([labels[code] for code in codes] if of_nodes else labels[codes[graph]])])
         yield _line(entries)
+
+
+def _by_name(categories: Categories, start: int, stop: int) -> dict[str, list[int | str | None]]:
+    """The values of some nodes; None where one is missing, whose code is -1."""
+    columns = zip(categories.names, categories.values, categories.codes[start:stop].T.tolist(), strict=True)
+    return {name: [(*values, None)[code] for code in codes] for name, values, codes in columns}
 
 
 def _line(entries: dict[str, Iterator[str]]) -> Iterator[str]:

@@ -98,6 +98,7 @@ def _listing(parts: Parts) -> Listing:
         sizes=sizes,
         source=parts.edges[0],
         destination=parts.edges[1],
+        stated=True,
         edge_weight=parts.weight,
         node_attributes=parts.x,
         y=parts.y,

@@ -25,7 +25,7 @@ def smiles_column(columns: Any, source: str, wanted: str | None = None) -> str:
         return found
     likeliest = likely_smiles(columns)
     if likeliest is not None:
-        use = f"use smiles={likeliest!r} (--smiles)"
+        use = f"rename it, or use smiles={likeliest!r} (--smiles of nmrgcl datasets import)"
         raise DataError(printable(f"{source}: no column is named smiles; {likeliest!r} looks like one: {use}"))
     listed = ", ".join(columns.column_names[:8]) + (", …" if columns.num_columns > 8 else "")
     raise DataError(printable(f"{source}: no column is named smiles, and none looks like one; there are {listed}"))

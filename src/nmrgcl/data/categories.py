@@ -1,0 +1,116 @@
+"""Node attributes that name a kind, such as text: as a dataset holds them, and as the columns that a model knows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nmrgcl.errors import DataError, printable, say
+
+Vocabulary = tuple[tuple[str, tuple[int | str, ...]], ...]
+"""Attributes by name, each with the values that a model knows, sorted."""
+
+MOST_VALUES = 1000
+"""An attribute with more values than this names single nodes, not kinds of nodes."""
+FEW_VALUES = 20
+"""From here on the values must be those of two nodes each, on average."""
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """``C`` attributes of ``N`` nodes.
+
+    Attributes:
+        names: of the attributes.
+        values: the distinct values of each, sorted: all text, or all whole numbers.
+        codes: ``[N, C]`` int64, the place of a node's value among them; -1 where it has none.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[int | str, ...], ...]
+    codes: np.ndarray
+
+    def take(self, rows: np.ndarray) -> "Categories":
+        """Those of the nodes that ``rows`` names."""
+        return Categories(self.names, self.values, self.codes[rows])
+
+
+def categories_of(columns: Mapping[str, Sequence[Any]]) -> Categories | None:
+    """Attributes by name, each with one value per node, None where it is missing; None if there are no attributes."""
+    if not columns:
+        return None
+    values, codes = [], []
+    for column in columns.values():
+        known = sorted({value for value in column if value is not None})
+        place = {value: i for i, value in enumerate(known)} | {None: -1}
+        values.append(tuple(known))
+        codes.append(np.fromiter((place[value] for value in column), np.int64, len(column)))
+    return Categories(tuple(columns), tuple(values), np.stack(codes, 1))
+
+
+def choose_vocabulary(categories: Categories | None, dataset: str) -> Vocabulary:
+    """What a model is to know: every attribute but those whose values name single nodes, which is said."""
+    if categories is None:
+        return ()
+    known = []
+    for name, values, codes in zip(categories.names, categories.values, categories.codes.T, strict=True):
+        nodes = int((codes >= 0).sum())
+        if len(values) > MOST_VALUES or (len(values) > FEW_VALUES and nodes < 2 * len(values)):
+            what = f"{len(values)} different values among {nodes} nodes"
+            say(f"{dataset}: the node attribute {printable(name)!r} has {what}, so it is taken for a name and not used")
+        elif values:
+            known.append((name, values))
+    return tuple(known)
+
+
+def one_hot_columns(
+    categories: Categories | None, known: Vocabulary, dataset: str, *, quiet: bool = False
+) -> np.ndarray:
+    """``[N, C]`` the column that is one, counted over all attributes; -1 where a value is missing or not known.
+
+    Values that are not known are said, unless ``quiet``.
+    """
+    places = {} if categories is None else {name: i for i, name in enumerate(categories.names)}
+    columns, start, new = [], 0, {}
+    for name, values in known:
+        if categories is None or name not in places:
+            has = ", ".join(map(printable, places)) or "no text"
+            raise DataError(
+                f"{dataset}: has no node attribute {printable(name)!r}, which these features are made of; it has {has}"
+            )
+        place = {value: start + i for i, value in enumerate(values)}
+        given = categories.values[places[name]]
+        codes = categories.codes[:, places[name]]
+        table = np.array([*(place.get(value, -1) for value in given), -1], np.int64)
+        columns.append(table[codes])
+        if count := int(((columns[-1] < 0) & (codes >= 0)).sum()):
+            new[name] = count
+        start += len(values)
+    if new and not quiet:
+        counts = ", ".join(f"{printable(name)!r} of {count} nodes" for name, count in new.items())
+        say(f"{dataset}: values that the model does not know count as zeros: {counts}")
+    return np.stack(columns, 1)
+
+
+def read_vocabulary(values: Any) -> Vocabulary:
+    """From plain values of a JSON file; anything else is an error."""
+    if not isinstance(values, list) or not all(_is_column(column) for column in values):
+        raise DataError("features: categories is not a list of names with their values")
+    return tuple((name, tuple(known)) for name, known in values)
+
+
+def _is_column(column: Any) -> bool:
+    if not isinstance(column, list) or len(column) != 2:
+        return False
+    name, known = column
+    return isinstance(name, str) and isinstance(known, list) and are_values(known)
+
+
+def are_values(known: Sequence[Any]) -> bool:
+    """Whether these are distinct texts, or distinct whole numbers of 64 bits, sorted."""
+    kinds = {type(value) for value in known}
+    if not known or kinds not in ({int}, {str}):
+        return False
+    fit = kinds == {str} or -(2**63) <= min(known) <= max(known) < 2**63
+    return fit and list(known) == sorted(set(known))
