@@ -56,7 +56,7 @@ def linear_score(
     return LinearScore(right[1][best], right[0][best], GRID[best])
 
 
-def linear_predictions(z: np.ndarray, y: np.ndarray, split: Split, *, c: float, scaling: Normalisation) -> np.ndarray:
+def linear_predictions(z: np.ndarray, y: np.ndarray, split: Split, *, c: float, scaling: Normalise) -> np.ndarray:
     """The classes of the test nodes, in their order, by the classifier of ``linear_score`` with that C."""
     train, test, labels = (torch.from_numpy(np.asarray(part, np.int64)) for part in (split.train, split.test, y))
     rows = scaled(torch.as_tensor(z).double(), train, scaling)
