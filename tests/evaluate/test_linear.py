@@ -106,7 +106,7 @@ def test_c_is_chosen_on_the_validation_nodes_alone(scaling: str) -> None:
     z, y = blobs(300, 6, 3, seed=1)
     order = np.random.default_rng(0).permutation(300)
     split = Split(order[:60], order[60:120], order[120:])
-    found = linear_score(z, y, split, scaling=scaling)
+    found = linear_score(z, y, split, scaling=scaling)  # type: ignore[arg-type]
     rows = scaled(torch.from_numpy(z), torch.from_numpy(split.train), scaling).numpy()
     tables = []
     for c in GRID:
@@ -114,7 +114,7 @@ def test_c_is_chosen_on_the_validation_nodes_alone(scaling: str) -> None:
         tables.append([100 * model.score(rows[part], y[part]) for part in (split.valid, split.test)])
     best = int(np.argmax([valid for valid, _ in tables]))
     assert (found.c, found.valid, found.test) == (GRID[best], *(pytest.approx(v) for v in tables[best]))
-    predicted = linear_predictions(z, y, split, c=found.c, scaling=scaling)
+    predicted = linear_predictions(z, y, split, c=found.c, scaling=scaling)  # type: ignore[arg-type]
     assert 100 * np.mean(predicted == y[split.test]) == pytest.approx(found.test)
 
 
