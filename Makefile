@@ -41,8 +41,8 @@ env: $(READY)
 
 demo: $(READY)
 	$(PYTHON) -m nmrgcl pretrain MUTAG --preset graphcl --seeds 5 --out runs/demo --overwrite
-	$(PYTHON) -m nmrgcl evaluate runs/demo MUTAG
-	$(PYTHON) -m nmrgcl report runs/demo MUTAG
+	$(PYTHON) -m nmrgcl evaluate runs/demo
+	$(PYTHON) -m nmrgcl report runs/demo
 
 test: $(READY)
 	$(PYTHON) -m pytest -n 2

@@ -79,7 +79,7 @@ def test_pretrain_then_evaluate_prints_one_json_object_each(capsys: pytest.Captu
     assert [len(row) for row in found["folds"]] == [10, 10]
     assert found["mean"] == pytest.approx(sum(found["scores"]) / 2)
     assert found["std"] == pytest.approx(abs(found["scores"][0] - found["scores"][1]) / 2**0.5)
-    assert set(found["untrained"]) == {"mean", "std", "scores"}
+    assert set(found["untrained"]) == {"mean", "std", "scores", "folds", "penalties"}
     out, _ = run(capsys, "evaluate", str(tmp_path / "r"), "MUTAG", "--jobs", "1")
     assert f"{found['mean']:.2f} ± {found['std']:.2f}" in out
     assert "untrained" in out
@@ -382,7 +382,7 @@ def test_without_labels_the_next_step_is_not_to_judge(capsys: pytest.CaptureFixt
     data, made = tmp_path / "plain.jsonl", str(tmp_path / "r")
     data.write_text('{"edges": [[0, 1], [1, 2]]}\n{"edges": [[0, 1]]}\n' * 10)
     out, _ = run(capsys, "pretrain", str(data), *FAST, "--quiet", "--out", made)
-    assert out.endswith(f"use them: nmrgcl embed {made}/seed-0 {data}, or look at them: nmrgcl report {made} {data}\n")
+    assert out.endswith(f"use them: nmrgcl embed {made}/seed-0 {data}, or look at them: nmrgcl report {made}\n")
     page, _ = run(capsys, "report", made, str(data), "--device", "cpu")
     assert "No accuracy: plain: has no graph labels" in Path(page.strip()).read_text()
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -145,11 +145,12 @@ def load_model(folder: Path) -> Model:
         digest, alone = config.get("data_sha256"), config.get("encoder_only", False) is True
         if not isinstance(digest, str | None):
             raise TypeError("data_sha256 is not text")
-        columns, normalise = config.get("columns"), config.get("normalise", "none")
-        columns = None if columns is None else ColumnScale.from_dict(columns, method.width)
+        normalise = config.get("normalise", "none")
         require_word(normalise, f"{folder / 'config.json'}: normalise")
-        model = Model(method, settings, features, str(config["dataset"]), digest, alone, columns, normalise)
+        model = Model(method, settings, features, str(config["dataset"]), digest, alone, normalise=normalise)
         model.weights.load_state_dict(load(weights))
+        if (columns := config.get("columns")) is not None:  # only now does a method that fits know its width
+            model = replace(model, columns=ColumnScale.from_dict(columns, method.width))
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError, SafetensorError) as error:

@@ -156,7 +156,7 @@ def test_equal_hashes_of_different_labels_are_refused(monkeypatch: pytest.Monkey
 
 def test_numbers_are_no_labels_and_nodes_have_no_kernel() -> None:
     with pytest.raises(
-        DataError, match=r"method wl needs node labels, but these nodes have numeric features \(4\); use"
+        DataError, match=r"method wl needs node labels, but these nodes have numeric features \(4\); set data.features"
     ):
         wl().fit(random_graphs([4, 5]))
     with pytest.raises(SettingError, match="method wl embeds graphs, not nodes"):

@@ -159,7 +159,7 @@ def test_embed_and_evaluate_from_the_command_line(
 ) -> None:
     out = str(tmp_path / "z.npz")
     text, _ = run(capsys, "embed", str(model), "motifs", "--out", out, "--json")
-    assert json.loads(text) == {"out": out, "graphs": 300, "dimensions": 12, "labelled": True}
+    assert json.loads(text) == {"out": out, "graphs": 300, "dimensions": 12, "labelled": True, "normalise": "none"}
     text, _ = run(capsys, "evaluate", out, "--seeds", "2", "--jobs", "1", "--json")
     from_file = json.loads(text)
     text, _ = run(
@@ -176,7 +176,7 @@ def test_labels_never_seen_are_refused_or_zero(model: Path, capsys: pytest.Captu
     out = str(tmp_path / "z.npz")
     _, err = run(capsys, "embed", str(model), folder, "--out", out, code=2)
     assert "label 9" in err
-    assert "--unknown zero" in err
+    assert "unknown=zero" in err
     assert not Path(out).exists()
     run(capsys, "embed", str(model), folder, "--unknown", "zero", "--out", out)
     assert np.isfinite(read_embeddings(Path(out)).z).all()

@@ -159,5 +159,5 @@ def pretrain(
 def _next_step(dataset: "Dataset", folder: Path, seed: int, data: str) -> str:
     """What can be done with the models: without labels there is nothing to judge them by."""
     if dataset.classes:
-        return f"judge them: nmrgcl evaluate {folder} {data}"
-    return f"use them: nmrgcl embed {folder}/seed-{seed} {data}, or look at them: nmrgcl report {folder} {data}"
+        return f"judge them: nmrgcl evaluate {folder}"
+    return f"use them: nmrgcl embed {folder}/seed-{seed} {data}, or look at them: nmrgcl report {folder}"

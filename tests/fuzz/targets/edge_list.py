@@ -49,7 +49,9 @@ def agree(files: Files, data: Dataset) -> None:
     ]
     _check_edges(data, listed)
     about = [rows_of[key] for key in keys] if nodes is not None else []
-    _check_numbers(data.node_labels, data.node_attributes, about, {"graph", "node", "label", "y"})
+    known = {"graph", "node", "y"}
+    _check_numbers(data.node_labels, data.node_attributes, about, known | _words(nodes or []))
+    _check_categories(data.categories, about, _words(nodes or []) - known)
     _check_labels(data, nodes, graphs, members, graph_id, about)
 
 
@@ -90,7 +92,7 @@ def _check_edges(data: Dataset, listed: list[tuple[Any, dict[str, str]]]) -> Non
         first.setdefault((v, u), row)
     edges = [(u, v) for u, v in data.graphs.edge_index.T.tolist()]
     assert edges == sorted(first, key=lambda e: (e[1], e[0]))
-    known = {"graph", "source", "target", "weight", "label"}
+    known = {"graph", "source", "target", "weight"} | _words([row for _, row in listed])
     _check_numbers(data.edge_labels, data.edge_attributes, [first[e] for e in edges], known)
     weights = data.graphs.edge_weight
     if weights is None:
@@ -106,13 +108,36 @@ def _check_numbers(labels: Any, attributes: Any, rows: Rows, known: set[str]) ->
         assert labels is None or len(labels) == 0
         assert attributes is None or len(attributes) == 0
         return
-    others = [name for name in rows[0] if name not in known]
-    assert (labels is None, attributes is None) == ("label" not in rows[0], not others)
+    others = [name for name in rows[0] if name not in known | {"label"}]
+    assert (labels is None, attributes is None) == ("label" not in rows[0].keys() - known, not others)
     if labels is not None:
         assert labels.tolist() == [[_integer(row["label"])] for row in rows]
     if attributes is not None:
         expected = np.array([[float(row[name]) for name in others] for row in rows]).astype(np.float32)
         assert np.array_equal(attributes, expected)
+
+
+def _words(rows: Rows) -> set[str]:
+    """The columns that hold text and not a single number."""
+    columns = {name: [row[name] for row in rows if row[name].strip()] for name in rows[0]} if rows else {}
+    return {name for name, cells in columns.items() if cells and not any(map(_is_number, cells))}
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_categories(found: Any, rows: Rows, names: set[str]) -> None:
+    if found is None:
+        assert not names
+        return
+    assert set(found.names) == names
+    for name, values, codes in zip(found.names, found.values, found.codes.T, strict=True):
+        assert [None if code < 0 else values[code] for code in codes] == [row[name] or None for row in rows]
 
 
 def _check_labels(data: Dataset, nodes: Any, graphs: Any, members: Any, graph_id: Any, about: Rows) -> None:
