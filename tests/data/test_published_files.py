@@ -1,4 +1,4 @@
-"""Published files are told from others with the same counts."""
+"""Published files are distinguished from others with the same counts."""
 
 import hashlib
 import random

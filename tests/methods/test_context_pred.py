@@ -35,7 +35,7 @@ def loss_from(method: ContextPred, graphs: Graphs, root: list[int], monkeypatch:
 
 
 def distances(graphs: Graphs, root: int) -> dict[int, int]:
-    """Of the nodes that can be reached, by a search in breadth."""
+    """Distances to the nodes that can be reached, by breadth-first search."""
     found, waiting = {root: 0}, deque([root])
     while waiting:
         here = waiting.popleft()

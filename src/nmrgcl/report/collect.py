@@ -147,7 +147,7 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
 
 
 def _confusion(found: Evaluation, dataset: Dataset, before: np.ndarray, after: np.ndarray) -> dict[str, np.ndarray]:
-    """Of the first seed's folds or split, each with the C that was chosen for it."""
+    """Confusion matrices on the folds or split of the first seed, each fold with the C that was chosen for it."""
     matrices = {}
     for name, z, scores in (("untrained", before, found.untrained), (found.method or "", after, found.trained)):
         if scores is None or scores.penalties is None or dataset.y is None:

@@ -18,7 +18,7 @@ from nmrgcl.train import pretrain
 from nmrgcl.train.feed import open_feed
 
 STEPS, ROWS, EPOCHS = 4, 600, 2
-"""Of the training, of the graphs that are judged, and of fine-tuning, are computed for an estimate."""
+"""Training steps, judged graphs and epochs of fine-tuning that an estimate computes."""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def pretrain_seeds(
             makes it keep one.
         start: gives every seed the encoder of an earlier model, with the features that it knows.
         data: what ``load`` found the dataset by, if it did; the run remembers it.
-        watch: is told about every batch.
+        watch: called after every batch.
     """
     require_level(dataset, settings)
     with explained(settings):
