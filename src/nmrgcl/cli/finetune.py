@@ -34,7 +34,8 @@ def finetune(
     model: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL|none", help="Pre-trained model to start from; none: a fresh encoder. (default: bundled)"
+            metavar="MODEL|none",
+            help="Pre-trained model to start from; none: a fresh encoder. (default: bundled, if there is one)",
         ),
     ] = None,
     split: Annotated[
