@@ -57,7 +57,7 @@ faults: $(READY)
 # target installs it; nothing else looks for it there.
 test-kernels: $(READY)
 	.venv/bin/uv pip install --quiet --no-deps --target .venv/triton triton
-	PYTHONPATH=.venv/triton $(PYTHON) -m pytest tests/kernels
+	PYTHONPATH=.venv/triton $(PYTHON) -m pytest tests/ops
 	PYTHONPATH=.venv/triton $(PYTHON) -m tests.compile_kernels
 
 # A real Ray on this machine; Ray is large, so that only this target installs it.

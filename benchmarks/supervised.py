@@ -19,8 +19,8 @@ from nmrgcl.data.splits import Split, stratified_folds
 from nmrgcl.evaluate.finetune import Classifier, Task, Training, train
 from nmrgcl.evaluate.side_by_side import Epochs
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels import rows as row_kernels
 from nmrgcl.methods import build_pretraining
+from nmrgcl.ops.triton import rows as row_kernels
 from nmrgcl.settings import FinetuneSettings, resolve
 
 EPOCHS, BATCH, REPEATS = 5, 32, 3

@@ -53,7 +53,7 @@ def intercept(self: Any, *args: Any, grid: Any = None, warmup: bool = False, **g
 
 
 def launch_norm_and_perceptron(graphs: Any) -> None:
-    from nmrgcl.kernels import norm, perceptron
+    from nmrgcl.ops.triton import norm, perceptron
 
     rows = graphs.num_nodes
     masks = ((None, None), (graphs.node_ptr[3:4], torch.ones(rows, dtype=torch.bool)))
@@ -81,7 +81,7 @@ def launch_norm_and_perceptron(graphs: Any) -> None:
 
 def launch_views(graphs: Any) -> None:
     from nmrgcl.augment.edges import _add_by_kernel
-    from nmrgcl.kernels import batch, masks, walk
+    from nmrgcl.ops.triton import batch, masks, walk
 
     index, nodes, edges = torch.arange(len(graphs)), graphs.num_nodes, graphs.num_edges
     node_keep, edge_keep, chosen = (torch.ones(n, dtype=torch.bool) for n in (nodes, edges, len(graphs)))
@@ -102,7 +102,7 @@ def launch_views(graphs: Any) -> None:
 
 
 def launch_rows_and_losses(graphs: Any) -> None:
-    from nmrgcl.kernels import gate, look_up, negatives, pairs, rows
+    from nmrgcl.ops.triton import gate, look_up, negatives, pairs, rows
 
     nodes, column, ptr = graphs.num_nodes, graphs.edge_index[0], graphs.row_ptr
     live = torch.ones(graphs.num_edges, dtype=torch.bool)
@@ -140,7 +140,7 @@ def launch_rows_and_losses(graphs: Any) -> None:
 
 
 def launch_machines(graphs: Any) -> None:
-    from nmrgcl.kernels import machines
+    from nmrgcl.ops.triton import machines
 
     for rows, diagonal in product((60, 350, 1000, 4000, 8000), (1.0, 3.0)):
         kernel = torch.full((1,), diagonal).expand(2, rows, rows)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmrgcl import kernels
+from nmrgcl import ops
 from nmrgcl.errors import DataError
 from nmrgcl.sparse_rows import entry_rows, is_sparse, select_rows
 
@@ -259,7 +259,7 @@ class Graphs:
         Shapes then do not depend on the batch, and nothing is asked of the host. What is not needed is masked, comes
         last, and lies in no row and no graph. The batch must fit.
         """
-        if kernels.serve(index):
+        if ops.serve(index):
             return self._gather_padded(index, room)
         of_nodes, of_edges = self._bounds(index)
         nodes = _Ranges(*of_nodes, room.nodes, padded=True)
@@ -287,8 +287,8 @@ class Graphs:
 
     def _gather_padded(self, index: Tensor, room: "Room") -> "Graphs":
         """``take_padded`` by a kernel."""
-        from nmrgcl.kernels.batch import gather_structure
-        from nmrgcl.kernels.rows import take_rows
+        from nmrgcl.ops.triton.batch import gather_structure
+        from nmrgcl.ops.triton.rows import take_rows
 
         found = gather_structure(
             index, self.edge_index, self.row_ptr, self.node_ptr, self.pair, self.node_keep, self.edge_keep,
@@ -348,8 +348,8 @@ class Graphs:
     def live_edges(self) -> Tensor:
         """``[E]`` which edges are there: kept themselves, and so are both their ends; every layer asks for it."""
         live = self.edge_keep
-        if self.node_keep is not None and kernels.serve(self.node_keep):
-            from nmrgcl.kernels.masks import edges_between
+        if self.node_keep is not None and ops.serve(self.node_keep):
+            from nmrgcl.ops.triton.masks import edges_between
 
             return edges_between(self.edge_index, self.node_keep, live)
         if self.node_keep is not None:

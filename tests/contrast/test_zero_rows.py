@@ -9,7 +9,7 @@ from torch import Tensor
 
 from nmrgcl.contrast import across_views, bootstrap_loss, cca_loss, cosine, graphcl_loss, infonce, merit_loss
 from nmrgcl.contrast.cosine import unit_rows
-from nmrgcl.kernels import SHORTEST
+from nmrgcl.ops import SHORTEST
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 TAUGHT = tuple(torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(5), dtype=torch.float64))

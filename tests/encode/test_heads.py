@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from nmrgcl import kernels
+from nmrgcl import ops
 from nmrgcl.encode import Head
 
 
@@ -12,6 +12,6 @@ from nmrgcl.encode import Head
 def test_the_kernel_for_relu_is_not_used_for_another_activation(
     activation: type[nn.Module], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "serve", lambda _: True)
+    monkeypatch.setattr(ops, "serve", lambda _: True)
     head, r = Head(32, activation=activation), torch.randn(5, 32)
     assert torch.equal(head(r), head[2](head[1](head[0](r))))

@@ -8,7 +8,7 @@ from torch.nn.functional import pad
 
 from nmrgcl.augment.view import View, chance, check_share
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class DropEdges(View):
         """Edges that an earlier view added are edges like any other."""
         draw = torch.rand(graphs.num_edges, device=graphs.device)
         if serve(draw) and graphs.added is None:
-            from nmrgcl.kernels.masks import keep_drawn_edges
+            from nmrgcl.ops.triton.masks import keep_drawn_edges
 
             destination, before = graphs.edge_index[1], graphs.edge_keep
             kept = keep_drawn_edges(draw, graphs.pair, destination, graphs.batch, before, chosen, self.p)
@@ -77,7 +77,7 @@ class AddEdges(View):
 
 def _add_by_kernel(graphs: Graphs, chosen: Tensor | None, p: float, room: int) -> Graphs:
     """On a GPU the new edges are sorted in right away."""
-    from nmrgcl.kernels.new_edges import add_edges
+    from nmrgcl.ops.triton.new_edges import add_edges
 
     seed = torch.randint(-(2**63), 2**63 - 1, (graphs.num_graphs,), device=graphs.device)
     keep = graphs.node_keep

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from nmrgcl.augment.view import View, chance, check_share
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 from nmrgcl.sparse_rows import entry_rows, is_sparse, with_values
 
 
@@ -52,7 +52,7 @@ class DropFeatures(View):
         """The node itself and its edges stay."""
         draw = torch.rand(graphs.num_nodes, device=graphs.device)
         if serve(draw) and not is_sparse(graphs.x):
-            from nmrgcl.kernels.masks import blank_drawn_rows
+            from nmrgcl.ops.triton.masks import blank_drawn_rows
 
             blank = -1.0 if graphs.categorical else 0.0
             return replace(graphs, x=blank_drawn_rows(graphs.x, draw, graphs.batch, chosen, self.p, blank))

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from nmrgcl.augment.view import View, check_share
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 from nmrgcl.sparse_rows import permute_rows
 
 
@@ -24,7 +24,7 @@ class DropNodes(View):
         """Where chance would remove every node of a graph, one of them, drawn evenly, stays."""
         draw = torch.rand(graphs.num_nodes, device=graphs.device)
         if serve(draw):
-            from nmrgcl.kernels.masks import keep_drawn_nodes
+            from nmrgcl.ops.triton.masks import keep_drawn_nodes
 
             kept = keep_drawn_nodes(draw, graphs.node_ptr, graphs.node_keep, chosen, self.p)
             return replace(graphs, node_keep=kept)

@@ -10,7 +10,7 @@ from nmrgcl.augment.view import View, check_share
 from nmrgcl.augment.walk_on_host import visited_nodes as on_the_host
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Subgraph(View):
         if graphs.device.type == "cpu" and not serve(start):
             return on_the_host(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
         if serve(start):
-            from nmrgcl.kernels.walk import visited_nodes
+            from nmrgcl.ops.triton.walk import visited_nodes
 
             return visited_nodes(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
         path = _walk(start, row_ptr, source, below, draws, restarts < self.p)

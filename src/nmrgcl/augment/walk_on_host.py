@@ -21,7 +21,7 @@ def visited_nodes(
     p: float,
     ratio: float,
 ) -> Tensor:
-    """What ``nmrgcl.kernels.walk.visited_nodes`` says, for the same draws the same."""
+    """What ``nmrgcl.ops.triton.walk.visited_nodes`` says, for the same draws the same."""
     path = _walk(start, row_ptr, source, below, draws, restarts < p)
     limit = (ratio * size).ceil().clamp(min=1).numpy()
     some = size.numpy() > 0

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nmrgcl.contrast.removal import non_maximum
-from nmrgcl.kernels import SHORTEST
+from nmrgcl.ops import SHORTEST
 
 
 def cosine(a: Tensor, b: Tensor) -> Tensor:

@@ -5,14 +5,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 
 
 def fits_fused_loss(z1: Tensor, z2: Tensor) -> bool:
     """Whether ``fused_loss`` takes them."""
     if not serve(z1) or torch.float64 in (z1.dtype, z2.dtype):
         return False
-    from nmrgcl.kernels.pairs import WIDEST
+    from nmrgcl.ops.triton.pairs import WIDEST
 
     return z1.shape[1] <= WIDEST and z1.shape[0] > 1
 
@@ -28,8 +28,8 @@ class _FusedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z1: Tensor, z2: Tensor, delta: float | None, tau: float, counted: bool) -> Tensor:
-        from nmrgcl.kernels.negatives import negatives_gradient, negatives_logsumexp
-        from nmrgcl.kernels.pairs import pair_loss, unit_pairs, unit_pairs_back
+        from nmrgcl.ops.triton.negatives import negatives_gradient, negatives_logsumexp
+        from nmrgcl.ops.triton.pairs import pair_loss, unit_pairs, unit_pairs_back
 
         z1, z2 = (z if z.stride(1) == 1 else z.contiguous() for z in (z1, z2))
         unit, positive = unit_pairs(z1, z2, delta)

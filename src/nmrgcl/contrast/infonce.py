@@ -11,7 +11,7 @@ from torch.nn.functional import logsigmoid
 from nmrgcl.contrast.cosine import pair_cosine, unit_rows, widen
 from nmrgcl.contrast.fused import fits_fused_loss, fused_loss, kernel_precision
 from nmrgcl.contrast.streamed import pair_gradient, pair_logsumexp
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 
 DENSE_ROWS = 4096
 """Above this many rows the similarity matrix is never held as a whole."""
@@ -81,7 +81,7 @@ class _StreamedNegatives(torch.autograd.Function):
         served = serve(z) and z.dtype == torch.float32
         ctx.tau, ctx.precision = tau, kernel_precision() if served else None
         if ctx.precision is not None:
-            from nmrgcl.kernels.negatives import negatives_logsumexp
+            from nmrgcl.ops.triton.negatives import negatives_logsumexp
 
             total = negatives_logsumexp(z, tau, precision=ctx.precision)
         else:
@@ -93,7 +93,7 @@ class _StreamedNegatives(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         z, total = ctx.saved_tensors
         if ctx.precision is not None:
-            from nmrgcl.kernels.negatives import negatives_gradient
+            from nmrgcl.ops.triton.negatives import negatives_gradient
 
             return negatives_gradient(z, total, grads[0], ctx.tau, precision=ctx.precision), None
         return pair_gradient(z, total, grads[0], ctx.tau), None

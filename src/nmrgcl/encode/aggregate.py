@@ -10,7 +10,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 
 
 def neighbour_sum(
@@ -200,7 +200,7 @@ def sum_targets(grad: Tensor, graphs: Graphs, weight: Tensor | None, self_weight
 def edge_products(grad: Tensor, h: Tensor, graphs: Graphs, table: Tensor | None = None) -> Tensor:
     """``[E]`` the gradient of ``sum_sources`` by ``weight``: row v of ``grad`` times the message u → v."""
     if serve(h):
-        from nmrgcl.kernels import rows
+        from nmrgcl.ops.triton import rows
 
         products = rows.edge_products(grad, h, graphs.edge_index)
     else:
@@ -251,9 +251,9 @@ def row_sums(
     *,
     looped: bool = False,
 ) -> Tensor:
-    """What ``nmrgcl.kernels.rows.row_sums`` says, by it where it serves."""
+    """What ``nmrgcl.ops.triton.rows.row_sums`` says, by it where it serves."""
     if serve(h):
-        from nmrgcl.kernels import rows
+        from nmrgcl.ops.triton import rows
 
         return rows.row_sums(
             h, column, row_ptr, weight, self_weight=self_weight, edge_attr=attr, edge_table=table, looped=looped
@@ -274,7 +274,7 @@ def _named_rows(
 ) -> Tensor:
     """``[N, count]`` how often (by ``weight``) the edges into each node name each row of a table; row ``loop`` once."""
     if serve(attr):
-        from nmrgcl.kernels.rows import row_counts
+        from nmrgcl.ops.triton.rows import row_counts
 
         return row_counts(attr, row_ptr, weight, count, loop).to(dtype)
     one_hot = torch.eye(count + 1, count, dtype=dtype, device=attr.device)  # -1, "none", is the row of zeros at the end

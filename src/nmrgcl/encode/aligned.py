@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear, relu
 
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 
 STEP = 8
 """Units of bfloat16 in 16 bytes."""
@@ -74,7 +74,7 @@ class LinearReLU(torch.autograd.Function):
         h, weight, out = ctx.saved_tensors
         grad = grads[0].contiguous()
         if serve(grad):
-            from nmrgcl.kernels.gate import relu_back
+            from nmrgcl.ops.triton.gate import relu_back
 
             grad, total = relu_back(grad, out)
         else:

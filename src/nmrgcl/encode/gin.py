@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, embedding_bag, pad, relu
 
-from nmrgcl import kernels
+from nmrgcl import ops
 from nmrgcl.encode.activation import drop_out
 from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.encode.edge_names import EdgeShape, read_edges
@@ -34,7 +34,7 @@ class FeatureMap(nn.Module):
             return sparse_product(x, self.weight)
         if x.is_floating_point():
             return x.to(self.weight.dtype) @ self.weight
-        if kernels.serve(self.weight) and self.weight.shape[0] <= FEW_NAMES:
+        if ops.serve(self.weight) and self.weight.shape[0] <= FEW_NAMES:
             result: Tensor = _LookUp.apply(self.weight, x)
             return result
         table = pad(self.weight, (0, 0, 0, 1))  # column -1, "none", becomes the row of zeros at the end
@@ -59,7 +59,7 @@ class _LookUp(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, names: Tensor) -> Tensor:
-        from nmrgcl.kernels.look_up import look_up
+        from nmrgcl.ops.triton.look_up import look_up
 
         ctx.save_for_backward(names)
         ctx.count = table.shape[0]
@@ -67,7 +67,7 @@ class _LookUp(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        from nmrgcl.kernels.look_up import look_up_gradient
+        from nmrgcl.ops.triton.look_up import look_up_gradient
 
         (names,) = ctx.saved_tensors
         return look_up_gradient(grads[0].contiguous(), names, ctx.count), None

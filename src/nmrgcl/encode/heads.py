@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nmrgcl import kernels
+from nmrgcl import ops
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
 
@@ -74,9 +74,9 @@ class ResidualHead(nn.Module):
 
 def _fits_projection(r: Tensor, weight: Tensor) -> bool:
     """Few units, as many as there are inputs, on a GPU, where each product, bias and ReLU would be launched alone."""
-    if not kernels.serve(r) or r.dtype != torch.float32 or weight.shape[0] != weight.shape[1] or r.stride(1) != 1:
+    if not ops.serve(r) or r.dtype != torch.float32 or weight.shape[0] != weight.shape[1] or r.stride(1) != 1:
         return False
-    from nmrgcl.kernels.perceptron import NARROWEST, WIDEST_HEAD
+    from nmrgcl.ops.triton.perceptron import NARROWEST, WIDEST_HEAD
 
     return NARROWEST <= weight.shape[0] <= WIDEST_HEAD
 
@@ -84,14 +84,14 @@ def _fits_projection(r: Tensor, weight: Tensor) -> bool:
 class _Projection(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, r: Tensor, first: Tensor, first_bias: Tensor, second: Tensor, second_bias: Tensor) -> Tensor:
-        from nmrgcl.kernels.perceptron import Weights, project
+        from nmrgcl.ops.triton.perceptron import Weights, project
 
         ctx.save_for_backward(r, first, first_bias, second, second_bias)
         return project(r, Weights(first, first_bias, second, second_bias))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        from nmrgcl.kernels.perceptron import Weights, project_back
+        from nmrgcl.ops.triton.perceptron import Weights, project_back
 
         r, *weights = ctx.saved_tensors
         grad = grads[0] if grads[0].stride(1) == 1 else grads[0].contiguous()

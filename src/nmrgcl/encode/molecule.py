@@ -15,7 +15,7 @@ from nmrgcl.encode.gin import FEW_NAMES, FeatureMap
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels import serve
+from nmrgcl.ops import serve
 
 
 class AtomMap(FeatureMap):
@@ -34,7 +34,7 @@ class AtomMap(FeatureMap):
 def multi_hot(x: Tensor, width: int, dtype: torch.dtype) -> Tensor:
     """``[N, width]`` how often each row of ``x`` (``[N, C]``) names each column; -1 is none."""
     if serve(x):
-        from nmrgcl.kernels.rows import name_counts
+        from nmrgcl.ops.triton.rows import name_counts
 
         return name_counts(x.contiguous(), width, dtype)
     return (x[:, :, None] == torch.arange(width, device=x.device)).sum(1, dtype=dtype)

@@ -5,16 +5,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nmrgcl import kernels
+from nmrgcl import ops
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
 
 
 def fits_narrow_layer(h: Tensor, graphs: Graphs) -> bool:
     """Whether ``narrow_layer`` can train on ``graphs``: float32, few units, and sums that are their own transpose."""
-    if not kernels.serve(h) or h.dtype != torch.float32 or not graphs.symmetric or graphs.edge_weight is not None:
+    if not ops.serve(h) or h.dtype != torch.float32 or not graphs.symmetric or graphs.edge_weight is not None:
         return False
-    from nmrgcl.kernels.perceptron import NARROWEST, WIDEST
+    from nmrgcl.ops.triton.perceptron import NARROWEST, WIDEST
 
     return NARROWEST <= h.shape[1] <= WIDEST and h.shape[0] > 1
 
@@ -49,9 +49,9 @@ class _NarrowLayer(torch.autograd.Function):
         graphs: Graphs,
         norm: MaskedBatchNorm,
     ) -> Tensor:
-        from nmrgcl.kernels.norm import merge_statistics, normalise
-        from nmrgcl.kernels.perceptron import Weights, perceive
-        from nmrgcl.kernels.rows import row_sums
+        from nmrgcl.ops.triton.norm import merge_statistics, normalise
+        from nmrgcl.ops.triton.perceptron import Weights, perceive
+        from nmrgcl.ops.triton.rows import row_sums
 
         live = graphs.live_edges if graphs.masked else None
         s = row_sums(h, graphs.edge_index[0], graphs.row_ptr, live, self_weight=1.0)
@@ -64,9 +64,9 @@ class _NarrowLayer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        from nmrgcl.kernels.norm import gradient_sums
-        from nmrgcl.kernels.perceptron import Weights, perceive_back
-        from nmrgcl.kernels.rows import row_sums
+        from nmrgcl.ops.triton.norm import gradient_sums
+        from nmrgcl.ops.triton.perceptron import Weights, perceive_back
+        from nmrgcl.ops.triton.rows import row_sums
 
         y, s, statistics, first, first_bias, second, second_bias, scale, shift = ctx.saved_tensors
         graphs: Graphs = ctx.graphs

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
-from nmrgcl import kernels
+from nmrgcl import ops
 
 
 class MaskedBatchNorm(nn.Module):
@@ -31,7 +31,7 @@ class MaskedBatchNorm(nn.Module):
         With ``split`` (``[1]``) the rows from there on are normalised apart from those before: they are another view.
         Rows that are not kept come out finite but mean nothing.
         """
-        if self.training and kernels.serve(h) and (keep is not None or split is not None) and h.shape[0] > 1:
+        if self.training and ops.serve(h) and (keep is not None or split is not None) and h.shape[0] > 1:
             result: Tensor = _FusedNorm.apply(h, keep, split, self.weight, self.bias, self, relu)
             return result
         if split is not None and self.training:
@@ -78,7 +78,7 @@ class _FusedNorm(torch.autograd.Function):
         norm: MaskedBatchNorm,
         relu: bool,
     ) -> Tensor:
-        from nmrgcl.kernels.norm import masked_statistics, normalise
+        from nmrgcl.ops.triton.norm import masked_statistics, normalise
 
         h = h.contiguous()
         statistics = masked_statistics(h, keep, split, (norm.running_mean, norm.running_var, norm.momentum))
@@ -88,7 +88,7 @@ class _FusedNorm(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        from nmrgcl.kernels.norm import gradient_sums, pull_back
+        from nmrgcl.ops.triton.norm import gradient_sums, pull_back
 
         h, keep, split, statistics, weight, bias = ctx.saved_tensors
         grad = grads[0] if grads[0].stride(1) == 1 else grads[0].contiguous()

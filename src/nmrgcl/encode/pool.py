@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from nmrgcl import kernels
+from nmrgcl import ops
 from nmrgcl.errors import DataError, SettingError, nearest
 from nmrgcl.graphs import Graphs
 
@@ -66,8 +66,8 @@ class _SegmentSum(torch.autograd.Function):
         ctx.graphs = graphs
         if graphs.num_nodes == 0:
             return h.new_zeros(graphs.num_graphs, h.shape[1])
-        if kernels.serve(h):
-            from nmrgcl.kernels.rows import row_sums
+        if ops.serve(h):
+            from nmrgcl.ops.triton.rows import row_sums
 
             return row_sums(h, None, graphs.node_ptr, graphs.node_keep)
         nodes = torch.arange(graphs.num_nodes, device=h.device)
@@ -77,8 +77,8 @@ class _SegmentSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         keep = ctx.graphs.node_keep
-        if kernels.serve(grads[0]):
-            from nmrgcl.kernels.rows import spread_rows
+        if ops.serve(grads[0]):
+            from nmrgcl.ops.triton.rows import spread_rows
 
             return spread_rows(grads[0].contiguous(), ctx.graphs.batch, keep), None
         spread = grads[0].index_select(0, ctx.graphs.batch)

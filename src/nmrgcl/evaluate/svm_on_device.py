@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.evaluate.rbf import PaddedRows, Scaling, bytes_at_once, padded, rbf_kernels, scaled
-from nmrgcl.kernels import has_triton
+from nmrgcl.ops import has_triton
 
 AT_ONCE = 2**32
 """Bytes of the kernels whose machines are solved at once."""
@@ -34,7 +34,7 @@ def solves(device: torch.device, rows: int) -> bool:
     """Whether machines of up to ``rows`` rows can be solved there."""
     if device.type != "cuda" or not has_triton():
         return False
-    from nmrgcl.kernels.machines import WIDEST
+    from nmrgcl.ops.triton.machines import WIDEST
 
     return rows <= WIDEST
 
@@ -102,7 +102,7 @@ def _of_group(
     kernels_of: KernelsOf, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], device: torch.device
 ) -> tuple[Tensor, Tensor]:
     """``shares_right`` of cuts whose kernels fit."""
-    from nmrgcl.kernels.machines import TOLERANCE, solve_machines
+    from nmrgcl.ops.triton.machines import TOLERANCE, solve_machines
 
     classes = int(y.max()) + 1
     by_class = [train[np.argsort(y[train], kind="stable")] for train, _ in cuts]

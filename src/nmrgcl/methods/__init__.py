@@ -17,8 +17,8 @@ from nmrgcl.encode import EdgeShape, Foreign, build_encoder, embed_graphs
 from nmrgcl.encode.teacher import Teacher
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels import serve
 from nmrgcl.method_files import load_method, method_names
+from nmrgcl.ops import serve
 from nmrgcl.settings import Settings
 from nmrgcl.train import Fittable, Trainable
 

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from nmrgcl.contrast import cosine, infonce
-from nmrgcl.kernels import negatives
-from nmrgcl.kernels.negatives import Precision, negatives_gradient, negatives_logsumexp
-from tests.kernels import DEVICE
+from nmrgcl.ops.triton import negatives
+from nmrgcl.ops.triton.negatives import Precision, negatives_gradient, negatives_logsumexp
+from tests.ops import DEVICE
 
 needs_gpu = pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device on this machine")
 

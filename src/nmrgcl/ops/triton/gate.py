@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from nmrgcl.kernels.rows import column_sums
+from nmrgcl.ops.triton.rows import column_sums
 
 ROWS, UNITS, PROGRAMS = 32, 128, 1024
 """Of one tile, and how many programs divide the tiles of a block of columns among them."""

@@ -13,8 +13,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from nmrgcl.kernels.norm import groups_of, pulled_back, standardise, store_statistics, tile_of
-from nmrgcl.kernels.rows import column_sums
+from nmrgcl.ops.triton.norm import groups_of, pulled_back, standardise, store_statistics, tile_of
+from nmrgcl.ops.triton.rows import column_sums
 
 NARROWEST, WIDEST = 16, 64
 """Units for which a program can hold the weights and a tile of rows."""
@@ -51,7 +51,7 @@ class Weights:
 
 
 def perceive(s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None) -> tuple[Tensor, Tensor]:
-    """``y`` of a layer, and the blocks that ``nmrgcl.kernels.norm.merge_statistics`` takes."""
+    """``y`` of a layer, and the blocks that ``nmrgcl.ops.triton.norm.merge_statistics`` takes."""
     rows, width = s.shape
     groups, options = 1 if split is None else 2, weights.options(backward=False)
     y, partial = torch.empty_like(s), torch.empty(triton.cdiv(rows, options["ROWS"]), groups, 3, width, device=s.device)
@@ -68,7 +68,7 @@ def perceive_back(
 ) -> tuple[Tensor, Weights]:  # fmt: skip
     """The gradients of ``s`` and of the weights, from that of the norm of ``y`` with weight ``scale``.
 
-    ``grad`` may be a block of columns of a wider matrix; ``sums`` comes from ``nmrgcl.kernels.norm.gradient_sums``.
+    ``grad`` may be a block of columns of a wider matrix; ``sums`` comes from ``nmrgcl.ops.triton.norm.gradient_sums``.
     """
     return _back(grad, y, s, weights, keep, split, statistics, sums, scale, eps)
 

@@ -5,7 +5,7 @@ import torch
 
 from nmrgcl.contrast import graphcl_loss, infonce
 from nmrgcl.contrast.fused import fused_loss
-from tests.kernels import DEVICE
+from tests.ops import DEVICE
 
 
 @pytest.mark.parametrize("loss", [infonce, graphcl_loss])

@@ -12,9 +12,9 @@ from sklearn.svm import SVC
 from nmrgcl.evaluate import kernel_svm, svm, svm_on_device
 from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.evaluate.svm_on_device import Cut
-from nmrgcl.kernels import machines
-from nmrgcl.kernels.machines import TOLERANCE, solve_machines
-from tests.kernels import DEVICE
+from nmrgcl.ops.triton import machines
+from nmrgcl.ops.triton.machines import TOLERANCE, solve_machines
+from tests.ops import DEVICE
 
 PENALTIES = (0.01, 1.0, 100.0)
 

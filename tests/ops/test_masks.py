@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from nmrgcl.kernels.masks import blank_drawn_rows, edges_between, keep_drawn_edges, keep_drawn_nodes
+from nmrgcl.ops.triton.masks import blank_drawn_rows, edges_between, keep_drawn_edges, keep_drawn_nodes
 from tests.examples import random_graphs
-from tests.kernels import DEVICE
+from tests.ops import DEVICE
 
 GRAPHS = random_graphs([6, 1, 9, 0, 300, 7], density=0.3, categorical=True)
 

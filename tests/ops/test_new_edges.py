@@ -9,9 +9,9 @@ import torch
 from nmrgcl.augment import DropEdges, DropNodes
 from nmrgcl.augment.edges import _add_by_kernel
 from nmrgcl.graphs import Graphs, Room
-from nmrgcl.kernels import new_edges
+from nmrgcl.ops.triton import new_edges
 from tests.examples import one_graph, random_graphs
-from tests.kernels import DEVICE
+from tests.ops import DEVICE
 
 
 @pytest.fixture(params=["few", "many"])

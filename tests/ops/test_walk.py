@@ -11,7 +11,7 @@ from nmrgcl.augment import AddEdges, DropEdges, DropNodes, Subgraph, subgraph
 from nmrgcl.augment.walk_on_host import visited_nodes
 from nmrgcl.graphs import Graphs
 from tests.examples import cycle, one_graph, random_graphs
-from tests.kernels import DEVICE
+from tests.ops import DEVICE
 
 SIZES = [6, 1, 9, 0, 4, 0, 12, 3]
 

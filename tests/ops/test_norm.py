@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.encode.norm import MaskedBatchNorm, _FusedNorm
-from tests.kernels import DEVICE
+from tests.ops import DEVICE
 
 
 def close(found: Tensor | None, expected: Tensor | None, tolerance: float) -> None:

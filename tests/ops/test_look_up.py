@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import embedding
 
-from nmrgcl.kernels.look_up import look_up, look_up_gradient
-from tests.kernels import DEVICE
+from nmrgcl.ops.triton.look_up import look_up, look_up_gradient
+from tests.ops import DEVICE
 
 
 @pytest.mark.parametrize("columns", [1, 2])

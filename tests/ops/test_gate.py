@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from nmrgcl.kernels.gate import relu_back
-from tests.kernels import DEVICE
+from nmrgcl.ops.triton.gate import relu_back
+from tests.ops import DEVICE
 
 
 @pytest.mark.parametrize(("rows", "width"), [(1, 3), (70, 128), (300, 600)])

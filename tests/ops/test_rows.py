@@ -10,9 +10,9 @@ from nmrgcl.encode import aggregate
 from nmrgcl.encode.aggregate import neighbour_sum, normalised_sum
 from nmrgcl.encode.molecule import multi_hot
 from nmrgcl.graphs import Graphs
-from nmrgcl.kernels.rows import edge_products, name_counts, row_counts, row_sums, spread_rows, take_rows
+from nmrgcl.ops.triton.rows import edge_products, name_counts, row_counts, row_sums, spread_rows, take_rows
 from tests.examples import random_graphs
-from tests.kernels import DEVICE
+from tests.ops import DEVICE
 
 # Empty rows, short ones and one that takes several steps; the last two edges are beyond every row.
 LENGTHS = [3, 0, 1, 70, 0, 6, 2]

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from nmrgcl.kernels import SHORTEST
+from nmrgcl.ops import SHORTEST
 
 WIDEST = 4096
 """Units of a row that a program can hold."""

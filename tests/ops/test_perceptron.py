@@ -11,8 +11,8 @@ from nmrgcl.encode.gin import GINLayer
 from nmrgcl.encode.heads import Head, _Projection
 from nmrgcl.encode.narrow import narrow_layer
 from tests.examples import random_graphs
-from tests.kernels import DEVICE
-from tests.kernels.test_norm import close
+from tests.ops import DEVICE
+from tests.ops.test_norm import close
 
 
 @pytest.mark.parametrize("views", [1, 2])

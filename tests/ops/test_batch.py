@@ -7,7 +7,7 @@ import torch
 
 from nmrgcl.graphs import Graphs, Room
 from tests.examples import random_graphs
-from tests.kernels import DEVICE
+from tests.ops import DEVICE
 
 FIELDS = ("x", "y", "edge_index", "row_ptr", "node_ptr", "batch", "pair", "edge_attr", "edge_weight")
 

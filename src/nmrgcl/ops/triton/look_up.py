@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from nmrgcl.kernels.rows import column_sums
+from nmrgcl.ops.triton.rows import column_sums
 
 ROWS, PROGRAMS = 32, 264
 """Rows at a time, and how many programs divide them among them in the backward pass."""

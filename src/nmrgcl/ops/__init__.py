@@ -1,0 +1,24 @@
+"""Operations that have several forms: one module each, with the plain form first and one function that chooses.
+
+Triton kernels are in ``ops/triton``, under the name of their operation. Triton comes only with PyTorch's builds for
+GPUs, so those modules are imported where a tensor lies on a GPU.
+"""
+
+from functools import cache
+from importlib.util import find_spec
+
+from torch import Tensor
+
+SHORTEST = 1e-12
+"""Rows no longer than this count as zero wherever rows are brought to unit length, in kernels and plain forms."""
+
+
+def serve(tensor: Tensor) -> bool:
+    """True if ``tensor`` lies on a GPU and Triton is installed to run kernels on it."""
+    return tensor.is_cuda and has_triton()
+
+
+@cache
+def has_triton() -> bool:
+    """True if Triton is installed, so that kernels can be compiled."""
+    return find_spec("triton") is not None
