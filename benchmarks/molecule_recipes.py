@@ -5,9 +5,9 @@
 
 Each candidate changes the preset ``molecules``, is pre-trained on five million molecules drawn from ZINC250k (20
 epochs) and fine-tuned on the datasets of Table 3, or on some with ``--dataset``. It is judged by the ROC-AUC on the
-validation parts, the mean over datasets. With ``--final``, the best candidate is pre-trained on ZINC-2.2M for ten epochs and fine-tuned likewise;
-its test scores are then looked at for the first time. ``--arguments FILE`` writes what ``nmrgcl pretrain`` needs to
-repeat it.
+validation parts, the mean over datasets. With ``--final``, the best candidate is pre-trained on ZINC-2.2M for ten
+epochs and fine-tuned on all four datasets; its test scores are then looked at for the first time. ``--arguments FILE``
+writes what ``nmrgcl pretrain`` needs to repeat it.
 """
 
 import argparse
