@@ -3,7 +3,7 @@
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,16 +39,15 @@ def write_pack(path: Path, results: Iterable[Result]) -> int:
     return len(lines)
 
 
-def read_pack(path: Path, parse: Callable[[bytes, str], Result] = parse_result) -> list[Result]:
-    """All finished cells of a pack; DataError, with the line, where anything in it is not what was written."""
+def read_pack(path: Path) -> list[Result]:
+    """All finished cells of a pack; DataError with the line number if anything differs from what was written."""
     try:
         with reading.open_file(path) as packed, gzip.GzipFile(fileobj=packed) as file:
-            found = list(_entries(path, file, parse))
+            return list(_entries(path, file))
     except OSError as error:  # gzip's own errors are among them
         raise DataError(f"{path}: cannot be read ({error.strerror or 'not a pack of results'}); {_REMEDY}") from None
     except (EOFError, zlib.error):
         raise DataError(f"{path}: damaged or cut short; {_REMEDY}") from None
-    return found
 
 
 def merge(into: Results, sources: Sequence[Path]) -> MergedResults:
@@ -83,7 +82,7 @@ def _same(one: Result, other: Result) -> bool:
     return one.chosen == other.chosen and all(one.scores[part] == other.scores[part] for part in both)
 
 
-def _entries(path: Path, file: gzip.GzipFile, parse: Callable[[bytes, str], Result]) -> Iterator[Result]:
+def _entries(path: Path, file: gzip.GzipFile) -> Iterator[Result]:
     count = _read_head(path, file.readline(RESULT.limit))
     seen = set()
     for number in range(2, count + 2):
@@ -91,7 +90,7 @@ def _entries(path: Path, file: gzip.GzipFile, parse: Callable[[bytes, str], Resu
         if not line.endswith(b"\n"):
             raise DataError(f"{path}, line {number}: cut short, {count} results are announced; {_REMEDY}")
         try:
-            result = parse(line, f"{path}, line {number}")
+            result = parse_result(line, f"{path}, line {number}")
         except DamagedError as error:
             raise DataError(f"{error}; {_REMEDY}") from None
         if result.status != "done" or result.key in seen:

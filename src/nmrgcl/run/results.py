@@ -18,14 +18,10 @@ from nmrgcl.run.cell import KEY, Cell, content_key
 from nmrgcl.train.checkpoint import remove_checkpoints
 
 RESULT = RecordFormat("nmrgcl-result", 2, "a result", oldest=2, limit=2**24)
-"""A thousand epochs of a hundred folds need less than its limit. Keys of version 1 named every setting."""
+"""The limit leaves room for a thousand epochs of a hundred folds. Version 1 had other keys and was never released."""
 _TABLES = ("scores", "training", "data", "versions", "hardware", "times")
 _DONE = re.compile(rf"({KEY.pattern})\.json")
 _FAILED = re.compile(rf"({KEY.pattern})\.failed\.json")
-
-
-class OldError(DataError):
-    """A result of an earlier version, whose key means nothing today; ``nmrgcl results migrate`` gives it another."""
 
 
 class DamagedError(DataError):
@@ -105,11 +101,9 @@ def read_result(path: Path) -> Result | None:
 
 
 def _refusal(error: RecordError, source: Path | str) -> UserError:
-    """A result that cannot be read now, or only by a newer version, is not damaged: it must not be replaced."""
-    if error.problem in ("newer", "unreadable"):
+    """A result that is unreadable or of another version is not damaged, so it must not be overwritten."""
+    if error.problem in ("newer", "older", "unreadable"):
         return error.told(DataError, source, "remove it, or make it readable")
-    if error.problem == "older":
-        return error.told(OldError, source, "nmrgcl results migrate brings it up to date")
     return DamagedError(f"{source}: damaged, {error}")
 
 
@@ -213,19 +207,6 @@ class Results:
         """Refuse to compute cells where work in progress would be written through a link."""
         for name in (".work", ".locks", ".trained"):
             self._hidden(name)
-
-    def require_current(self) -> None:
-        """Refuse a folder of results by an earlier version: none of them would be found, and all computed again."""
-        for key in self.keys()[:1]:
-            try:
-                self._read(key, "done")
-            except OldError:
-                raise OldError(
-                    f"{self.folder}: holds results of an earlier version; nmrgcl results migrate {self.folder} brings "
-                    "them up to date"
-                ) from None
-            except DataError:
-                pass
 
     def _hidden(self, name: str) -> Path:
         require_no_link(self.folder / name)
