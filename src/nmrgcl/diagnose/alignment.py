@@ -33,7 +33,7 @@ def uniformity(z: Tensor) -> float:
 
 
 def prominent(z: Tensor, delta: float = 0.7) -> Tensor:
-    """``[B, D]`` whether an entry exceeds ``delta`` after its row is scaled to 0 … 1 (Eq. 13); never in constant rows."""
+    """``[B, D]`` whether an entry exceeds ``delta`` after scaling its row to 0 … 1 (Eq. 13); never in constant rows."""
     z = z.double()
     low, high = z.amin(1, keepdim=True), z.amax(1, keepdim=True)
     return z - low > delta * (high - low)
