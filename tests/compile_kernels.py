@@ -52,8 +52,8 @@ def intercept(self: Any, *args: Any, grid: Any = None, warmup: bool = False, **g
             failed.append(f"{key}\n{error}")
 
 
-def launch_norm_and_perceptron(graphs: Any) -> None:
-    from nmrgcl.ops.triton import norm, perceptron
+def launch_batch_norm_and_mlp(graphs: Any) -> None:
+    from nmrgcl.ops.triton import batch_norm, mlp
 
     rows = graphs.num_nodes
     masks = ((None, None), (graphs.node_ptr[3:4], torch.ones(rows, dtype=torch.bool)))
@@ -61,22 +61,22 @@ def launch_norm_and_perceptron(graphs: Any) -> None:
         for units in (24, 32, 64):
             s, matrix, vector = torch.randn(rows, units), torch.randn(units, units), torch.randn(units)
             for first in (None, matrix):
-                weights = perceptron.Weights(first, vector, matrix, vector)
-                y, partial = perceptron.perceive(s, weights, keep, split)
-                found = norm.merge_statistics(partial, (vector, vector, 0.1))
-                norm.normalise(y, found, vector, vector, 1e-5, split)
-                sums = norm.gradient_sums(s, y, found, vector, vector, 1e-5, split)
-                perceptron.perceive_back(s, y, s, weights, keep, split, found, sums, vector, 1e-5)
+                weights = mlp.Weights(first, vector, matrix, vector)
+                y, partial = mlp.mlp_with_statistics(s, weights, keep, split)
+                found = batch_norm.merge_statistics(partial, (vector, vector, 0.1))
+                batch_norm.normalise(y, found, vector, vector, 1e-5, split)
+                sums = batch_norm.gradient_sums(s, y, found, vector, vector, 1e-5, split)
+                mlp.mlp_norm_back(s, y, s, weights, keep, split, found, sums, vector, 1e-5)
         for units, dtype in ((32, torch.float32), (304, torch.bfloat16)):
             h, vector = torch.randn(rows, units).to(dtype), torch.randn(units)
             for relu in (False, True):
-                found = norm.masked_statistics(h, keep, split, (vector, vector, 0.1))
-                norm.normalise(h, found, vector, vector, 1e-5, split, relu=relu)
-                sums = norm.gradient_sums(h, h, found, vector, vector, 1e-5, split, relu=relu)
-                norm.pull_back(h, h, keep, found, sums, vector, vector, 1e-5, split, relu=relu)
-    head = perceptron.Weights(torch.randn(96, 96), torch.randn(96), torch.randn(96, 96), torch.randn(96))
-    perceptron.project(torch.randn(256, 96), head)
-    perceptron.project_back(torch.randn(256, 96), torch.randn(256, 96), head)
+                found = batch_norm.masked_statistics(h, keep, split, (vector, vector, 0.1))
+                batch_norm.normalise(h, found, vector, vector, 1e-5, split, relu=relu)
+                sums = batch_norm.gradient_sums(h, h, found, vector, vector, 1e-5, split, relu=relu)
+                batch_norm.pull_back(h, h, keep, found, sums, vector, vector, 1e-5, split, relu=relu)
+    head = mlp.Weights(torch.randn(96, 96), torch.randn(96), torch.randn(96, 96), torch.randn(96))
+    mlp.mlp(torch.randn(256, 96), head)
+    mlp.mlp_back(torch.randn(256, 96), torch.randn(256, 96), head)
 
 
 def launch_views(graphs: Any) -> None:
@@ -102,7 +102,7 @@ def launch_views(graphs: Any) -> None:
 
 
 def launch_rows_and_losses(graphs: Any) -> None:
-    from nmrgcl.ops.triton import gate, look_up, negatives, pairs, rows
+    from nmrgcl.ops.triton import linear, look_up, negatives, pairs, rows
 
     nodes, column, ptr = graphs.num_nodes, graphs.edge_index[0], graphs.row_ptr
     live = torch.ones(graphs.num_edges, dtype=torch.bool)
@@ -115,14 +115,14 @@ def launch_rows_and_losses(graphs: Any) -> None:
         rows.take_rows(h, graphs.batch)
         look_up.look_up(torch.randn(37, units), graphs.x)
         look_up.look_up_gradient(h, graphs.x, 37)
-        gate.relu_back(h, h)
+        linear.relu_back(h, h)
     names = torch.zeros(graphs.num_edges, 2, dtype=torch.long)
     table = torch.randn(6, 304)
     rows.row_sums(
         torch.randn(nodes, 304), column, ptr, live, self_weight=1.0, edge_attr=names, edge_table=table, looped=True
     )
     rows.row_counts(names, ptr, live, 8, 6)
-    rows.name_counts(names, 128, torch.bfloat16)
+    look_up.name_counts(names, 128, torch.bfloat16)
     rows.column_sums(torch.randn(160, 2112))
     z = torch.randn(256, 96)
     for delta in (None, 0.5):
@@ -154,7 +154,7 @@ def main() -> None:
 
     jit.JITFunction.run = intercept
     graphs = random_graphs([20, 31, 5, 17, 40, 25], density=0.2, categorical=True)
-    for launch in (launch_norm_and_perceptron, launch_views, launch_rows_and_losses, launch_machines):
+    for launch in (launch_batch_norm_and_mlp, launch_views, launch_rows_and_losses, launch_machines):
         launch(graphs)
     print(f"{len(compiled) - len(failed)} of {len(compiled)} kernels compiled")
     if failed:

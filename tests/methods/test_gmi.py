@@ -7,11 +7,11 @@ from torch.nn.functional import softplus
 
 from nmrgcl.contrast import streamed
 from nmrgcl.contrast.streamed import pair_softplus
-from nmrgcl.encode.aggregate import edge_scores
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_pretraining
 from nmrgcl.methods.gmi import GMI, edge_loss
+from nmrgcl.ops.neighbour_sum import edge_scores
 from nmrgcl.train import Progress
 from tests.examples import one_graph, random_graphs, sparse_x
 from tests.methods.members import NETWORK, settings_of

@@ -1,15 +1,18 @@
-"""The folded GIN against the one that computes every layer's batch norm."""
+"""GIN and its readout computed together, with batch norm folded into the maps, against layer by layer."""
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 import torch
+from torch import Tensor
 
 from nmrgcl.augment import AddEdges, Compose, DropEdges, DropNodes, Subgraph, View
 from nmrgcl.encode import GIN, embed_graphs, pool
-from nmrgcl.encode.folded import embed_folded, folds
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops import gin
+from nmrgcl.ops.forms import switched_off
 from tests.examples import random_graphs
 
 SIZES = [6, 1, 9, 0, 4]
@@ -44,7 +47,7 @@ def test_folding_changes_neither_embeddings_nor_gradients_nor_statistics(
         graphs = replace(graphs, x=graphs.x.to(dtype))
     plain = trained_a_little(dtype)
     folded = copy.deepcopy(plain)
-    expected, found = pool(plain(graphs), graphs, readout), embed_folded(folded, graphs, readout)
+    expected, found = pool(plain(graphs), graphs, readout), folded.embed(graphs, readout)
     torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
     weight = torch.randn_like(expected)
     (expected * weight).sum().backward()
@@ -66,7 +69,7 @@ def test_edges_left_in_the_list_of_a_view_do_not_count(seed: int) -> None:
         folded = copy.deepcopy(plain)
         plain.zero_grad()
         expected = pool(plain(seen.compact()), seen.compact(), "sum")
-        found = embed_folded(folded, seen.compact_nodes(), "sum")
+        found = folded.embed(seen.compact_nodes(), "sum")
         torch.testing.assert_close(found, expected, atol=1e-11, rtol=1e-11)
         found.square().sum().backward()
         expected.square().sum().backward()
@@ -78,19 +81,38 @@ def test_a_unit_that_is_the_same_for_every_node_stays_finite() -> None:
     """A graph without edges and without differences: every variance is zero."""
     graphs = Graphs.build(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 3, 5]))
     encoder = GIN(1, layers=2, units=4).double()
-    found = embed_folded(encoder, graphs, "mean")
+    found = encoder.embed(graphs, "mean")
     torch.testing.assert_close(found, torch.zeros_like(found), atol=1e-12, rtol=0)
     found.sum().backward()
     assert all(bool(p.grad is not None and torch.isfinite(p.grad).all()) for p in encoder.parameters())
 
 
-def test_only_what_can_be_folded_is() -> None:
+@pytest.fixture
+def folded(monkeypatch: pytest.MonkeyPatch) -> list[Graphs]:
+    """The graphs that were embedded by the folded form."""
+    seen, form = [], gin._folded_sums
+
+    def note(z: Tensor, graphs: Graphs, layers: Sequence[gin.GINWeights]) -> Tensor:
+        seen.append(graphs)
+        return form(z, graphs, layers)
+
+    monkeypatch.setattr(gin, "_folded_sums", note)
+    return seen
+
+
+def test_only_what_can_be_folded_is(folded: list[Graphs]) -> None:
     graphs, encoder = example("dense"), trained_a_little(torch.float32)
-    assert folds(encoder, graphs, "sum")
-    assert not folds(encoder, graphs, "max")
-    assert not folds(encoder, DropNodes(0.2)(graphs), "sum")
-    assert not folds(encoder, graphs.take(torch.tensor([1])), "sum")  # one node has no variance
-    assert not folds(encoder.eval(), graphs, "sum")
+    encoder.embed(graphs, "sum")
+    assert folded == [graphs]
+    others = [GIN(4, last=True), GIN(4, dropout=0.1), trained_a_little(torch.float32).eval()]
+    for other in others:
+        other.embed(graphs, "sum")
+    encoder.embed(graphs, "max")
+    encoder.embed(DropNodes(0.2)(graphs), "sum")
+    encoder.embed(graphs.take(torch.tensor([1])), "sum")  # one node has no variance
+    with switched_off(gin.FOLDED):
+        encoder.embed(graphs, "sum")
+    assert folded == [graphs]
     with torch.no_grad():
-        expected = pool(encoder(graphs), graphs, "sum")
+        expected = pool(encoder.eval()(graphs), graphs, "sum")
         torch.testing.assert_close(embed_graphs(encoder, graphs, "sum"), expected)

@@ -1,10 +1,11 @@
-"""The fused norm against the plain one, in Triton's interpreter where there is no GPU."""
+"""The kernels of batch norm against the plain form."""
 
 import pytest
 import torch
 from torch import Tensor
 
-from nmrgcl.encode.norm import MaskedBatchNorm, _FusedNorm
+from nmrgcl.encode.norm import MaskedBatchNorm
+from nmrgcl.ops.batch_norm import _KernelNorm
 from tests.ops import DEVICE
 
 
@@ -27,7 +28,7 @@ def both_norms(width: int) -> tuple[MaskedBatchNorm, MaskedBatchNorm]:
 @pytest.mark.parametrize("split", [None, 0.4, 0.7])
 @pytest.mark.parametrize(("rows", "width"), [(7, 8), (130, 32), (300, 20), (40, 300)])
 @pytest.mark.parametrize("share", [None, 1.0, 0.6])
-def test_the_fused_norm_equals_the_plain_one_in_float64(
+def test_the_kernels_equal_the_plain_form_in_float64(
     rows: int, width: int, share: float | None, split: float | None, relu: bool
 ) -> None:
     torch.manual_seed(0)
@@ -42,7 +43,7 @@ def test_the_fused_norm_equals_the_plain_one_in_float64(
     expected.backward(grad.double())
     inputs = h.to(DEVICE).requires_grad_()
     keep, row = (None if t is None else t.to(DEVICE) for t in (keep, row))
-    found = _FusedNorm.apply(inputs, keep, row, ours.weight, ours.bias, ours, relu)
+    found = _KernelNorm.apply(inputs, keep, row, ours.weight, ours.bias, ours.parts, relu)
     found.backward(grad.to(DEVICE))
     close(found, expected, 2e-4)
     close(ours.running_mean, norm.running_mean, 1e-4)
@@ -56,6 +57,6 @@ def test_the_fused_norm_equals_the_plain_one_in_float64(
 def test_rows_without_any_that_is_kept_come_out_finite(rows: int) -> None:
     norm = MaskedBatchNorm(3).to(DEVICE)
     keep = torch.zeros(rows, dtype=torch.bool, device=DEVICE)
-    out = _FusedNorm.apply(torch.randn(rows, 3, device=DEVICE), keep, None, norm.weight, norm.bias, norm, False)
+    out = _KernelNorm.apply(torch.randn(rows, 3, device=DEVICE), keep, None, norm.weight, norm.bias, norm.parts, False)
     assert torch.isfinite(out).all()
     assert torch.isfinite(norm.running_var).all()

@@ -1,4 +1,4 @@
-"""Backwards through a ReLU, with the column sums that the bias before it needs: one pass over large matrices."""
+"""The backward pass of ReLU and of the bias before it, in one pass over large matrices."""
 
 import torch
 import triton
@@ -8,7 +8,7 @@ from torch import Tensor
 from nmrgcl.ops.triton.rows import column_sums
 
 ROWS, UNITS, PROGRAMS = 32, 128, 1024
-"""Of one tile, and how many programs divide the tiles of a block of columns among them."""
+"""Rows and units of one tile, and the number of programs that share the tiles of a block of columns."""
 
 
 def relu_back(grad: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
@@ -33,7 +33,8 @@ def _relu_back(
 ) -> None:  # fmt: skip
     """One program: a block of columns of ``share`` tiles.
 
-    The width is known to the compiler: 600, say, is no multiple of 16, and it would read single numbers otherwise.
+    Width and stride are compiled in: 600, say, is no multiple of 16, so the compiler would otherwise read number by
+    number.
     """
     block, unit = (tl.program_id(0) // COLUMNS).to(tl.int64), tl.program_id(0) % COLUMNS * UNITS + tl.arange(0, UNITS)
     total = tl.zeros([UNITS], tl.float32)

@@ -1,4 +1,4 @@
-"""The narrow layer against the plain one in float64."""
+"""Fused GIN layers and projection heads against the plain forms in float64."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -8,18 +8,20 @@ import torch
 from torch import nn
 
 from nmrgcl.encode.gin import GINLayer
-from nmrgcl.encode.heads import Head, _Projection
-from nmrgcl.encode.narrow import narrow_layer
+from nmrgcl.encode.heads import Head
+from nmrgcl.ops import gin, mlp
 from tests.examples import random_graphs
 from tests.ops import DEVICE
-from tests.ops.test_norm import close
+from tests.ops.test_batch_norm import close
 
 
 @pytest.mark.parametrize("views", [1, 2])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("units", [16, 24, 32, 64])
 @pytest.mark.parametrize("maps", [1, 2])
-def test_a_narrow_layer_equals_the_plain_one_in_float64(units: int, maps: int, masked: bool, views: int) -> None:
+def test_a_fused_layer_equals_the_plain_one_in_float64(
+    monkeypatch: pytest.MonkeyPatch, units: int, maps: int, masked: bool, views: int
+) -> None:
     torch.manual_seed(units)
     graphs = replace(random_graphs([20, 31, 1, 17, 40, 25], density=0.2), views=views)
     if masked:
@@ -38,9 +40,9 @@ def test_a_narrow_layer_equals_the_plain_one_in_float64(units: int, maps: int, m
     expected = exact(h, graphs)
     expected.backward(grad)
     given = h.detach().float().to(DEVICE).requires_grad_()
-    matrix = ours.first.weight if isinstance(ours.first, nn.Linear) else None
-    on_device = graphs.to(DEVICE)
-    found = narrow_layer(given, on_device, matrix, ours.bias, ours.second.weight, ours.second.bias, ours.norm)
+    monkeypatch.setattr(gin, "serve", lambda _: True)
+    found = ours(given, graphs.to(DEVICE))
+    assert type(found.grad_fn).__name__ == "_FusedLayerBackward"
     found.backward(grad.float().to(DEVICE))
     kept = slice(None) if graphs.node_keep is None else graphs.node_keep
     close(found[kept], expected[kept], 5e-4)
@@ -55,7 +57,7 @@ def test_a_narrow_layer_equals_the_plain_one_in_float64(units: int, maps: int, m
 
 
 @pytest.mark.parametrize(("rows", "width"), [(1, 16), (37, 96), (70, 128), (40, 20)])
-def test_a_narrow_head_equals_the_plain_one_in_float64(rows: int, width: int) -> None:
+def test_a_fused_head_equals_the_plain_one_in_float64(monkeypatch: pytest.MonkeyPatch, rows: int, width: int) -> None:
     torch.manual_seed(width)
     exact = Head(width)
     for weights in exact.parameters():
@@ -66,7 +68,9 @@ def test_a_narrow_head_equals_the_plain_one_in_float64(rows: int, width: int) ->
     expected = exact(r)
     expected.backward(grad)
     given = r.detach().float().to(DEVICE).requires_grad_()
-    found = _Projection.apply(given, *ours.parameters())
+    monkeypatch.setattr(mlp, "serve", lambda _: True)
+    found = ours(given)
+    assert type(found.grad_fn).__name__ == "_MLPBackward"
     found.backward(grad.float().to(DEVICE))
     close(found, expected, 1e-4)
     close(given.grad, r.grad, 1e-4)

@@ -1,7 +1,7 @@
-"""Batch norm over the kept rows in three launches forward and three back, where PyTorch needs some forty.
+"""Batch norm over the kept rows in three launches forwards and three backwards, where PyTorch needs some forty.
 
-Rows may come in two groups, the two views of a batch, of which each has its own statistics: those before the row that
-``split`` (``[1]``, on the device) names, and the others.
+Rows may come in two groups, the two views of a batch, each with its own statistics: the rows before row ``split``
+(``[1]``, on the device), and the others.
 """
 
 import torch
@@ -10,10 +10,10 @@ import triton.language as tl
 from torch import Tensor
 
 PROGRAMS = 512
-"""Programs that divide the rows among them where each has sums of its own: four for each multiprocessor of an H200."""
+"""Programs that share the rows where each keeps its own sums: four per multiprocessor of an H200."""
 
 Remembered = tuple[Tensor, Tensor, float]
-"""Running mean and variance, changed in place, and the momentum."""
+"""Running mean and variance, which are updated in place, and the momentum."""
 
 
 def masked_statistics(
@@ -30,9 +30,9 @@ def masked_statistics(
 
 
 def merge_statistics(partial: Tensor, remember: Remembered | None = None) -> Tensor:
-    """``[groups, 3, D]`` from the means, sums of squared distances and numbers of blocks (``[blocks, groups, 3, D]``).
+    """``[groups, 3, D]`` from each block's mean, sum of squared distances and number (``[blocks, groups, 3, D]``).
 
-    They are merged by the distances of the means from each other (Chan et al. 1983), so that nothing cancels.
+    Blocks are merged by the distances between their means (Chan et al. 1983), so that nothing cancels.
     """
     blocks, groups, _, width = partial.shape
     found = torch.empty(groups, 3, width, device=partial.device)
@@ -49,7 +49,7 @@ def normalise(
     h: Tensor, statistics: Tensor, weight: Tensor, bias: Tensor, eps: float, split: Tensor | None = None,
     *, relu: bool = False,
 ) -> Tensor:  # fmt: skip
-    """``(h − mean) / √(variance + eps) · weight + bias`` for all rows, kept or not; the ReLU of it if asked."""
+    """``(h − mean) / √(variance + eps) · weight + bias`` for all rows, kept or not; its ReLU if asked."""
     out = torch.empty_like(h)
     (rows, width), tile = h.shape, _tile(h.shape[1])
     _normalise[(triton.cdiv(rows, tile["ROWS"]) * tile["COLUMNS"],)](
@@ -87,9 +87,9 @@ def pull_back(
     grad: Tensor, h: Tensor, keep: Tensor | None, statistics: Tensor, sums: Tensor, weight: Tensor, bias: Tensor,
     eps: float, split: Tensor | None = None, *, relu: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The gradient of ``h``, through the statistics as well; ``sums`` comes from ``gradient_sums``.
+    """The gradient of ``h``, also through the statistics; ``sums`` comes from ``gradient_sums``.
 
-    dh_i = weight/σ · (g_i − keep_i/count · (Σ g + x̂_i·Σ g·x̂)), the sums over all rows of i's group.
+    dh_i = weight/σ · (g_i − keep_i/count · (Σ g + x̂_i·Σ g·x̂)), with sums over all rows of i's group.
     """
     out = torch.empty_like(h)
     (rows, width), tile = h.shape, _tile(h.shape[1])
@@ -101,9 +101,9 @@ def pull_back(
 
 
 def _tile(width: int) -> dict[str, int]:
-    """Units and rows of one program, and how many such blocks of columns there are.
+    """Units and rows of one program, and the number of such blocks of columns.
 
-    Programs for the same rows follow each other, so that what one reads from a line of memory the next finds cached.
+    Programs for the same rows follow each other, so that a line of memory which one has read is cached for the next.
     """
     units = min(64, triton.next_power_of_2(width))
     return {"UNITS": units, "ROWS": 4096 // units if units > 16 else 256, "COLUMNS": triton.cdiv(width, units)}
@@ -113,7 +113,7 @@ def _tile(width: int) -> dict[str, int]:
 def tile_of(
     rows: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, UNITS: tl.constexpr, COLUMNS: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
-    """Rows and columns of the program's tile, and which of its places exist."""
+    """Rows and columns of the program's tile, and which of its entries exist."""
     row = (tl.program_id(0) // COLUMNS).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.program_id(0) % COLUMNS * UNITS + tl.arange(0, UNITS)
     return row, column, (row < rows)[:, None] & (column < width)[None, :]
@@ -121,7 +121,7 @@ def tile_of(
 
 @triton.jit
 def groups_of(row: tl.tensor, split: tl.tensor, GROUPS: tl.constexpr) -> tuple[tl.tensor, tl.tensor]:
-    """``[ROWS]`` the group of each row of a tile, and how many groups there are: nearly always one."""
+    """``[ROWS]`` the group of each row of a tile, and the number of groups in the tile, which is nearly always one."""
     group = tl.zeros_like(row)
     if GROUPS == 2:
         group += (row >= tl.load(split)).to(tl.int64)
@@ -137,7 +137,7 @@ def store_statistics(
     start = partial + (tl.program_id(0) // COLUMNS).to(tl.int64) * GROUPS * 3 * width + column
     group, present = groups_of(row, split, GROUPS)
     first = tl.min(group, 0)
-    if GROUPS == 2:  # of a group that has no rows here, the number is all that counts
+    if GROUPS == 2:  # for a group without rows here, only the number is written
         tl.store(start + (1 - first) * 3 * width + 2 * width, tl.zeros_like(column).to(tl.float32), mask=column < width)
     for number in range(first, first + present):
         mine = tl.where(group == number, kept, 0.0)
@@ -170,10 +170,10 @@ def _merge_statistics(
     blocks: tl.tensor, width: tl.tensor,
     REMEMBER: tl.constexpr, GROUPS: tl.constexpr, BLOCKS: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program merges all blocks for some columns, and remembers one group after the other.
+    """One program merges all blocks for some columns and updates the running statistics group by group.
 
-    Means are summed by their distance from that of one block, which most likely has rows of the group: the first half
-    are the first group's, and where there is padding, it comes last.
+    Means are summed as distances from the mean of one block that most likely has rows of the group: the first half of
+    the blocks belongs to the first group, and padding comes last.
     """
     group, column = tl.arange(0, GROUPS), tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
     inside = (column < width)[None, :]
@@ -191,7 +191,7 @@ def _merge_statistics(
         number = tl.load(start + 2 * width, mask=exists, other=0.0)
         gap = tl.load(start, mask=exists, other=0.0) - middle[None, :, :]
         inner = tl.load(start + width, mask=exists, other=0.0)
-        # Of a block without rows of the group the number alone was written; all are read at once, which is faster.
+        # Reading everything at once is faster, so what a block without rows of the group left unwritten is masked here.
         gap, inner = tl.where(number > 0, gap, 0.0), tl.where(number > 0, inner, 0.0)
         count += tl.sum(number, 0)
         gaps += tl.sum(gap * number, 0)
@@ -217,7 +217,7 @@ def _merge_statistics(
 def standardise(
     values: tl.tensor, statistics: tl.tensor, group: tl.tensor, column: tl.tensor, width: tl.tensor, eps: tl.tensor
 ) -> tuple[tl.tensor, tl.tensor]:
-    """x̂ of a tile whose rows are of one ``group``, and 1/σ of its columns."""
+    """x̂ of a tile whose rows belong to one ``group``, and 1/σ of its columns."""
     start = statistics + group * 3 * width + column
     mean = tl.load(start, mask=column < width, other=0.0)[None, :]
     rstd = tl.rsqrt(tl.load(start + width, mask=column < width, other=0.0) + eps)[None, :]
@@ -229,7 +229,7 @@ def pulled_back(
     g: tl.tensor, standard: tl.tensor, rstd: tl.tensor, kept: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
     weight: tl.tensor, group: tl.tensor, column: tl.tensor, width: tl.tensor,
 ) -> tl.tensor:  # fmt: skip
-    """The gradient of a tile of the norm's input, whose rows are of one ``group``."""
+    """The gradient of a tile of the norm's input whose rows belong to one ``group``."""
     inside = column < width
     count = tl.load(statistics + (group * 3 + 2) * width + column, mask=inside, other=1.0)
     pulled = tl.load(sums + group * 2 * width + column, mask=inside, other=0.0)[None, :]
@@ -305,7 +305,7 @@ def _merge_sums(
     sums: tl.tensor, partial: tl.tensor, blocks: tl.tensor, width: tl.tensor,
     GROUPS: tl.constexpr, BLOCKS: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program adds all blocks for some columns: each group's, and the groups together."""
+    """One program adds all blocks for some columns, for each group and for all groups together."""
     column = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
     inside = column < width
     block, everything = tl.arange(0, BLOCKS), tl.zeros([WIDTH], tl.float32)

@@ -1,24 +1,26 @@
-"""Sparse features times a dense matrix, both ways by rows of a sorted list."""
+"""Sparse features times a dense matrix."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from nmrgcl.encode.aggregate import row_sums
+from nmrgcl.ops.rows import row_sums
 from nmrgcl.sparse_rows import entry_rows
 
 
 def sparse_product(x: Tensor, weight: Tensor) -> Tensor:
     """``x @ weight`` for a CSR ``x`` ``[N, F]``, which has no gradient; ``weight`` is ``[F, D]``.
 
-    Sums by rows in a fixed order, forwards and backwards; benchmarks/nodes.py sets it beside PyTorch's own product.
+    Rows are summed in a fixed order, forwards and backwards. benchmarks/nodes.py compares it with PyTorch's product.
     """
     result: Tensor = _SparseProduct.apply(weight, x)
     return result
 
 
 class _SparseProduct(torch.autograd.Function):
+    """``Y = X W``, so ``∂L/∂W = Xᵀ ∂L/∂Y``: the same sum over rows, with the entries of X sorted by column."""
+
     @staticmethod
     def forward(ctx: Any, weight: Tensor, x: Tensor) -> Tensor:
         ctx.x = x

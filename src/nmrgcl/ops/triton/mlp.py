@@ -1,9 +1,14 @@
-"""The perceptron of a narrow GIN layer, or of a head, whole, in one launch forward and one back.
+"""The perceptron of a narrow GIN layer, or of a projection head, in one launch forwards and one backwards.
 
-In a layer it is ``y = ReLU(ReLU(s W1ᵀ + b1) W2ᵀ + b2)`` with the statistics that the batch norm after it needs;
-backwards the pull of that norm comes first. A head has neither the second ReLU nor a norm. As products, biases and
-ReLUs of their own these are some thirty launches a layer, which for a few thousand rows of 32 units cost far more than
-what they compute.
+A head computes ``out = ReLU(s W1ᵀ + b1) W2ᵀ + b2``. A layer computes ``y = ReLU(out)`` and its batch norm, whose
+statistics the same launch collects. As separate products, biases and ReLUs that would be some thirty launches per
+layer, which take far longer than what they compute on a few thousand rows of 32 units.
+
+Backwards, with t = ReLU(s W1ᵀ + b1) computed again from s, G = ∂L/∂out, and T = G W2 where t > 0, else 0:
+
+    ∂L/∂W2 = Gᵀ t    ∂L/∂b2 = Σ_i G_i    ∂L/∂W1 = Tᵀ s    ∂L/∂b1 = Σ_i T_i    ∂L/∂s = T W1
+
+In a layer G is the gradient of the norm's input (``batch_norm.pulled_back``) where y > 0, else 0.
 """
 
 from dataclasses import dataclass
@@ -13,24 +18,19 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from nmrgcl.ops.triton.norm import groups_of, pulled_back, standardise, store_statistics, tile_of
+from nmrgcl.ops.mlp import WIDEST_LAYER
+from nmrgcl.ops.triton.batch_norm import groups_of, pulled_back, standardise, store_statistics, tile_of
 from nmrgcl.ops.triton.rows import column_sums
 
-NARROWEST, WIDEST = 16, 64
-"""Units for which a program can hold the weights and a tile of rows."""
-
-WIDEST_HEAD = 128
-"""A head has few rows, so its programs may be slower."""
-
 PROGRAMS = 528
-"""Programs that divide the tiles of the backward pass among them (four for each multiprocessor of an H200): each has
-its own sums for the weights' gradients.
+"""Programs that share the tiles of the backward pass, four per multiprocessor of an H200. Each keeps its own sums for
+the gradients of the weights.
 """
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Of both maps, ``[units, units]`` and ``[units]``; without ``first`` its place is taken by the identity."""
+    """The weights of both maps, ``[units, units]`` and ``[units]``; without ``first`` the first map is the identity."""
 
     first: Tensor | None
     first_bias: Tensor
@@ -38,53 +38,55 @@ class Weights:
     second_bias: Tensor
 
     def options(self, *, backward: bool) -> dict[str, int | bool | str]:
-        """What the kernels are compiled for; tiles as measured on an H200 with 9,000 rows of 32."""
+        """Constants that the kernels are compiled with; tile sizes were measured on an H200 with 9,000 rows of 32."""
         width = triton.next_power_of_2(self.second.shape[0])
         return {
             "FIRST": self.first is not None,
             "WIDTH": width,
-            "ROWS": 16 if width > WIDEST else 32 if backward else 64,
-            # In full precision: three products of TF32 on the tensor cores, twice as fast as one without them.
+            "ROWS": 16 if width > WIDEST_LAYER else 32 if backward else 64,
+            # Full precision is three TF32 products on tensor cores, twice as fast as one product without them.
             "PRECISION": "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32",
-            "num_warps": 8 if width > WIDEST else 2 if backward else 4,
+            "num_warps": 8 if width > WIDEST_LAYER else 2 if backward else 4,
         }
 
 
-def perceive(s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None) -> tuple[Tensor, Tensor]:
-    """``y`` of a layer, and the blocks that ``nmrgcl.ops.triton.norm.merge_statistics`` takes."""
+def mlp_with_statistics(
+    s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """``y`` of a layer, and the statistics of blocks of its rows, which ``batch_norm.merge_statistics`` takes."""
     rows, width = s.shape
     groups, options = 1 if split is None else 2, weights.options(backward=False)
     y, partial = torch.empty_like(s), torch.empty(triton.cdiv(rows, options["ROWS"]), groups, 3, width, device=s.device)
-    _perceive[(partial.shape[0],)](
+    _mlp_kernel[(partial.shape[0],)](
         y, partial, s, keep, split, weights.first, weights.first_bias, weights.second, weights.second_bias,
         rows, width, s.stride(0), NORM=True, KEPT=keep is not None, GROUPS=groups, **options,
     )  # fmt: skip
     return y, partial
 
 
-def perceive_back(
+def mlp_norm_back(
     grad: Tensor, y: Tensor, s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None,
     statistics: Tensor, sums: Tensor, scale: Tensor, eps: float,
 ) -> tuple[Tensor, Weights]:  # fmt: skip
-    """The gradients of ``s`` and of the weights, from that of the norm of ``y`` with weight ``scale``.
+    """The gradients of ``s`` and of the weights, from that of the norm of ``y``; ``scale`` is the norm's weight.
 
-    ``grad`` may be a block of columns of a wider matrix; ``sums`` comes from ``nmrgcl.ops.triton.norm.gradient_sums``.
+    ``grad`` may be a block of columns of a wider matrix; ``sums`` comes from ``batch_norm.gradient_sums``.
     """
     return _back(grad, y, s, weights, keep, split, statistics, sums, scale, eps)
 
 
-def project(s: Tensor, weights: Weights) -> Tensor:
+def mlp(s: Tensor, weights: Weights) -> Tensor:
     """``ReLU(s W1ᵀ + b1) W2ᵀ + b2``."""
     options, out = weights.options(backward=False), torch.empty(s.shape, device=s.device)
-    _perceive[(triton.cdiv(s.shape[0], options["ROWS"]),)](
+    _mlp_kernel[(triton.cdiv(s.shape[0], options["ROWS"]),)](
         out, None, s, None, None, weights.first, weights.first_bias, weights.second, weights.second_bias,
         *s.shape, s.stride(0), NORM=False, KEPT=False, GROUPS=1, **options,
     )  # fmt: skip
     return out
 
 
-def project_back(grad: Tensor, s: Tensor, weights: Weights) -> tuple[Tensor, Weights]:
-    """The gradients of ``s`` and of the weights of ``project``, from that of its result."""
+def mlp_back(grad: Tensor, s: Tensor, weights: Weights) -> tuple[Tensor, Weights]:
+    """The gradients of ``s`` and of the weights of ``mlp``, from that of its result."""
     return _back(grad, None, s, weights, None, None, None, None, None, 0.0)
 
 
@@ -100,7 +102,7 @@ def _back(
     sizes = [width * width if has_first else 0, width, width * width, width]
     out = torch.empty(s.shape, device=s.device)
     partial = torch.empty(triton.cdiv(tiles, share), sum(sizes), device=s.device)
-    _perceive_back[(partial.shape[0],)](
+    _mlp_back_kernel[(partial.shape[0],)](
         out, partial, grad, y, s, keep, split, weights.first, weights.first_bias, weights.second, statistics, sums,
         scale, eps, rows, width, s.stride(0), grad.stride(0), partial.stride(0), share,
         NORM=y is not None, KEPT=keep is not None, GROUPS=1 if split is None else 2, **options,
@@ -111,7 +113,7 @@ def _back(
 
 @triton.jit
 def _matrix(start: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr) -> tl.tensor:
-    """``[out, in]``, with zeros where there are fewer units than ``WIDTH``."""
+    """``[out, in]``, filled up with zeros to ``WIDTH``."""
     unit = tl.arange(0, WIDTH)
     exists = (unit < width)[:, None] & (unit < width)[None, :]
     return tl.load(start + unit[:, None] * width + unit[None, :], mask=exists, other=0.0)
@@ -124,7 +126,7 @@ def _vector(start: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr) -> tl.tenso
 
 
 @triton.jit
-def _perceive(
+def _mlp_kernel(
     y: tl.tensor, partial: tl.tensor, s: tl.tensor, keep: tl.tensor, split: tl.tensor,
     first: tl.tensor, first_bias: tl.tensor, second: tl.tensor, second_bias: tl.tensor,
     rows: tl.tensor, width: tl.tensor, s_stride: tl.tensor,
@@ -149,7 +151,7 @@ def _perceive(
 
 
 @triton.jit
-def _perceive_back(
+def _mlp_back_kernel(
     out: tl.tensor, partial: tl.tensor, grad: tl.tensor, y: tl.tensor, s: tl.tensor, keep: tl.tensor, split: tl.tensor,
     first: tl.tensor, first_bias: tl.tensor, second: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
     scale: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, s_stride: tl.tensor, stride: tl.tensor,
@@ -157,7 +159,7 @@ def _perceive_back(
     NORM: tl.constexpr, KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr,
     ROWS: tl.constexpr, PRECISION: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: ``share`` tiles of rows, and their sums for the gradients of the weights."""
+    """One program: ``share`` tiles of rows, and the sums over them that the gradients of the weights are made of."""
     unit = tl.arange(0, WIDTH)
     inside = unit < width
     to_second, bias = _matrix(second, width, WIDTH), _vector(first_bias, width, WIDTH)
