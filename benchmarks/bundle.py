@@ -152,7 +152,7 @@ python benchmarks/bundle.py runs/zinc/seed-0
 ```
 
 Trained on {hardware}. The pre-training sees no labels. Its recipe was the best of several on the validation parts of
-BBBP, SIDER and ClinTox (`benchmarks/molecule_recipes.py`), so labels of those parts, but none of a test part, guided it.
+BBBP, SIDER and ClinTox (`benchmarks/molecule_recipes.py`): labels of those parts guided it, but none of a test part.
 
 ## Data
 
