@@ -24,6 +24,7 @@ PURPOSES = {
     "chem": "molecules as SMILES",
     "csv": "edge lists and tables as CSV",
     "networkx": "NetworkX graphs, GraphML and GML",
+    "onnx": "models as .onnx",
     "parquet": "embeddings as .parquet",
     "pyg": "PyG data and encoders",
     "ray": "cells computed by Ray",
