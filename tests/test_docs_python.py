@@ -59,3 +59,9 @@ def test_the_page_about_export_runs_on_files_that_the_command_writes(
     export_model(model, graphs, tmp_path / "model.pt2", "torch-export")
     assert run_snippets("export.md") == 2
     assert capsys.readouterr().out == "[[0, 1, 2, 3, 4, 5, 6]]\n"
+
+
+def test_the_page_about_sharing_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_snippets("sharing.md") == 1
+    assert (tmp_path / "shelf/mutag/README.md").is_file()

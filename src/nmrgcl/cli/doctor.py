@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PURPOSES = {
     "chem": "molecules as SMILES",
     "csv": "edge lists and tables as CSV",
+    "hub": "models to and from the Hugging Face Hub",
     "networkx": "NetworkX graphs, GraphML and GML",
     "onnx": "models as .onnx",
     "parquet": "embeddings as .parquet",
