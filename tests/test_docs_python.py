@@ -65,3 +65,14 @@ def test_the_page_about_sharing_runs_as_printed(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     assert run_snippets("sharing.md") == 1
     assert (tmp_path / "shelf/mutag/README.md").is_file()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:tensorboard")
+def test_the_page_about_trackers_runs_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed (extra tensorboard)")
+    monkeypatch.chdir(tmp_path)
+    assert run_snippets("trackers.md") == 1
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["1", "2", "3"]
+    assert list((tmp_path / "runs" / "mine").iterdir())
