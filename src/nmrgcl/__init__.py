@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from nmrgcl.molecule_embedder import MoleculeEmbedder
     from nmrgcl.run.recipe import recipe as resolve
     from nmrgcl.settings import Settings, setting
+    from nmrgcl.trackers import tracked
     from nmrgcl.train import Epoch, Optimiser, Progress, pretrain
 
 __version__ = "0.1.0"
@@ -123,6 +124,7 @@ _HOMES = {
     "svm_scores": "nmrgcl.evaluate.svm",
     "to_networkx": "nmrgcl.data.conversions",
     "to_pyg": "nmrgcl.data.conversions",
+    "tracked": "nmrgcl.trackers",
 }
 """What is public, and the module that has it."""
 _RENAMED = {"resolve": "recipe"}
@@ -193,6 +195,7 @@ __all__ = [
     "svm_scores",
     "to_networkx",
     "to_pyg",
+    "tracked",
 ]
 
 

@@ -15,6 +15,7 @@ from nmrgcl.cli.diagnose import diagnose
 from nmrgcl.cli.doctor import doctor
 from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
+from nmrgcl.cli.export import export
 from nmrgcl.cli.finetune import finetune
 from nmrgcl.cli.methods import methods
 from nmrgcl.cli.neighbours import neighbours
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.command(cls=Command)(pretrain)
 app.command(cls=Command)(evaluate)
 app.command(cls=Command)(embed)
+app.command(cls=Command)(export)
 app.command(cls=Command)(neighbours)
 app.command(cls=Command)(finetune)
 app.command(cls=Command)(predict)

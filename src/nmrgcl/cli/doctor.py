@@ -24,11 +24,16 @@ if TYPE_CHECKING:
 PURPOSES = {
     "chem": "molecules as SMILES",
     "csv": "edge lists and tables as CSV",
+    "hub": "models to and from the Hugging Face Hub",
+    "mlflow": "trainings told to MLflow",
     "networkx": "NetworkX graphs, GraphML and GML",
+    "onnx": "models as .onnx",
     "parquet": "embeddings as .parquet",
     "pyg": "PyG data and encoders",
     "ray": "cells computed by Ray",
     "slurm": "cells computed by Slurm",
+    "tensorboard": "trainings told to TensorBoard",
+    "wandb": "trainings told to Weights & Biases",
 }
 """What each extra of the package is for."""
 # Plain "pip install torch" takes the CUDA build, several gigabytes, also where there is no GPU.

@@ -60,6 +60,15 @@ def pretrain(
     steps: Annotated[int | None, typer.Option(min=1, help="Train for so many batches instead of whole epochs.")] = None,
     device: Device = "auto",
     track_every: Annotated[int, typer.Option(min=1, help="Epochs between measurements of collapse.")] = 10,
+    tracker: Annotated[
+        str | None,
+        typer.Option(
+            "--track",
+            metavar="tensorboard|wandb|mlflow",
+            help="Also tell this tracker, in OUT.TRACKER.",
+            show_default=False,
+        ),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option("--from", metavar="MODEL", help="Start from the encoder of this model folder, or of bundled."),
@@ -102,6 +111,7 @@ def pretrain(
     from nmrgcl.run import Cadence, choose_device, estimate_cost, find_model, pretrain_seeds, require_level
     from nmrgcl.run.cell import canonical
     from nmrgcl.run.recipe import recipe, with_encoder, with_options
+    from nmrgcl.trackers import require_tracker, tracked
 
     if resume not in ("no", "yes", "auto"):
         raise SettingError(f"--resume {resume}: unknown; use --resume or --resume auto")
@@ -114,6 +124,8 @@ def pretrain(
             | training_options(epochs, lr, batch_size),
         ),
     }
+    if tracker is not None:
+        require_tracker(tracker)
     recipe(method, **given)  # what is impossible is said before the data is loaded
     where = choose_device(device)
     with molecules_made(quiet=quiet) as watch:
@@ -141,8 +153,15 @@ def pretrain(
         start=load_model(find_model(start)) if start else None,
         data=data,
     )
+
+    def start_run(watch: Any) -> Any:
+        found = begin(watch=watch)
+        if tracker is None:
+            return found
+        return tracked(found, tracker, folder.with_name(f"{folder.name}.{tracker}"), settings=settings)
+
     last = show_epochs(
-        lambda watch: begin(watch=watch),
+        start_run,
         seeds=numbers,
         title=f"{settings.label} on {dataset.name}",
         items=f"{dataset.kind}s",
