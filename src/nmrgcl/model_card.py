@@ -1,4 +1,4 @@
-"""The card that travels with a model: what it is, what it was trained on, how to use and cite it."""
+"""The model card of a pre-trained encoder."""
 
 from dataclasses import asdict
 from typing import Any
@@ -26,7 +26,7 @@ def model_card(
     *,
     pooled: bool = False,
 ) -> str:
-    """Markdown with the header that model hubs read; ``pooled``: the encoder itself gives a row per graph."""
+    """Return Markdown with the header for model hubs; ``pooled``: the encoder itself pools nodes to graphs."""
     encoder, edges = settings.encoder, features.edges
     readout = f", {encoder.pool} pooling" if settings.level == "graph" and not pooled else ""
     needed = "node features" if edges is None else "node and edge features"
@@ -42,7 +42,7 @@ def model_card(
         "Dataset": dataset,
         **({"SHA-256 of the data": data_sha256} if data_sha256 else {}),
         **(
-            {"Sample": f"{most:,} of its graphs at most, drawn at random"}
+            {"Sample": f"at most {most:,} of its graphs, drawn at random"}
             if (most := settings.train.max_graphs)
             else {}
         ),
@@ -90,6 +90,6 @@ or `nmrgcl embed this-folder DATA --out z.npz`. Graphs must have the {needed} na
 
 
 def _cell(value: object) -> str:
-    """Text that cannot break out of a table or start a tag."""
+    """Escape text for a table cell."""
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
