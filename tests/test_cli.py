@@ -99,7 +99,7 @@ def test_least_squares_judge_on_the_same_folds(capsys: pytest.CaptureFixture[str
     out, _ = run(capsys, "evaluate", str(tmp_path / "z.npz"), "--protocol", "lssvm", "--seeds", "1", "--json")
     assert json.loads(out)["protocol"] == "lssvm"
     _, err = run(capsys, *command, "--protocol", "linear", code=2)
-    assert "--protocol linear: graphs are judged by svm or lssvm" in err
+    assert "--protocol linear: graphs are evaluated by svm or lssvm" in err
 
 
 def test_the_untrained_encoder_is_a_method_like_any_other(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_help_does_not_load_torch() -> None:
 
 
 COMMANDS = ["pretrain", "evaluate", "embed", "report", "compare", "methods", "doctor", "sweep", "diagnose", "theory"]
-COMMANDS += ["reproduce", "tune", "neighbours", "finetune", "predict", "presets", "settings"]
+COMMANDS += ["reproduce", "tune", "neighbours", "finetune", "predict", "presets", "settings", "export"]
 COMMANDS += [f"bench {name}" for name in ("step", "views", "loss", "store", "svm")]
 COMMANDS += [f"datasets {name}" for name in ("list", "info", "fetch", "verify", "import", "export", "pack")]
 COMMANDS += [f"results {name}" for name in ("list", "show", "pack", "unpack", "merge")]

@@ -226,7 +226,8 @@ def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"
             embed = (lambda g, e=encoder: pool(e(g), g, "sum")) if level == "graph" else encoder
             model = Classifier(encoder, embed, 32 if level == "graph" else 16, 2, 0.0, normalise=level == "graph")
             scale = 1.0 if goal == "classes" else 5.0
-            options = FinetuneSettings(epochs=3, patience=0, weight_decay=1e-4, lr=lr, head_lr_scale=scale)
+            halve = 2 if lr == 3e-3 else 0
+            options = FinetuneSettings(3, lr, halve, weight_decay=1e-4, patience=0, head_lr_scale=scale)
             tasks.append(Task(model.to("cuda"), split, options))
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a step that could not be recorded would warn

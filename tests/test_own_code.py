@@ -198,7 +198,7 @@ def test_a_method_of_ones_own_goes_on_after_a_kill(mine: Path, tmp_path: Path) -
 def test_the_method_of_the_readme_runs_as_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    section = (ROOT / "README.md").read_text().partition("## Add a method")[2].partition("\n## ")[0]
+    section = (ROOT / "docs" / "methods.md").read_text().partition("## Add a method")[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     (shell,) = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
     monkeypatch.chdir(tmp_path)

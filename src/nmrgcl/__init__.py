@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from nmrgcl.molecule_embedder import MoleculeEmbedder
     from nmrgcl.run.recipe import recipe as resolve
     from nmrgcl.settings import Settings, setting
+    from nmrgcl.trackers import tracked
     from nmrgcl.train import Epoch, Optimiser, Progress, pretrain
 
 __version__ = "0.1.0"
@@ -83,6 +84,7 @@ _MODULES = {
     "molecule_embedder": "MoleculeEmbedder",
     "run.recipe": "resolve",
     "settings": "Settings setting",
+    "trackers": "tracked",
     "train": "Epoch Optimiser Progress pretrain",
 }
 """The modules that define the public names."""
@@ -155,6 +157,7 @@ __all__ = [
     "svm_scores",
     "to_networkx",
     "to_pyg",
+    "tracked",
 ]
 
 

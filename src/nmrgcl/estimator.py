@@ -1,5 +1,6 @@
 """Graph embeddings as a scikit-learn transformer."""
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from nmrgcl.data.ids import id_array
 from nmrgcl.encode.named import Named, encoder_reference
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.normalise import Normalise, normalised, require_word
+from nmrgcl.hub import fetch_model, push_model
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import Method, Pretraining, build_method
 from nmrgcl.model_folder import MODEL, Model, load_model, read_embedder, save_model
@@ -224,6 +226,31 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         ids = read_embedder(Path(folder))["ids"]
         loaded.ids_ = id_array(ids, len(ids))
         return loaded
+
+    def push_to_hub(
+        self,
+        name: Path | str,
+        *,
+        metrics: Mapping[str, float] | None = None,
+        private: bool = False,
+        token: str | None = None,
+    ) -> str:
+        """Save the model to the repository ``name`` ("owner/name") of the Hub, or to a folder; returns its address.
+
+        ``metrics`` go into its card. Needs huggingface_hub (extra hub), unless ``name`` is a folder: a ``Path``, or
+        text that begins with ``.``, ``/`` or ``~``.
+        """
+        with tempfile.TemporaryDirectory() as made:
+            folder = Path(made) / "model"
+            self.save(folder)
+            return push_model(folder, name, metrics=metrics, private=private, token=token)
+
+    @classmethod
+    def from_pretrained(
+        cls, name: Path | str, *, revision: str | None = None, token: str | None = None, **options: Any
+    ) -> Self:
+        """A fitted embedder by the name of its folder, or of its repository on the Hub; ``options`` as ``load`` has."""
+        return cls.load(fetch_model(name, revision=revision, token=token), **options)
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the plain parameters that neither are in the settings nor depend on the machine."""

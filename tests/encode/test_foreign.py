@@ -320,7 +320,7 @@ def test_workers_find_it_and_its_digest_is_part_of_the_key(gcn3: Path, tmp_path:
     assert Cell("MUTAG", settings_of("graphcl", f"{gcn3}:GCN3")).key == one.key
     gcn3.write_text(gcn3.read_text() + "# another version\n")
     assert Cell("MUTAG", settings_of("graphcl", str(gcn3))).key != one.key
-    with pytest.raises(UserError, match="every method here fixes another encoder.name"):
+    with pytest.raises(UserError, match="every method here has its own fixed encoder.name"):
         method_settings(["merit"], preset=None, assignments=with_encoder((), str(gcn3)), level="node", dataset="Cora")
 
 

@@ -150,7 +150,7 @@ def test_a_model_of_other_graphs_and_other_graphs_for_a_model_of_molecules(
     model: Path, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = save_other_model(tmp_path / "other")
-    told = f"nmrgcl: {other}: was trained on motifs, not on molecules; name a model of molecules\n"
+    told = f"nmrgcl: {other}: was trained on motifs, not on molecules; use a model of molecules\n"
     lines = tmp_path / "m.smi"
     lines.write_text("CCO\n")
     for given in (file, lines):

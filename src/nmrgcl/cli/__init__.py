@@ -15,6 +15,7 @@ from nmrgcl.cli.diagnose import diagnose
 from nmrgcl.cli.doctor import doctor
 from nmrgcl.cli.embed import embed
 from nmrgcl.cli.evaluate import evaluate
+from nmrgcl.cli.export import export
 from nmrgcl.cli.finetune import finetune
 from nmrgcl.cli.methods import methods
 from nmrgcl.cli.neighbours import neighbours
@@ -41,7 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    *(pretrain, evaluate, embed, neighbours, finetune, predict, report, compare, sweep, tune, reproduce),
+    *(pretrain, evaluate, embed, export, neighbours, finetune, predict, report, compare, sweep, tune, reproduce),
     *(diagnose, theory, methods, presets, settings, doctor),
 ):
     app.command(cls=Command)(command)

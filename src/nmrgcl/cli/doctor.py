@@ -7,9 +7,10 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,18 +24,26 @@ if TYPE_CHECKING:
 PURPOSES = {
     "chem": "molecules as SMILES",
     "csv": "edge lists and tables as CSV",
+    "hub": "models to and from the Hugging Face Hub",
+    "mlflow": "trainings told to MLflow",
     "networkx": "NetworkX graphs, GraphML and GML",
+    "onnx": "models as .onnx",
     "parquet": "embeddings as .parquet",
     "pyg": "PyG data and encoders",
     "ray": "cells computed by Ray",
     "slurm": "cells computed by Slurm",
+    "tensorboard": "trainings told to TensorBoard",
+    "wandb": "trainings told to Weights & Biases",
 }
 """What each extra of the package is for."""
 # A plain "pip install torch" installs the CUDA build, several gigabytes, even without a GPU.
 REMEDIES = {"torch": "pip install uv && uv pip install --torch-backend=auto torch"}
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    ops: Annotated[bool, typer.Option("--ops", help="List the forms of each operation and when each runs.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Check the installation, and say how to fix what is missing.
 
     Exits with 1 if something required is missing.
@@ -42,7 +51,12 @@ def doctor(as_json: AsJson = False) -> None:
     Examples:
 
       nmrgcl doctor
+
+      nmrgcl doctor --ops
     """
+    if ops:
+        _show_forms(as_json)
+        return
     checks = [*_packages(), *_device(), *_folders()]
     if as_json:
         print(json.dumps({"ok": all(c["ok"] or c["optional"] for c in checks), "checks": checks}))
@@ -52,6 +66,16 @@ def doctor(as_json: AsJson = False) -> None:
             print(f"{mark:<8} {check['name']:<16} {check['found']}")
     if not all(check["ok"] or check["optional"] for check in checks):
         raise typer.Exit(1)
+
+
+def _show_forms(as_json: bool) -> None:
+    from nmrgcl.ops.forms import forms
+
+    if as_json:
+        print(json.dumps({"forms": [asdict(form) for form in forms()]}))
+        return
+    for form in forms():
+        print(f"{form.operation:<16} {form.name:<24} {form.when}")
 
 
 def _check(name: str, ok: bool, found: str, *, optional: bool = False) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import typer
 from nmrgcl.cli.molecules import tell_skipped
 from nmrgcl.cli.options import AsJson, Device
 
-
 UNLIKE = 0.3
 """Tanimoto similarity of ECFP4 below which two molecules are hardly more similar than by chance."""
 

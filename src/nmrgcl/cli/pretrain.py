@@ -1,7 +1,6 @@
 """``nmrgcl pretrain``."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,6 +48,15 @@ MaxMolecules = Annotated[
 ]
 Steps = Annotated[int | None, typer.Option(min=1, help="Number of batches to train, instead of whole epochs.")]
 TrackEvery = Annotated[int, typer.Option(min=1, help="Epochs between measurements of collapse.")]
+Tracker = Annotated[
+    str | None,
+    typer.Option(
+        "--track",
+        metavar="tensorboard|wandb|mlflow",
+        help="Also log to this tracker, in OUT.TRACKER.",
+        show_default=False,
+    ),
+]
 Start = Annotated[
     str | None,
     typer.Option("--from", metavar="MODEL", help="Start from the encoder of a model folder, or from bundled."),
@@ -81,6 +89,7 @@ def pretrain(
     steps: Steps = None,
     device: Device = "auto",
     track_every: TrackEvery = 10,
+    tracker: Tracker = None,
     start: Start = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -115,7 +124,10 @@ def pretrain(
     """
     from nmrgcl.run import Cadence, choose_device
     from nmrgcl.run.recipe import with_encoder, with_options
+    from nmrgcl.trackers import require_tracker
 
+    if tracker is not None:
+        require_tracker(tracker)
     if resume not in ("no", "yes", "auto"):
         raise SettingError(f"--resume {resume}: unknown value; use --resume or --resume auto")
     options = training_options(epochs, lr, batch_size)
@@ -128,7 +140,13 @@ def pretrain(
         return
     folder = out or Path("runs") / f"{Path(dataset.name).name}-{settings.label}"
     numbers = range(settings.seed, settings.seed + seeds)
-    how: dict[str, Any] = {"track_every": track_every, "overwrite": overwrite, "resume": resume, "start": start}
+    how: dict[str, Any] = {
+        "track_every": track_every,
+        "overwrite": overwrite,
+        "resume": resume,
+        "start": start,
+        "tracker": tracker,
+    }
     cadence = Cadence(checkpoint_epochs, checkpoint_steps, checkpoint_minutes)
     last = _train(dataset, settings, numbers, quiet, out=folder, device=where, cadence=cadence, data=data, **how)
     if as_json:
@@ -163,17 +181,32 @@ def _print_estimate(dataset: "Dataset", settings: "Settings", seeds: int, device
 
 
 def _train(
-    dataset: "Dataset", settings: "Settings", seeds: range, quiet: bool, *, start: str | None, **options: Any
+    dataset: "Dataset",
+    settings: "Settings",
+    seeds: range,
+    quiet: bool,
+    *,
+    out: Path,
+    start: str | None,
+    tracker: str | None,
+    **options: Any,
 ) -> "dict[int, SeedEpoch]":
     """Train with progress on standard error; return the last epoch of each seed."""
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.model_folder import load_model
     from nmrgcl.run import find_model, pretrain_seeds
+    from nmrgcl.trackers import tracked
 
     model = load_model(find_model(start)) if start else None
-    begin = partial(pretrain_seeds, dataset, settings, seeds=seeds, start=model, **options)
+
+    def begin(watch: Any) -> Any:
+        epochs = pretrain_seeds(dataset, settings, seeds=seeds, out=out, start=model, watch=watch, **options)
+        if tracker is None:
+            return epochs
+        return tracked(epochs, tracker, out.with_name(f"{out.name}.{tracker}"), settings=settings)
+
     title, items = f"{settings.label} on {dataset.name}", f"{dataset.kind}s"
-    return show_epochs(lambda watch: begin(watch=watch), seeds=seeds, title=title, items=items, quiet=quiet)
+    return show_epochs(begin, seeds=seeds, title=title, items=items, quiet=quiet)
 
 
 def _next_step(dataset: "Dataset", folder: Path, seed: int, data: str) -> str:

@@ -90,36 +90,6 @@ def pack(
 
 
 @app.command(cls=Command)
-def migrate(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="Folders, packs and .json items.", show_default=False)
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Convert results of an earlier version to current keys; nothing is computed again.
-
-    Examples:
-
-      nmrgcl results migrate runs/results
-
-      nmrgcl results migrate results/table1.json old.nmrgcl-results
-    """
-    from nmrgcl.reproduce.migrate import migrate_item
-    from nmrgcl.run.migrate import migrate_folder, migrate_pack
-
-    rows = []
-    for path in paths:
-        step = migrate_folder if path.is_dir() else migrate_item if path.suffix == ".json" else migrate_pack
-        keyed, changed = step(path)
-        rows.append({"path": str(path), "keyed": keyed, "migrated": changed})
-    if as_json:
-        print(json.dumps({"migrated": rows}))
-        return
-    for row in rows:
-        print(f"{row['path']}: {row['keyed']} keys, {row['migrated']} of them converted")
-
-
-@app.command(cls=Command)
 def unpack(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A pack of results.", show_default=False)],
     results: Folder = HOME,

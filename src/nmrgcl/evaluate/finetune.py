@@ -161,7 +161,7 @@ class Training:
         self.judged = [graphs] if level == "node" else list(graphs.passes(self.valid))
         self.truth = y[self.valid.to(y.device)]
         self.adam = torch.optim.Adam(
-            _groups(self.model, self.options),
+            _groups(self.model, self.options, y.device),
             lr=self.options.lr,
             weight_decay=self.options.weight_decay,
             fused=y.is_cuda,
@@ -171,7 +171,12 @@ class Training:
     @property
     def changed(self) -> list[Tensor]:
         """What a step and a comparison change, but for the optimiser's own."""
-        return [*self.state, *self.best, self.reached, self.best_epoch, self.now]
+        return [*self.state, *self.best, self.reached, self.best_epoch, self.now, *self._rates]
+
+    @property
+    def _rates(self) -> list[Tensor]:
+        """The learning rates, if they are halved as training goes on."""
+        return [group["lr"] for group in self.adam.param_groups] if self.options.halve_every else []
 
     def learn(self, batch: Graphs) -> None:
         """One step of the optimiser: on the graphs of a batch, or on the training nodes of the one graph."""
@@ -199,6 +204,8 @@ class Training:
         self.best_epoch.copy_(torch.where(better, self.now, self.best_epoch))
         for best, value in zip(self.best, self.state, strict=True):
             best.copy_(torch.where(better, value, best))
+        for rate in self._rates:
+            rate.mul_(torch.where(self.now % self.options.halve_every == 0, 0.5, 1.0))
 
     def _outputs(self, judged: Sequence[Graphs], part: Tensor) -> Tensor:
         """``[len(part), ·]``; of graphs, ``judged`` are those of ``part`` and no others."""
@@ -225,12 +232,18 @@ class Training:
         return FinetuneScore(first[1], unit * float(self.reached), int(self.best_epoch), dict(others))
 
 
-def _groups(model: Classifier, options: FinetuneSettings) -> list[dict[str, Any]]:
+def _groups(model: Classifier, options: FinetuneSettings, device: torch.device) -> list[dict[str, Any]]:
     """All parameters, or those of the encoder and those of the head and its norm, each with their learning rate.
 
-    A second group takes kernels of its own in every step, so there is none unless the rates differ.
+    A second group takes kernels of its own in every step, so there is none unless the rates differ. A rate that is
+    halved is a tensor on the device, so that recorded steps read its present value.
     """
-    if options.head_lr_scale == 1:
-        return [{"params": list(model.parameters())}]
-    head = [*model.norm.parameters(), *model.head.parameters()]
-    return [{"params": list(model.encoder.parameters())}, {"params": head, "lr": options.lr * options.head_lr_scale}]
+    groups: list[dict[str, Any]] = [{"params": list(model.parameters()), "lr": options.lr}]
+    if options.head_lr_scale != 1:
+        head = [*model.norm.parameters(), *model.head.parameters()]
+        groups[0]["params"] = list(model.encoder.parameters())
+        groups.append({"params": head, "lr": options.lr * options.head_lr_scale})
+    if options.halve_every:
+        for group in groups:
+            group["lr"] = torch.tensor(group["lr"], device=device)
+    return groups

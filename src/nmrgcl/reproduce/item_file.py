@@ -12,7 +12,6 @@ from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import CELL, Row
 from nmrgcl.reproduce.verdict import Verdict
-from nmrgcl.run.migrate import old_keys
 
 ITEM_FILE = RecordFormat("nmrgcl-item", 1, "the results of an item", sealed=False, limit=2**26)
 _REMEDY = "write it again with nmrgcl reproduce"
@@ -40,22 +39,13 @@ def read_item_file(path: Path, item: Item) -> tuple[Plan, list[Row]]:
         raise DataError(f"{path}: cannot be read (No such file or directory)")
     try:
         plan, rows = _parse(values, item)
-        _require_current(path, item, plan, rows)
-        scores = item.scores(plan, rows)  # rows of another make are told here, not in the middle of a page
+        scores = item.scores(plan, rows)  # Report malformed rows here rather than while a page is being drawn.
         item.judge(scores)
         item.grids(plan, scores)
         return plan, rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"
         raise DataError(f"{path}: damaged or of another kind ({reason}); {_REMEDY}") from None
-
-
-def _require_current(path: Path, item: Item, plan: Plan, rows: Sequence[Row]) -> None:
-    """Refuse keys of an earlier version: none of the rows would be found, and all cells computed again."""
-    keys = {row["key"] for row in rows if row.get("key")}
-    cells = [placed.cell for placed in item.cells(plan)] if keys else []
-    if keys.isdisjoint(cell.key for cell in cells) and any(key in keys for cell in cells for key in old_keys(cell)):
-        raise DataError(f"{path}: has the keys of an earlier version; run nmrgcl results migrate {path}")
 
 
 def _parse(values: dict[str, Any], item: Item) -> tuple[Plan, list[Row]]:

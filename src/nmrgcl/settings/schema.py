@@ -122,6 +122,7 @@ class FinetuneSettings:
 
     epochs: int = setting(200, "passes over the training part", min=1)
     lr: float = setting(1e-2, "learning rate", above=0)
+    halve_every: int = setting(0, "epochs after which the learning rate is halved repeatedly; 0: never", min=0)
     weight_decay: float = setting(5e-4, "weight decay", min=0)
     patience: int = setting(50, "epochs without a better validation score after which training stops; 0: never", min=0)
     head_norm: bool = setting(False, "apply batch norm to embeddings before the head")
