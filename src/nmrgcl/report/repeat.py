@@ -1,4 +1,4 @@
-"""The commands that compute a run again."""
+"""The commands that reproduce a run."""
 
 import shlex
 from pathlib import Path
@@ -9,7 +9,7 @@ from nmrgcl.report.collect import Facts
 
 
 def commands(facts: Facts, out: Path) -> list[str]:
-    """Pre-training with the same settings and seeds into a new folder, judging it, and its report."""
+    """Commands that pre-train with the same settings and seeds into a new folder, evaluate it, and write its report."""
     again, seeds, data = Path(f"{facts.run}-again"), facts.seeds, _data(facts.dataset)
     device = f"--device {facts.device.type}"
     config = shlex.quote(str(facts.folders[0] / "config.json"))

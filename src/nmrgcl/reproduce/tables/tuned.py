@@ -1,4 +1,4 @@
-"""Settings that searches have found."""
+"""The settings found by searches."""
 
 import tomllib
 from importlib import resources
@@ -8,7 +8,7 @@ from nmrgcl.settings.check import flatten
 
 
 def tuned_values(dataset: str) -> dict[str, Any] | None:
-    """The settings of ``dataset`` in ``presets/tuned.toml``; None if no search has found any."""
+    """The settings of ``dataset`` in ``presets/tuned.toml``; None if it was not searched."""
     shared = resources.files("nmrgcl") / "presets" / "tuned.toml"
     if not shared.is_file():
         return None
