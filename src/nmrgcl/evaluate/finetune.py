@@ -227,9 +227,8 @@ class Training:
         if not float(self.reached) > -torch.inf:
             raise SettingError("the outputs on the validation data are not finite in any epoch; lower finetune.lr")
         judged = [self.graphs] if self.level == "node" else list(self.graphs.passes(self.test))
-        outputs, truth, unit = self._outputs(judged, self.test), self.y[self.test.to(self.y.device)], self.goal.unit
-        first, *others = ((name, unit * float(merit(outputs, truth))) for name, merit in self.goal.merits.items())
-        return FinetuneScore(first[1], unit * float(self.reached), int(self.best_epoch), dict(others))
+        test, beside = self.goal.scores(self._outputs(judged, self.test), self.y[self.test.to(self.y.device)])
+        return FinetuneScore(test, self.goal.unit * float(self.reached), int(self.best_epoch), beside)
 
 
 def _groups(model: Classifier, options: FinetuneSettings, device: torch.device) -> list[dict[str, Any]]:

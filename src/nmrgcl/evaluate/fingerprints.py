@@ -74,8 +74,8 @@ def fingerprint_score(
     validated, tested = outputs.split([len(split.valid), len(split.test)], 1)
     merits = [float(aim.merit(made, truth[split.valid])) for made in validated]
     best = int(np.argmax(merits))
-    first, *others = ((name, aim.unit * float(f(tested[best], truth[split.test]))) for name, f in aim.merits.items())
-    return FingerprintScore(first[1], aim.unit * merits[best], float(values[best]), dict(others))
+    test, beside = aim.scores(tested[best], truth[split.test])
+    return FingerprintScore(test, aim.unit * merits[best], float(values[best]), beside)
 
 
 def _task(

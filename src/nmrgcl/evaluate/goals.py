@@ -38,6 +38,11 @@ class Goal:
         """The metric used for selection."""
         return next(iter(self.merits.values()))
 
+    def scores(self, outputs: Tensor, labels: Tensor) -> tuple[float, dict[str, float]]:
+        """The score by the metric used for selection, and those by the other metrics."""
+        first, *others = ((name, self.unit * float(merit(outputs, labels))) for name, merit in self.merits.items())
+        return first[1], dict(others)
+
 
 def masked_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
     """Binary cross-entropy of logits, averaged over the labels that are present (Hu et al. 2020)."""

@@ -49,11 +49,8 @@ def fit_probe(z: Tensor, y: np.ndarray, split: Split, goal: str) -> Probe:
     outputs, truth = torch.einsum("md,ctd->cmt", z, weight) + bias[:, None], torch.from_numpy(labels)
     merits = [float(aim.merit(made[split.valid], truth[split.valid])) for made in outputs]
     best = int(np.argmax(merits))
-    tested = outputs[best][split.test], truth[split.test]
-    first, *others = ((name, aim.unit * float(merit(*tested))) for name, merit in aim.merits.items())
-    return Probe(
-        weight[best].float(), bias[best].float(), first[1], aim.unit * merits[best], PENALTIES[best], dict(others)
-    )
+    test, beside = aim.scores(outputs[best][split.test], truth[split.test])
+    return Probe(weight[best].float(), bias[best].float(), test, aim.unit * merits[best], PENALTIES[best], beside)
 
 
 def _fit(rows: Tensor, y: np.ndarray, goal: str) -> tuple[Tensor, Tensor]:

@@ -73,6 +73,8 @@ class Method(nn.Module, ABC):
             )
         self.level: Level = settings.level
         self.options = settings.options
+        # Built even for methods that do not use them, because an unknown name is a mistake in any case.
+        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
 
     @abstractmethod
     def embed(self, graphs: Graphs) -> Tensor:
@@ -231,8 +233,6 @@ def build_method(settings: Settings, num_features: int, edges: EdgeShape | None 
     kind = find_method(settings.method)
     if edges is not None and "edges" not in signature(kind).parameters:
         raise SettingError(f"method {settings.method} reads no edge features; set data.edges=none")
-    for choices in (settings.views.first, settings.views.second):
-        build_view(choices)  # Also for methods without views: an unknown name is a mistake in any case.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         return kind(settings, num_features, **({} if edges is None else {"edges": edges}))

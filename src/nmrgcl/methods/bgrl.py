@@ -7,7 +7,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import bootstrap_loss
 from nmrgcl.encode import EdgeShape
 from nmrgcl.encode.momentum import Momentum
@@ -44,7 +43,6 @@ class BGRL(Pretraining):
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
         width, hidden = self.encoder.units, self.options.predictor_units
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.predictor = nn.Sequential(nn.Linear(width, hidden), nn.PReLU(), nn.Linear(hidden, width))
         self.teacher = Teacher(self.encoder)
         self.momentum = Momentum(self.options.momentum)

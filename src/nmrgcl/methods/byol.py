@@ -7,7 +7,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import bootstrap_loss
 from nmrgcl.encode import EdgeShape, NormedHead
 from nmrgcl.encode.momentum import Momentum
@@ -44,7 +43,6 @@ class BYOL(Pretraining):
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
         width = self.options.head_units or self.encoder.units
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = NormedHead(self.encoder.units, width, width)
         self.predictor = NormedHead(width, width, width)
         self.teachers = teach(self, "encoder", "head")

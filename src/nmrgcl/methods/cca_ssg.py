@@ -6,12 +6,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import cca_loss
-from nmrgcl.encode import EdgeShape
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
-from nmrgcl.settings import Settings, setting
+from nmrgcl.settings import setting
 from nmrgcl.train import Progress
 
 
@@ -44,10 +42,6 @@ class CCASSG(Pretraining):
         ),
     )
     PRESETS: ClassVar[dict[Level, str]] = {"node": "cca_ssg"}
-
-    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
-        super().__init__(settings, num_features, edges)
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Invariance and decorrelation of the embeddings."""

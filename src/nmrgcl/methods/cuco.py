@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import ranked_loss, ranked_negatives
 from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.errors import SettingError
@@ -46,7 +45,6 @@ class CuCo(Pretraining):
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, self.options.head_units)
         width = self.options.head_units or self.encoder.units
         self.register_buffer("bank", torch.zeros(0, width))

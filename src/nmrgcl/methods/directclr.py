@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import across_views
 from nmrgcl.encode import GIN, EdgeShape, MoleculeGIN
 from nmrgcl.graphs import Graphs
@@ -44,7 +43,6 @@ class DirectCLR(Pretraining):
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.parts = self.encoder.units // settings.encoder.units if isinstance(self.encoder, GIN | MoleculeGIN) else 1
         self.columns = max(1, round(self.options.share * self.encoder.units / self.parts))
 

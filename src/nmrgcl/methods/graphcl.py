@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import graphcl_loss
 from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
@@ -44,7 +43,6 @@ class GraphCL(Pretraining):
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, self.options.head_units)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:

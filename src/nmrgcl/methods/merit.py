@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import merit_loss
 from nmrgcl.encode import GCN, Head
 from nmrgcl.encode.teacher import Teacher
@@ -64,7 +63,6 @@ class MERIT(Pretraining):
         if not isinstance(self.encoder, GCN):
             raise SettingError("method merit needs encoder.name = gcn")
         width = self.options.head_units
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.diffuse = self.options.build()
         self.head = Head(self.encoder.units, width, nn.PReLU)
         self.predictor = Head(width or self.encoder.units, None, nn.PReLU)

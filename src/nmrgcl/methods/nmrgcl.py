@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import LOSSES, cosine, removal_masks, remove
 from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
@@ -62,7 +61,6 @@ class NMRGCL(Pretraining):
         super().__init__(settings, num_features, edges)
         options = self.options
         self.contrast = LOSSES[options.loss]
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, options.head_units)
         on_projection = options.where == "projection"
         width = (options.head_units or self.encoder.units) if on_projection else self.encoder.units

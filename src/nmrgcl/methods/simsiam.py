@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import bootstrap_loss
 from nmrgcl.encode import EdgeShape, NormedHead
 from nmrgcl.graphs import Graphs
@@ -41,7 +40,6 @@ class SimSiam(Pretraining):
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
         width = self.options.head_units or self.encoder.units
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = NormedHead(self.encoder.units, width, width, width, norm_last=True)
         self.predictor = NormedHead(width, max(1, width // self.options.narrowing), width)
 

@@ -1,12 +1,14 @@
 """The page about a run: the finding, accuracy, maps, curves, spectrum, settings, and how to repeat it."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
 import torch
 from markupsafe import Markup
 
+from nmrgcl.data.catalog import find
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.spread import signed, with_p
@@ -17,7 +19,6 @@ from nmrgcl.report.collapse import COLLAPSE
 from nmrgcl.report.collect import Facts, collect
 from nmrgcl.report.findings import compare_with_untrained, find_in_accuracy, find_in_rank, largest_class
 from nmrgcl.report.pictures import examples, maps, plots
-from nmrgcl.report.repeat import commands
 from nmrgcl.report.svg import Picture
 from nmrgcl.run import Evaluation, find_models, hardware, versions
 from nmrgcl.run.folder import RUN
@@ -180,6 +181,22 @@ def _neighbours(facts: Facts, compared: list[Picture]) -> Markup:
     drawn = page.side_by_side(page.figure(picture) for picture in compared)
     heading = "Graphs and their nearest neighbours"
     return page.section("neighbours", heading, page.paragraph(words, "faint"), drawn)
+
+
+def commands(facts: Facts, out: Path) -> list[str]:
+    """Commands that pre-train with the same settings and seeds into a new folder, evaluate it, and write its report."""
+    again, seeds, dataset = Path(f"{facts.run}-again"), facts.seeds, facts.dataset
+    known = dataset.name == "motifs" or find(dataset.name) is not None
+    data = shlex.quote(dataset.name if known else dataset.source or dataset.name)
+    device, folder = f"--device {facts.device.type}", shlex.quote(str(again))
+    config = shlex.quote(str(facts.folders[0] / "config.json"))
+    count = seeds[-1] - seeds[0] + 1
+    lines = [f"nmrgcl pretrain {data} --config {config} --seeds {count} {device} --out {folder}"]
+    if facts.evaluation is not None:
+        folds = f" --seeds {len(facts.evaluation.trained.folds)}" if facts.evaluation.varied == "folds" else ""
+        lines.append(f"nmrgcl evaluate {folder} {data}{folds} {device}")
+    lines.append(f"nmrgcl report {folder} {data} {device} --out {shlex.quote(str(again / out.name))}")
+    return lines
 
 
 def _again(facts: Facts, out: Path) -> Markup:

@@ -1,7 +1,9 @@
 """The cells of a table: every row whose method exists here, for every dataset, seed and evaluation."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import resources
 from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
@@ -9,10 +11,10 @@ from nmrgcl.methods import Level, MoleculePretraining, find_method, method_names
 from nmrgcl.own_code import is_reference, label
 from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
-from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.run.cell import BY_FOLDS, Cell, Start
 from nmrgcl.run.recipe import free_assignments, recipe
 from nmrgcl.settings import Settings
+from nmrgcl.settings.check import flatten
 
 SELECTIONS = ("honest", "paper")
 COMMON = "strong"
@@ -67,6 +69,16 @@ def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_fo
     settings = settings.updated(row.settings)
     settings = settings.updated(free_assignments(row.method, plan.assignments), source="--set")
     return _capped(settings, plan.most_epochs)
+
+
+def tuned_values(dataset: str) -> dict[str, Any] | None:
+    """The settings of ``dataset`` in ``presets/tuned.toml``; None if it was not searched."""
+    shared = resources.files("nmrgcl") / "presets" / "tuned.toml"
+    if not shared.is_file():
+        return None
+    values = tomllib.loads(shared.read_text(encoding="utf-8"))
+    special = values.pop("dataset", {})
+    return dict(flatten(values)) | dict(flatten(special[dataset])) if dataset in special else None
 
 
 def graph_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
