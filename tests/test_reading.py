@@ -25,7 +25,7 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "report/page.py": "the style of the package",
     "settings/sources.py": "presets of the package",
     "reproduce/tables/sheet.py": "tables of the package",
-    "reproduce/tables/tuned.py": "presets of the package",
+    "reproduce/tables/cells.py": "presets of the package",
     "tune/space.py": "spaces of the package",
     "data/files/archive.py": "streams, of files that are open",
     "data/formats/arrays.py": "streams, of files that are open",

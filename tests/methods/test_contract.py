@@ -199,7 +199,7 @@ def test_grace_is_the_plain_loss_at_node_level() -> None:
     torch.manual_seed(1)
     (found,) = method.losses(NETWORK, Progress())
     torch.manual_seed(1)
-    z1, z2 = (method.head(method.embed(view(NETWORK))) for view in method.views)  # type: ignore[union-attr]
+    z1, z2 = (method.head(method.embed(view(NETWORK))) for view in method.views)
     torch.testing.assert_close(found, infonce(z1, z2, tau=0.7))
 
 
