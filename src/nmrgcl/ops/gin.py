@@ -19,7 +19,7 @@ from nmrgcl.ops.rows import row_sums
 if TYPE_CHECKING:
     from nmrgcl.graphs import Graphs
 
-PLAIN = Form("GIN", "plain", "evaluation, and all that the other forms do not take")
+PLAIN = Form("GIN", "plain", "everywhere else, and in evaluation")
 FOLDED = Form("GIN", "norm folded into maps", "training with readout sum or mean and no mask over nodes, on a CPU")
 FUSED = Form("GIN", "Triton kernels", f"training with {NARROWEST} to {WIDEST_LAYER} units, undirected, on a GPU")
 FORMS = (PLAIN, FOLDED, FUSED)
