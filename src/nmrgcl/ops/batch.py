@@ -14,9 +14,9 @@ from nmrgcl.ops.flat_graphs import FlatGraphs
 from nmrgcl.ops.forms import Form
 from nmrgcl.sparse_rows import is_sparse, select_rows
 
-_PLAIN = Form("padded batch", "plain", "on a CPU, and on a GPU without Triton")
-_KERNEL = Form("padded batch", "Triton kernel", "on a GPU")
-FORMS = (_PLAIN, _KERNEL)
+PLAIN = Form("padded batch", "plain", "on a CPU")
+KERNEL = Form("padded batch", "Triton kernel", "on a GPU")
+FORMS = (PLAIN, KERNEL)
 
 GRAPHS_PER_PASS = 512
 NODES_IN_CACHE = 8192
@@ -56,7 +56,7 @@ def gather_padded(graphs: FlatGraphs, index: Tensor, *, nodes: int, edges: int) 
     Shapes then do not depend on the batch. The rest is masked, comes last, and lies in no row and no graph; its edges
     are loops of the last node, each of them its own pair.
     """
-    if _KERNEL.on and serve(index):
+    if KERNEL.on and serve(index):
         from nmrgcl.ops.triton.batch import gather_structure
 
         return gather_structure(
@@ -81,7 +81,7 @@ def _gather_padded(graphs: FlatGraphs, index: Tensor, nodes: int, edges: int) ->
 
 def take_rows(values: Tensor, index: Tensor) -> Tensor:
     """``values.index_select(0, index)`` for dense and sparse ``values``."""
-    if _KERNEL.on and serve(index) and not is_sparse(values):
+    if KERNEL.on and serve(index) and not is_sparse(values):
         from nmrgcl.ops.triton.rows import take_rows as by_kernel
 
         return by_kernel(values, index)

@@ -20,8 +20,8 @@ from nmrgcl.ops.forms import Form
 from nmrgcl.sparse_rows import sparse_rows
 
 FORMS = (
-    Form("diffusion", "sparse walks (SciPy)", "on a CPU: what is small is not passed on"),
-    Form("diffusion", "matrix products", "on a GPU: everything is passed on"),
+    Form("diffusion", "plain", "on a CPU: sparse walks that leave out what is small"),
+    Form("diffusion", "matrix products", "on a GPU: nothing is left out"),
 )
 
 Diffusion = Literal["ppr", "heat"]

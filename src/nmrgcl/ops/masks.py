@@ -12,9 +12,9 @@ from nmrgcl.ops import serve
 from nmrgcl.ops.forms import Form
 from nmrgcl.sparse_rows import entry_rows, is_sparse, with_values
 
-_PLAIN = Form("masks of views", "plain", "on a CPU, and on a GPU without Triton or with sparse features")
-_KERNEL = Form("masks of views", "Triton kernel", "on a GPU")
-FORMS = (_PLAIN, _KERNEL)
+PLAIN = Form("view masks", "plain", "on a CPU, and sparse features")
+KERNEL = Form("view masks", "Triton kernel", "on a GPU")
+FORMS = (PLAIN, KERNEL)
 
 
 def keep_drawn_nodes(
@@ -30,7 +30,7 @@ def keep_drawn_nodes(
         chosen: ``[B]``.
         p: probability with which a node is removed.
     """
-    if _KERNEL.on and serve(draw):
+    if KERNEL.on and serve(draw):
         from nmrgcl.ops.triton import masks
 
         return masks.keep_drawn_nodes(draw, node_ptr, keep, chosen, p)
@@ -59,7 +59,7 @@ def keep_drawn_edges(
         chosen: ``[B]``.
         p: probability with which an undirected edge is removed.
     """
-    if _KERNEL.on and serve(draw):
+    if KERNEL.on and serve(draw):
         from nmrgcl.ops.triton import masks
 
         return masks.keep_drawn_edges(draw, pair, owner, batch, keep, chosen, p)
@@ -82,7 +82,7 @@ def blank_drawn_rows(x: Tensor, draw: Tensor, batch: Tensor, chosen: Tensor | No
         p: probability with which a row is removed.
     """
     categorical = not x.is_floating_point()
-    if _KERNEL.on and serve(draw) and not is_sparse(x):
+    if KERNEL.on and serve(draw) and not is_sparse(x):
         from nmrgcl.ops.triton import masks
 
         return masks.blank_drawn_rows(x, draw, batch, chosen, p, -1.0 if categorical else 0.0)
@@ -94,7 +94,7 @@ def blank_drawn_rows(x: Tensor, draw: Tensor, batch: Tensor, chosen: Tensor | No
 
 def edges_between(edge_index: Tensor, node_keep: Tensor, edge_keep: Tensor | None) -> Tensor:
     """``[E]`` bool: the edges that are kept themselves (``[E]``) and whose ends are both kept (``[N]``)."""
-    if _KERNEL.on and serve(node_keep):
+    if KERNEL.on and serve(node_keep):
         from nmrgcl.ops.triton import masks
 
         return masks.edges_between(edge_index, node_keep, edge_keep)

@@ -19,17 +19,17 @@ from nmrgcl.ops.similarities import leave_out, upper_tiles
 DENSE_ROWS = 4096
 """Above this many rows the similarity matrix is never held as a whole."""
 
-_PLAIN = Form("negatives of InfoNCE", "plain, one matrix", f"up to {DENSE_ROWS} rows")
-_TILES = Form("negatives of InfoNCE", "tiles", f"above {DENSE_ROWS} rows on a CPU, in float64, or without Triton")
-_KERNEL = Form("negatives of InfoNCE", "Triton kernel", f"above {DENSE_ROWS} rows on a GPU in float32")
-FORMS = (_PLAIN, _TILES, _KERNEL)
+PLAIN = Form("negatives", "plain", f"up to {DENSE_ROWS} rows")
+TILES = Form("negatives", "tiles", f"above {DENSE_ROWS} rows, on a CPU or in float64")
+KERNEL = Form("negatives", "Triton kernel", f"above {DENSE_ROWS} rows in float32, on a GPU")
+FORMS = (PLAIN, TILES, KERNEL)
 
 
 def negatives_logsumexp(z: Tensor, tau: float) -> Tensor:
     """``[2B]``: L_i, for z with rows of unit length."""
-    if z.shape[0] <= DENSE_ROWS or not _TILES.on:
+    if z.shape[0] <= DENSE_ROWS or not TILES.on:
         form: type[torch.autograd.Function] = _Matrix
-    elif _KERNEL.on and serve(z) and z.dtype == torch.float32:
+    elif KERNEL.on and serve(z) and z.dtype == torch.float32:
         form = _Kernel
     else:
         form = _Tiles

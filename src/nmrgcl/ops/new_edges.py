@@ -15,9 +15,9 @@ from nmrgcl.ops.batch import select_edges
 from nmrgcl.ops.flat_graphs import FlatGraphs
 from nmrgcl.ops.forms import Form
 
-_PLAIN = Form("new edges", "plain", "on a CPU, on a GPU without Triton, and for directed graphs")
-_KERNEL = Form("new edges", "Triton kernel", "on a GPU, for undirected graphs")
-FORMS = (_PLAIN, _KERNEL)
+PLAIN = Form("new edges", "plain", "on a CPU, and directed graphs")
+KERNEL = Form("new edges", "Triton kernel", "undirected graphs, on a GPU")
+FORMS = (PLAIN, KERNEL)
 
 
 class Listed(NamedTuple):
@@ -57,7 +57,7 @@ def draw_edges(graphs: FlatGraphs, chosen: Tensor | None, p: float) -> Listed | 
     edges, count = graphs.edge_index.shape[1], graphs.node_ptr.shape[0] - 1
     # Rounding gives a graph at most half an edge more than its share.
     most = int(p * (edges // 2 if graphs.symmetric else edges) + count / 2) + 1
-    if _KERNEL.on and serve(graphs.pair) and graphs.symmetric:
+    if KERNEL.on and serve(graphs.pair) and graphs.symmetric:
         return _by_kernel(graphs, chosen, p, 2 * most)
     return _plain(graphs, chosen, p, most)
 

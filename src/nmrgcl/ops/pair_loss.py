@@ -14,9 +14,9 @@ from nmrgcl.ops import serve
 from nmrgcl.ops.forms import Form
 from nmrgcl.ops.negatives import kernel_precision
 
-_PLAIN = Form("loss of pairs", "plain", "on a CPU, in float64, with a given positive, or without Triton")
-_KERNEL = Form("loss of pairs", "Triton kernels", "on a GPU, for up to 4096 units")
-FORMS = (_PLAIN, _KERNEL)
+PLAIN = Form("pair loss", "plain", "on a CPU, in float64, and with a given positive")
+KERNEL = Form("pair loss", "Triton kernels", "up to 4096 units, on a GPU")
+FORMS = (PLAIN, KERNEL)
 
 
 class PairLoss(Protocol):
@@ -49,7 +49,7 @@ def fused(*, counted: bool) -> Callable[[PairLoss], PairLoss]:
         def loss(
             z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, delta: float | None = None, tau: float = 0.2
         ) -> Tensor:
-            if positive is None and _KERNEL.on and _fits(z1, z2):
+            if positive is None and KERNEL.on and _fits(z1, z2):
                 return fused_loss(z1, z2, delta=delta, tau=tau, counted=counted)
             return plain(z1, z2, positive=positive, delta=delta, tau=tau)
 

@@ -13,10 +13,9 @@ LARGEST = 8192
 TOLERANCE = 1e-3
 """LIBSVM's."""
 
-FORMS = (
-    Form("support vector machines", "LIBSVM", "on a CPU, without Triton, and for machines that did not converge"),
-    Form("support vector machines", "Triton kernel", f"on a GPU, for up to {LARGEST} training rows"),
-)
+PLAIN = Form("SVM", "plain", "LIBSVM: on a CPU, and for machines that did not converge on a GPU")
+KERNEL = Form("SVM", "Triton kernel", f"up to {LARGEST} training rows, on a GPU")
+FORMS = (PLAIN, KERNEL)
 
 
 class Solution(NamedTuple):
@@ -37,7 +36,7 @@ class Solution(NamedTuple):
 
 def can_solve(device: torch.device, rows: int) -> bool:
     """True if machines of up to ``rows`` rows can be solved on ``device``."""
-    return device.type == "cuda" and has_triton() and rows <= LARGEST
+    return KERNEL.on and device.type == "cuda" and has_triton() and rows <= LARGEST
 
 
 def solve_svms(kernel: Tensor, bounds: Tensor, pairs: Tensor, penalties: Tensor) -> Solution:

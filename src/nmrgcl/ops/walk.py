@@ -13,10 +13,10 @@ from torch.nn.functional import pad
 from nmrgcl.ops import on_host, serve
 from nmrgcl.ops.forms import Form
 
-_PLAIN = Form("random walk", "plain", "on a GPU without Triton")
-_NUMPY = Form("random walk", "NumPy", "on a CPU: a step is too little work for PyTorch's calls; NumPy's cost a third")
-_KERNEL = Form("random walk", "Triton kernel", "on a GPU")
-FORMS = (_PLAIN, _NUMPY, _KERNEL)
+PLAIN = Form("random walk", "plain", "without Triton on a device other than the CPU")
+NUMPY = Form("random walk", "NumPy", "on a CPU, where a call of NumPy costs a third of PyTorch's")
+KERNEL = Form("random walk", "Triton kernel", "on a GPU")
+FORMS = (PLAIN, NUMPY, KERNEL)
 
 
 def walking_graphs(chosen: Tensor) -> Tensor | None:
@@ -54,11 +54,11 @@ def visited_nodes(
         p: probability of a restart.
         ratio: share of the nodes after which a walk ends.
     """
-    if _KERNEL.on and serve(start):
+    if KERNEL.on and serve(start):
         from nmrgcl.ops.triton import walk
 
         return walk.visited_nodes(start, size, row_ptr, source, below, draws, restarts, p=p, ratio=ratio)
-    if _NUMPY.on and on_host(start):
+    if NUMPY.on and on_host(start):
         return _visited_by_numpy(start, size, row_ptr, source, below, draws, restarts < p, ratio)
     return seen_in_time(walk_path(start, row_ptr, source, below, draws, restarts < p), size, row_ptr, ratio)
 
