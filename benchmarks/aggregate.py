@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from bench.script import script_parser
-from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.neighbour_sum import neighbour_sum
 
 NODES, EDGES, REPEATS = 3824, 8268, 101
 

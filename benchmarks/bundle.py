@@ -143,7 +143,8 @@ z = MoleculeEmbedder().transform(["CCO", "c1ccccc1"])
 python benchmarks/bundle.py runs/zinc/seed-0
 ```
 
-Trained on {hardware}. Epoch and recipe were chosen without labels of any test part.
+Trained on {hardware}. The pre-training sees no labels. Its recipe was the best of several on the validation parts of
+BBBP, SIDER and ClinTox (`benchmarks/molecule_recipes.py`): labels of those parts guided it, but none of a test part.
 
 ## Data
 

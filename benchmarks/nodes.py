@@ -21,10 +21,10 @@ from bench.script import machine, print_json, script_parser
 from nmrgcl import load
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.data.splits import split_nodes
-from nmrgcl.encode.sparse_product import sparse_product
 from nmrgcl.evaluate.linear import GRID
 from nmrgcl.evaluate.logistic import fit_logistic, predict
 from nmrgcl.methods import build_method
+from nmrgcl.ops.sparse_product import sparse_product
 from nmrgcl.settings import resolve
 from nmrgcl.sparse_rows import sparse_rows
 

@@ -151,7 +151,7 @@ def test_a_file_of_ones_own_shows_what_it_says(capsys: pytest.CaptureFixture[str
 def test_steps_that_cannot_be_recorded_are_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "methods", str(ONLY_HERE / "curriculum.py"))
     assert "recorded   No: its steps depend on Python values" in out
-    assert "recorded   No: it is fitted at once" in run(capsys, "methods", "wl")[0]
+    assert "recorded   No: it is fitted directly" in run(capsys, "methods", "wl")[0]
 
 
 def test_what_learns_from_molecules_alone_says_so(capsys: pytest.CaptureFixture[str]) -> None:

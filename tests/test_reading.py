@@ -77,7 +77,7 @@ def test_a_file_is_refused_above_the_limit_and_read_at_it(tmp_path: Path) -> Non
     assert refused.value.errno == errno.EFBIG
     with (tmp_path / "holes").open("wb") as file:
         file.truncate(1 << 34)
-    with pytest.raises(OSError, match="larger than the 16 MiB that are read"):
+    with pytest.raises(OSError, match="larger than the limit of 16 MiB"):
         reading.read_text(tmp_path / "holes")
 
 

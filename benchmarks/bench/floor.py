@@ -9,7 +9,7 @@ from functools import partial
 import torch
 
 from bench.timing import in_turn, stopwatch
-from nmrgcl.encode.aligned import aligned
+from nmrgcl.ops.linear import aligned_width
 
 COPIED = 1 << 28
 """Bytes to copy, more than fit into any cache."""
@@ -28,7 +28,7 @@ def floor_seconds(nodes: int, *, layers: int, units: int, dtype: torch.dtype, de
 
     If products of this width are slow, the next faster width is used.
     """
-    units = aligned(units)
+    units = aligned_width(units)
     of_layer = _products(nodes, units, dtype, device)
     traffic = READS_AND_WRITES * nodes * units * torch.empty((), dtype=dtype).element_size()
     return 2 * layers * (of_layer + traffic / copy_speed(device))

@@ -51,7 +51,7 @@ def scale_rows(
     most: int, *, device: torch.device, repeats: int = 3, folder: Path | None = None
 ) -> tuple[list[Row], list[Point]]:
     """Rows for 1,000 … ``most`` graphs, written to ``folder``, and the points for a plot."""
-    settings, sample = _settings(device), bonded_molecules(min(most, SAMPLE))
+    settings, sample = molecule_settings(device), bonded_molecules(min(most, SAMPLE))
     rows = _step_rows(sample, settings, device, repeats)  # First, because this also warms up libraries and kernels.
     points: list[Point] = []
     for size in sizes_up_to(most):
@@ -80,7 +80,7 @@ def exponent(points: Sequence[Point], batch_size: int) -> float | None:
     return float(np.polyfit(np.log(graphs), np.log(seconds), 1)[0])
 
 
-def _settings(device: torch.device) -> Settings:
+def molecule_settings(device: torch.device) -> Settings:
     model: dict[str, Any] = {"layers": 2, "encoder.units": 32, "batch_size": 128}
     if device.type == "cuda":
         model = {"layers": 5, "encoder.units": 300, "batch_size": 1024, "precision": "bf16"}

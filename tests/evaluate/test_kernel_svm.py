@@ -115,7 +115,7 @@ def a_device_that_solves(monkeypatch: pytest.MonkeyPatch, solved: float = 1.0) -
         return np.where(done, shares, -1.0), done
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernel_svm, "solves", lambda device, rows: True)
+        patch.setattr(kernel_svm, "can_solve", lambda device, rows: True)
         patch.setattr(svm_on_device, "shares_right", solve)
         yield calls
 

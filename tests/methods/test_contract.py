@@ -166,7 +166,7 @@ def test_a_file_that_names_no_method_is_told_in_one_line(end: str, monkeypatch: 
     module.__file__ = "methods/broken.py"
     exec(end, module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    with pytest.raises(SettingError, match=r"methods/broken\.py: names no method; end it with METHOD ="):
+    with pytest.raises(SettingError, match=r"methods/broken\.py: defines no method; end it with METHOD ="):
         find_method("broken")
 
 

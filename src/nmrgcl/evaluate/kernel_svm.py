@@ -17,7 +17,8 @@ from nmrgcl.evaluate.svm import (
     outer_cuts,
     shares_by_libsvm,
 )
-from nmrgcl.evaluate.svm_on_device import Cut, from_kernels, shares_on_device, solves
+from nmrgcl.evaluate.svm_on_device import Cut, from_kernels, shares_on_device
+from nmrgcl.ops.svm_solver import can_solve
 
 
 def kernel_nested(
@@ -39,7 +40,7 @@ def kernel_nested(
     values = penalties(c)
     count = len(kernels) * len(values)
     _require_kernels(kernels, y, folds, inner=count > 1)
-    if device is not None and solves(device, len(y)):
+    if device is not None and can_solve(device, len(y)):
         table = _table_on_device(kernels, y, values, device)
         return choose_from_table(table, y, seed=seed, folds=folds, inner=inner, choices=count)
     cuts = outer_cuts(y, seed, folds)
@@ -73,7 +74,7 @@ def kernel_table(
     values = penalties(c)
     _require_kernels(kernels, y, folds, inner=False)
     cuts = outer_cuts(y, seed, folds)
-    if device is not None and solves(device, len(y)):
+    if device is not None and can_solve(device, len(y)):
         shares = _table_on_device(kernels, y, values, device)(cuts)
     else:
         with Parallel(n_jobs=jobs) as pool:

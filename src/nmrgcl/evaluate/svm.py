@@ -18,7 +18,8 @@ from threadpoolctl import ThreadpoolController
 
 from nmrgcl.evaluate.cross_validation import INNER_FOLDS, NestedScores, Penalty, penalties, require_foldable
 from nmrgcl.evaluate.rbf import Scaling
-from nmrgcl.evaluate.svm_on_device import Cut, from_embeddings, shares_on_device, solves
+from nmrgcl.evaluate.svm_on_device import Cut, from_embeddings, shares_on_device
+from nmrgcl.ops.svm_solver import can_solve
 
 LIBRARIES = ThreadpoolController()  # Created once, because finding the libraries takes longer than a small fit.
 
@@ -79,7 +80,7 @@ def svm_nested(
     values = penalties(c)
     for z, y, _ in cases:
         require_foldable(z, y, folds, inner=len(values) > 1)
-    if device is not None and all(solves(device, len(z)) for z, _, _ in cases):
+    if device is not None and all(can_solve(device, len(z)) for z, _, _ in cases):
         found = []
         for z, y, seed in cases:
             table = _table_on_device(z, y, values, standardise, device)
@@ -136,7 +137,7 @@ def svm_table(
     values = penalties(c)
     require_foldable(z, y, folds, inner=False)
     cuts = outer_cuts(y, seed, folds)
-    if device is not None and solves(device, len(z)):
+    if device is not None and can_solve(device, len(z)):
         return 100 * _table_on_device(z, y, values, standardise, device)(cuts).T
     with Parallel(n_jobs=jobs) as pool:
         return 100 * np.array(pool(delayed(_accuracies)(z, y, *cut, values, standardise) for cut in cuts)).T

@@ -11,10 +11,10 @@ from nmrgcl.augment.subgraph import random_nodes
 from nmrgcl.contrast import belongs
 from nmrgcl.contrast.cosine import widen
 from nmrgcl.encode import EdgeShape, build_encoder, pool
-from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, MoleculePretraining
+from nmrgcl.ops.neighbour_sum import neighbour_sum
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 

@@ -10,9 +10,9 @@ from torch import Tensor
 from nmrgcl.augment import AddEdges
 from nmrgcl.contrast import belongs
 from nmrgcl.contrast.cosine import widen
-from nmrgcl.encode.aggregate import edge_scores
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, MoleculePretraining
+from nmrgcl.ops.neighbour_sum import edge_scores
 from nmrgcl.train import Progress
 
 

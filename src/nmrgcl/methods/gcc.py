@@ -12,7 +12,7 @@ from nmrgcl.augment import Subgraph
 from nmrgcl.augment.seeds import draw_seeds, highest_degree
 from nmrgcl.contrast import find_key
 from nmrgcl.encode import embed_graphs, pool
-from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.encode.feature_map import FeatureMap
 from nmrgcl.encode.positions import positions
 from nmrgcl.encode.teacher import follow, teach
 from nmrgcl.errors import SettingError

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from nmrgcl.contrast.streamed import pair_softplus
 from nmrgcl.encode import GCN
-from nmrgcl.encode.aggregate import edge_scores, neighbour_sum
-from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.encode.feature_map import FeatureMap
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.ops.neighbour_sum import edge_scores, neighbour_sum
+from nmrgcl.ops.similarities import pair_softplus
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 

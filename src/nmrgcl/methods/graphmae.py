@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from nmrgcl.contrast import scaled_cosine_error
 from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
 from nmrgcl.encode import GAT, EdgeShape, Foreign, MoleculeGIN
-from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.encode.gat import GATLayer
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.ops.neighbour_sum import neighbour_sum
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
