@@ -17,7 +17,7 @@ from tests.diagnose.planted import PLANTED, plant
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Cases of one make: how many there were, and how many were called what."""
+    """Cases of one kind, and how often each verdict was given."""
 
     kind: str
     case: str
@@ -28,16 +28,16 @@ class Calibrated:
 
     @property
     def right(self) -> int:
-        """Cases that were called what they are."""
+        """The number of right verdicts."""
         return int(getattr(self, self.kind))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Plain values."""
         return {**asdict(self), "right": self.right}
 
 
 def calibrate(cases: int = 100, seed: int = 0) -> list[Calibrated]:
-    """``cases`` of each make in ``PLANTED``, of random shape, rank, noise and scale, judged."""
+    """Judge ``cases`` cases of each kind in ``PLANTED``, with random shape, rank, noise and scale."""
     table = []
     for kind, makes in PLANTED.items():
         for number, (name, make) in enumerate(makes.items()):
@@ -50,7 +50,7 @@ def calibrate(cases: int = 100, seed: int = 0) -> list[Calibrated]:
 
 
 def sum_up(table: list[Calibrated]) -> dict[str, float]:
-    """Share of each kind that was called right, and of cases without collapse in which there was an alarm."""
+    """The share of right verdicts for each kind, and the share of false alarms."""
     shares = {}
     for kind in PLANTED:
         rows = [row for row in table if row.kind == kind]

@@ -1,4 +1,4 @@
-"""Embeddings whose kind of collapse is known, because they were made so: what the verdict is calibrated on."""
+"""Synthetic embeddings with a known kind of collapse, on which the verdict is calibrated."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from nmrgcl.reproduce.planted import (
 )
 
 Plant = Callable[[np.random.Generator, int, int], np.ndarray]
-"""``(chance, rows, width)`` → ``[rows, width]``, of any scale and with any offset that the case allows."""
+"""A function from (chance, rows, width) to ``[rows, width]``, with any scale and offset that the case allows."""
 
 
 def _equal(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
@@ -31,35 +31,35 @@ def _nearly_equal_along_a_line(chance: np.random.Generator, rows: int, width: in
 
 
 def _subspace(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """A random subspace of up to half of the dimensions that rows could fill, under noise."""
+    """A random subspace of up to half of the dimensions that rows could span, with noise."""
     rank = random_rank(chance, rows, width)
     signal = chance.normal(size=(rows, rank)) @ chance.normal(size=(rank, width)) / rank**0.5
     return _offset(chance, signal + noise_level(chance) * chance.normal(size=(rows, width)))
 
 
 def _some_missing(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """Half to 85 % of the dimensions that rows could fill, evenly, and next to nothing in the rest."""
+    """Equal spread in 50 to 85 % of the dimensions that rows could span, and next to none in the rest."""
     most = min(rows - 1, width)
     spread = np.where(np.arange(width) < int(most * chance.uniform(0.5, 0.85)), 1.0, 10 ** chance.uniform(-8, -4))
     return _offset(chance, _with_spectrum(chance, rows, spread))
 
 
 def _few_live(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """Dimensions that carry something beside others that carry noise."""
+    """Some dimensions with a signal, and others with noise only."""
     z, rank = chance.normal(size=(rows, width)), random_rank(chance, rows, width)
     z[:, rank:] *= noise_level(chance) * (rank / width) ** 0.5
     return _offset(chance, z[:, chance.permutation(width)])
 
 
 def _repeats(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """A few dimensions, over and over with either sign."""
+    """A few dimensions, repeated with either sign."""
     few = chance.normal(size=(rows, random_rank(chance, rows, width)))
     z = few[:, np.arange(width) % few.shape[1]] * chance.choice([-1, 1], size=width)
     return _offset(chance, z + noise_level(chance) * chance.normal(size=(rows, width)))
 
 
 def _steep(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """A spectrum that falls by a factor e within a twentieth to a fifth of the dimensions."""
+    """A spectrum that falls by a factor of e within 5 to 20 % of the dimensions."""
     most = min(rows - 1, width)
     fall = np.exp(-np.arange(width) / (most * chance.uniform(0.05, 0.2)))
     return _offset(chance, _with_spectrum(chance, rows, fall))
@@ -75,7 +75,7 @@ def _rectified(chance: np.random.Generator, rows: int, width: int) -> np.ndarray
 
 
 def _classes(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """Two to ten groups whose means lie as far apart as half to one and a half times a group's own radius."""
+    """Two to ten groups whose means are 0.5 to 1.5 group radii apart."""
     groups = int(chance.integers(2, 11))
     centres = chance.normal(size=(groups, width)) * chance.uniform(0.5, 1.5) / 2**0.5
     return _offset(chance, centres[chance.integers(groups, size=rows)] + chance.normal(size=(rows, width)))
@@ -86,7 +86,7 @@ def _power_law(chance: np.random.Generator, rows: int, width: int) -> np.ndarray
 
 
 def _mild_fall(chance: np.random.Generator, rows: int, width: int) -> np.ndarray:
-    """The last dimension has a tenth to all of the spread of the first."""
+    """The spread of the last dimension is 10 to 100 % of that of the first."""
     return _offset(chance, _with_spectrum(chance, rows, np.geomspace(1, chance.uniform(0.1, 1), width)))
 
 
@@ -119,17 +119,17 @@ PLANTED: dict[str, dict[str, Plant]] = {
         "long and short rows": _long_and_short_rows,
     },
 }
-"""Kind of collapse → name of the case → how it is made."""
+"""For each kind of collapse, named cases and the functions that generate them."""
 
 
 def plant(make: Plant, chance: np.random.Generator) -> np.ndarray:
-    """A case of random shape (50 … 2,000 rows, 4 … 256 dimensions, also more dimensions than rows) and scale."""
+    """A case of random scale and shape (50 … 2,000 rows, 4 … 256 dimensions, possibly more dimensions than rows)."""
     rows, width = (round(float(np.exp(chance.uniform(*np.log(ends))))) for ends in ((50, 2000), (4, 256)))
     return (make(chance, rows, width) * 10 ** chance.uniform(-4, 4)).astype(np.float32)
 
 
 def _offset(chance: np.random.Generator, z: np.ndarray) -> np.ndarray:
-    """Moved away from zero by up to ten times the spread."""
+    """Shift away from zero by up to ten times the spread."""
     towards = chance.normal(size=z.shape[1])
     length = chance.uniform(0, 10) * np.sqrt(z.var(0).sum()) / np.linalg.norm(towards)
     return np.asarray(z + length * towards)

@@ -18,7 +18,7 @@ def test_dead_and_repeated_dimensions_are_counted_apart() -> None:
     z = torch.stack([X, torch.full_like(X, 7.0), -2 * X + 1, W, 1e-9 * X, X + 3], 1)
     assert live_dimensions(z).tolist() == [True, False, True, True, False, True]
     assert dead_dimensions(z) == 2
-    assert duplicate_dimensions(correlation(z)) == 2  # the third and the last repeat the first
+    assert duplicate_dimensions(correlation(z)) == 2  # The third and the last duplicate the first.
 
 
 def test_rounding_around_a_large_mean_is_not_life() -> None:

@@ -16,7 +16,7 @@ def test_a_record_of_everything_that_is_known() -> None:
     z[:, 1] += 4 * y
     found = measure(z, y=y, views=(z, z), layers=[z[:, :3], z])
     facts = found.to_dict()
-    assert (facts["rows"], facts["dimensions"], facts["verdict"]) == (60, 6, "dimensional")  # one of six is a repeat
+    assert (facts["rows"], facts["dimensions"], facts["verdict"]) == (60, 6, "dimensional")  # One is a duplicate.
     assert (facts["numerical_rank"], facts["duplicate_dimensions"], facts["dead_dimensions"]) == (5, 1, 0)
     assert facts["effective_rank"] == pytest.approx(effective_rank(z))
     assert facts["variance_share"].keys() == {"1", "2", "5"}

@@ -1,4 +1,4 @@
-"""What one row, or few, can do to the verdict, and what the sentence says of it."""
+"""The effect of one or a few rows on the verdict, and how the sentence mentions it."""
 
 import numpy as np
 import pytest
@@ -44,12 +44,12 @@ def test_a_collapse_that_is_not_due_to_long_rows_is_called_so_without_a_doubt() 
 
 
 def test_long_rows_are_cut_to_three_median_distances_from_the_median_by_hand() -> None:
-    """Around the median (0, 0) four rows are 1 away and one is 100 away: it is cut to 3."""
+    """Four rows are at distance 1 from the median (0, 0), and one at 100, which is cut to 3."""
     z = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, 100.0], [0.0, 0.0], [0.0, -1.0]])
     assert z.median(0).values.tolist() == [0.0, 0.0]
     short, count = clip_long_rows(z)
     assert count == 1
-    scale = float(short[0, 0])  # rows come back in other units
+    scale = float(short[0, 0])  # The result is scaled.
     assert (short / scale)[4].tolist() == pytest.approx([0.0, 3.0])
     assert (short / scale)[[0, 1, 2, 3, 5, 6]].tolist() == z[[0, 1, 2, 3, 5, 6]].tolist()
 

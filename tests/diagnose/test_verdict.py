@@ -22,7 +22,7 @@ def test_one_example_of_each_kind_in_words() -> None:
     z = noise(200, 8)
     point = judge_collapse(5 + 1e-4 * z)
     assert (point.kind, point.without_noise().used) == ("complete", 0)
-    assert point.used > 0.9  # noise spans all dimensions
+    assert point.used > 0.9  # The noise spans all dimensions.
     assert point.sentence.startswith("0 of 8 dimensions are used: complete collapse.")
     flat = judge_collapse(z[:, :2] @ noise(2, 8))
     assert flat.kind == "dimensional"

@@ -11,12 +11,12 @@ QUICK = {"epochs": 2, "encoder.units": 4, "layers": 2, "batch_size": 100, "folds
 
 
 def quick(dataset: str = "motifs", selection: str = "honest", **changed: object) -> Cell:
-    """A cell of two epochs and two folds; ``changed`` settings have short names."""
+    """A cell with two epochs and two folds; ``changed`` settings have short names."""
     return Cell(dataset, Settings.from_dict(QUICK | changed), selection=selection)  # type: ignore[arg-type]
 
 
 def result_of(run: Cell, *folds: float) -> Result:
-    """A result that nobody computed."""
+    """A made-up result."""
     scores = {"folds": list(folds), "mean": sum(folds) / len(folds)}
     facts: dict[str, object] = {"epochs": 2}
     return Result(

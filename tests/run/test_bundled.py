@@ -1,4 +1,4 @@
-"""The encoder that comes with the package: its folder, what uses it unnamed, and what is said where it is missing."""
+"""The bundled encoder: its folder, the commands that use it by default, and the message if it is missing."""
 
 import json
 import pickle
@@ -29,17 +29,17 @@ from tests.tiny_molecules import SMALL, SMILES, save_other_model
 
 THREE = ["CCO", "c1ccccc1C(=O)O", "CN1CCCC1c1cccnc1"]
 AGAIN = ["OCC", "OC(=O)C1=CC=CC=C1", "c1cncc(C2CCCN2C)c1"]
-"""The same molecules, written from other atoms."""
+"""The same molecules, with SMILES that start from other atoms."""
 QUICK = ["--seeds", "1", "--set", "epochs=2", "--device", "cpu"]
 WIDE = 0.1
-"""Rounding moves embeddings of eight units farther, as little averages out over them, than a bundled encoder may be."""
+"""A looser limit, because rounding errors average out less in embeddings with eight units."""
 REAL = bundled.FOLDER
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model as ``nmrgcl pretrain ZINC-2.2M`` would have made it, but for its size."""
+    """A smaller version of what ``nmrgcl pretrain ZINC-2.2M`` would produce."""
     fitted = MoleculeEmbedder(settings=SMALL | {"options.tau": 0.3}, device="cpu").fit(SMILES)
     folder = tmp_path_factory.mktemp("models") / "model"
     folder.mkdir()
@@ -56,7 +56,7 @@ def made(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The small one in the place of the package's own."""
+    """The small encoder in place of the bundled one."""
     monkeypatch.setattr(bundled, "FOLDER", made)
     return made
 

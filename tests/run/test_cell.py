@@ -27,7 +27,7 @@ FROZEN = {
     "IMDB-BINARY protocol=finetune finetune.lr=0.003 method=untrained epochs=0": "841c5cfa5cf4a0b5cea5eb9e86fbaa8d",
     "motifs views.first=Identity svm.c=fine": "cf1932f0b7191d5b35b9939fc9819091",
 }
-"""Cells by what they differ in, and their keys."""
+"""Cells that differ in one respect, and their keys."""
 
 
 def described(cell: str) -> Cell:
@@ -53,7 +53,7 @@ def test_the_key_is_the_hash_of_a_text_that_anybody_can_write() -> None:
 
 @pytest.mark.parametrize(("cell", "key"), FROZEN.items(), ids=[cell.replace(" ", "-") for cell in FROZEN])
 def test_keys_are_what_they_always_were(cell: str, key: str) -> None:
-    """Where this fails, stored results are no longer found."""
+    """If this fails, stored results are no longer found."""
     assert described(cell).key == key
 
 

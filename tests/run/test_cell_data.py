@@ -1,4 +1,4 @@
-"""What cells are computed from: loaded once for those that follow each other, and never mistaken for another's."""
+"""The data of cells is loaded once for consecutive cells and never confused with other data."""
 
 from pathlib import Path
 

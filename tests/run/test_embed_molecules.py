@@ -1,4 +1,4 @@
-"""Files of molecules through a model: order, identifiers and SMILES are kept, and invalid rows are told."""
+"""Embedding files of molecules keeps order, identifiers and SMILES, and reports invalid rows."""
 
 import csv
 import json
@@ -74,7 +74,7 @@ def test_every_kind_of_file_holds_the_same(
 def test_parts_are_as_the_whole(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five molecules at a time; a file has a row group for each part."""
+    """Five molecules at a time; a file has one row group per part."""
     monkeypatch.setattr(embeddings, "AT_A_TIME", 5)
     given = [*SMILES[:5], *["bad"] * 7, *SMILES[5:]]
     path, out = tmp_path / "m.smi", tmp_path / "z.parquet"

@@ -1,4 +1,4 @@
-"""Embeddings as files: what is written is read back, in order, and foreign files are taken or refused whole."""
+"""Files of embeddings: written files are read back in order, and files by other programs are accepted or refused."""
 
 import csv
 import json
@@ -114,7 +114,7 @@ def test_an_unknown_ending_and_an_unwritable_place_are_refused(tmp_path: Path) -
 
 
 class Payload:
-    """Leaves a file where it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

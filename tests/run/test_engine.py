@@ -1,4 +1,4 @@
-"""The engine: each cell once, no failure stops another, and an interruption costs nothing."""
+"""The engine computes each cell once, survives failures, and loses nothing when interrupted."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ NOWHERE = quick("./nowhere/X")
 
 
 def deadly(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
-    """A worker that one cell always kills."""
+    """A worker that always dies on one cell."""
     if run == POISON:
         os.kill(os.getpid(), signal.SIGKILL)
     return compute_cell(run, folder, device, stop)
@@ -151,7 +151,7 @@ def test_a_worker_that_can_only_fail_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("nmrgcl.run.backends.compute_cell", sickly)
-    # Two that fail: whichever workers take them, one of them is given a cell afterwards.
+    # Two cells fail, so that at least one of the workers that ran them gets another cell afterwards.
     failing, others = [NOWHERE, quick("./nowhere/Y")], [quick(seed=seed) for seed in range(3)]
     found = run_cells([*failing, *others], tmp_path, backend="processes", jobs=2, device="cpu")
     assert {*found.failed} == {cell.key for cell in failing}
@@ -166,7 +166,7 @@ def test_a_cell_that_lacks_memory_beside_others_is_tried_alone(tmp_path: Path, m
     found = run_cells(
         cells, tmp_path, jobs=2, device="cpu", on_done=lambda cell, outcome: told.append((cell.key, outcome.status))
     )
-    assert found == Summary(done=(quick().key, POISON.key), failed=(HUGE.key,))  # the other one came last
+    assert found == Summary(done=(quick().key, POISON.key), failed=(HUGE.key,))  # The cell that is retried comes last.
     assert sorted(told) == sorted([(quick().key, "done"), (POISON.key, "done"), (HUGE.key, "failed")])
     assert [(result.key, result.error) for result in Results(tmp_path).failed()] == [
         (HUGE.key, {"type": "OutOfMemoryError", "message": "full"})

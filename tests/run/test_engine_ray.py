@@ -1,4 +1,4 @@
-"""Cells on a real Ray, started on this machine; ``make test-ray`` installs it."""
+"""Cells on a real Ray cluster on this machine; ``make test-ray`` installs Ray."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def local_ray() -> Iterator[None]:
 
 
 def deadly(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
-    """A worker that one cell always kills."""
+    """A worker that always dies on one cell."""
     if run == POISON:
         os.kill(os.getpid(), signal.SIGKILL)
     return compute_cell(run, folder, device, stop)

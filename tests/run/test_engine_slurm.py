@@ -1,4 +1,4 @@
-"""Cells as jobs, with submitit's executor for this machine in the place of Slurm."""
+"""Cells as jobs, with submitit's local executor in place of Slurm."""
 
 from pathlib import Path
 

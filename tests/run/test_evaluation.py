@@ -1,4 +1,4 @@
-"""What an evaluation leaves behind is what was evaluated."""
+"""The files of an evaluation describe what was evaluated."""
 
 import json
 from dataclasses import replace

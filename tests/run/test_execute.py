@@ -1,4 +1,4 @@
-"""A cell is computed once, whatever interrupts it, and its value does not depend on the interruptions."""
+"""A cell is computed once, and interruptions do not change its result."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def forbid(*arguments: Any, **options: Any) -> None:
 
 
 def in_a_child_that_is_killed(run: Cell, results: Results, *, at_write: int) -> None:
-    """Execute ``run`` in a fork of this process that dies by SIGKILL right after its ``at_write``-th checkpoint."""
+    """Execute ``run`` in a fork of this process that is killed right after its ``at_write``-th checkpoint."""
     pid = os.fork()
     if pid == 0:
         from nmrgcl.run import checkpoints
@@ -60,7 +60,7 @@ def in_a_child_that_is_killed(run: Cell, results: Results, *, at_write: int) -> 
 
 
 def epochs_trained(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows by each epoch that ``execute`` trains from here on."""
+    """A list that records each epoch trained by ``execute``."""
     numbers: list[int] = []
 
     def counted(*arguments: Any, **options: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Settings and epochs are chosen by validation folds; a test fold is looked at once."""
+"""Settings and epochs are chosen on validation folds; a test fold is used once."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_the_grid_is_every_combination() -> None:
 
 
 def test_every_fold_takes_the_settings_that_are_best_on_its_validation_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scores are made up: four settings on four folds, then two more runs of the settings that were chosen."""
+    """Made-up scores: four settings on four folds, then two more runs of the chosen settings."""
     valid = np.array([[50, 60, 70, 80], [55, 60, 65, 75], [55, 50, 75, 70], [40, 65, 60, 90]], float)
     seen: list[list[tuple[int, float, tuple[int, ...]]]] = []
 
@@ -51,12 +51,12 @@ def test_every_fold_takes_the_settings_that_are_best_on_its_validation_fold(monk
     monkeypatch.setattr(finetuning, "finetune_scores", made_up)
     found = scored(settings_of("finetune.runs=3"))
     first, again = seen
-    chosen = [(3, 1e-3), (5, 1e-3), (5, 1e-2), (5, 1e-3)]  # fold 0: two are equal, and the first is taken
+    chosen = [(3, 1e-3), (5, 1e-3), (5, 1e-2), (5, 1e-3)]  # In fold 0, two are equal, and the first is chosen.
     assert [(c["encoder.layers"], c["finetune.lr"]) for c in found.beside["chosen"]] == chosen
     assert [task[:2] for task in again] == chosen * 2
     assert found.beside["runs"] == [[4.0, 13.0, 10.0, 15.0], [100, 101, 102, 103], [104, 105, 106, 107]]
     assert found.folds == pytest.approx([(4 + 204) / 3, (13 + 206) / 3, (10 + 208) / 3, (15 + 210) / 3])
-    # The validation folds of fold 0 in its three runs are different ones.
+    # The validation folds of fold 0 differ between its three runs.
     assert len({first[0][2], again[0][2], again[4][2]}) == 3
 
 

@@ -1,4 +1,4 @@
-"""The folder of a run: foreign files stay as they are, and a run without its folder does not end well."""
+"""The folder of a run: other files are left alone, and a run whose folder disappears fails."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def train(out: Path, settings: Settings = SETTINGS, **options: Any) -> None:
 
 
 def plant(folder: Path, *names: str) -> None:
-    """Files, or folders with a file in them where a name ends with a slash."""
+    """Create files, or folders with a file in them if a name ends with a slash."""
     for name in names:
         path = folder / name / "inside" if name.endswith("/") else folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def test_a_folder_under_the_name_of_a_new_seed_is_refused(tmp_path: Path) -> Non
 
 
 def test_the_marker_is_there_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And it stays until all of the run that it belongs to is gone, also while the run is replaced."""
+    """The record stays until everything else of its run is removed, even while the run is replaced."""
     seen = []
 
     def replace(old: Any, new: Any, real: Any = os.replace) -> None:

@@ -1,4 +1,4 @@
-"""A limit of time: it asks as a signal does, only while somebody listens."""
+"""The time limit acts like a signal, and only while signals are handled."""
 
 import signal
 import subprocess
@@ -46,7 +46,7 @@ def test_what_is_done_earlier_is_left_alone() -> None:
     with handled(end_at_once), limit.running():
         pass
     assert not limit.passed
-    assert threading.active_count() == before  # its clock does not run on
+    assert threading.active_count() == before  # Its timer has stopped.
 
 
 def test_none_is_no_limit() -> None:
@@ -57,7 +57,7 @@ def test_none_is_no_limit() -> None:
 
 
 def test_no_moment_is_one_at_which_it_ends_the_process() -> None:
-    """Times shorter than its own set-up, about as long as the block, and much longer than it."""
+    """Limits shorter than the set-up, about as long as the block, and much longer."""
     done = subprocess.run([sys.executable, "-c", MANY_SHORT], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert 0 < int(done.stdout) < 600

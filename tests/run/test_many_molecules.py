@@ -1,4 +1,4 @@
-"""Pre-training on a sample of a store for some steps: through chunks, killed, resumed, and the same to the byte."""
+"""Pre-training on a sample of a store for some steps: in chunks, killed, resumed, and identical to the byte."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_kill_9_at_random_batches_leaves_run_and_store_as_without_it(
     kind = find_method(name)
     losses, chance = kind.losses, random.Random(name)  # type: ignore[union-attr]
     stops = sorted(chance.sample(range(2, 11), 2))
-    for stop in stops:  # the second kill is in what the first has left to do
+    for stop in stops:  # The second kill happens in what the first one left to do.
 
         def fatal(self: Any, graphs: Any, progress: Progress, stop: int = stop) -> Any:
             if progress.step == stop:

@@ -1,4 +1,4 @@
-"""Cells of molecules: one split by scaffold, several tasks, and fingerprints on the same parts."""
+"""Cells of molecules: one scaffold split, several tasks, and fingerprints on the same split."""
 
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def test_scaffolds_that_are_known_need_no_rdkit(molecules: Path, monkeypatch: py
     rows = load(str(molecules)).molecules
     assert rows is not None
     assert rows.scaffolds is not None
-    assert len(np.unique(rows.scaffolds)) == 10  # nine rings, and none
+    assert len(np.unique(rows.scaffolds)) == 10  # Nine ring systems, and none.
     slow = split_rows(rows, "scaffold", seed=0)
     monkeypatch.setattr("nmrgcl.data.molecules.splits.scaffolds", None)
     fast = split_rows(rows, "scaffold", seed=0)

@@ -1,4 +1,4 @@
-"""The best k of many, in blocks, against their slow definition."""
+"""The k best candidates, found in blocks, against a slow definition."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from nmrgcl.run.neighbours import _cosine
 
 
 def slow(scores: np.ndarray, k: int) -> list[list[int]]:
-    """Sort all candidates of a query; of equal ones the earlier comes first."""
+    """Sort all candidates of a query, with ties in order of appearance."""
     return [sorted(range(len(row)), key=lambda i: (-row[i], i))[:k] for row in scores.tolist()]
 
 
@@ -31,7 +31,7 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     block=st.integers(1, 15),
 )
 def test_any_blocks_give_what_sorting_gives(seed: int, queries: int, candidates: int, k: int, block: int) -> None:
-    """Small whole numbers, so that there are many ties."""
+    """Small integers, so that there are many ties."""
     rng = np.random.default_rng(seed)
     a = rng.integers(-2, 3, (queries, 2)).astype(np.float32)
     b = rng.integers(-2, 3, (candidates, 2)).astype(np.float32)
@@ -73,7 +73,7 @@ def test_copies_of_a_row_have_one_score_wherever_they_stand(
 
 
 def test_measures_by_hand() -> None:
-    """Cosine of 45 degrees, and of nothing; one common bit of three, all of two, none."""
+    """Cosines of 45 degrees and of a zero vector; one common bit of three, two of two, and none."""
     z = np.array([[1, 0], [2, 2], [0, 0], [-3, 0]], np.float32)
     np.testing.assert_allclose(_cosine(z[:1], z), [[1, 0.707107, 0, -1]], atol=1e-7)
     bits = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], np.uint8)

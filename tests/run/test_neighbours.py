@@ -1,4 +1,4 @@
-"""Nearest molecules of a library against their slow definition, and what is said about bad input."""
+"""Nearest molecules of a library against a slow definition, and the messages for bad input."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ from tests.tiny_molecules import SMILES, save_model, save_other_model
 
 QUERY = ["CCCCO", "c1ccccc1NNO", "C1CC", "CCN"]
 LIBRARY = [*SMILES[:6], "bad", *SMILES[6:], "OCCCC", "CCO", "CCCCO"]
-"""Two ways to write a query, the same molecule twice, and one that is none; identifiers are lines from 2."""
+"""Two spellings of a query, a duplicate, and an invalid molecule; identifiers are line numbers from 2."""
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +41,13 @@ def files(tmp_path: Path) -> tuple[str, str]:
 
 
 def similarity(a: str, b: str) -> float:
-    """By RDKit's own function."""
+    """Tanimoto similarity by RDKit."""
     bits = [GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint(Chem.MolFromSmiles(text)) for text in (a, b)]
     return DataStructs.TanimotoSimilarity(*bits)
 
 
 def expected(scores: dict[tuple[str, int], float], k: int) -> list[tuple[str, str]]:
-    """Identifiers of query and neighbour: all pairs sorted by score, the earlier row first."""
+    """Identifiers of query and neighbour by sorting all pairs by score, with ties broken by row."""
     found = []
     for name in dict.fromkeys(name for name, _ in scores):
         rows = sorted((row for query, row in scores if query == name), key=lambda row: (-scores[name, row], row))
@@ -77,14 +77,14 @@ def test_by_fingerprints_they_are_those_of_the_definition(
             dict(VALID_QUERIES)[row["query"]],
             dict(VALID_ROWS)[int(row["neighbour"]) - 2],
         )
-    # The same molecule in two ways is equally near, and the earlier row stands first.
+    # Two spellings of a molecule are equally near, and the earlier row comes first.
     assert [(row["neighbour"], row["tanimoto"]) for row in rows[:2]] == [("27", 1.0), ("29", 1.0)]
 
 
 def test_by_a_model_they_are_those_of_the_definition(
     model: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks of four rows, so that the best come from several."""
+    """Blocks of four rows, so that the best rows come from several blocks."""
     for module in (embeddings, fingerprints, compared):
         monkeypatch.setattr(module, "AT_A_TIME", 4)
     embed = MoleculeEmbedder(model=model, device="cpu", normalise="none").transform

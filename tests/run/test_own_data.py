@@ -1,4 +1,4 @@
-"""A run knows its data: where it was, and when it has changed."""
+"""A run finds its training data again and notices if it has changed."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ FAST = ("--set", "epochs=1", "--set", "encoder.units=4", "--set", "layers=2", "-
 
 
 def write_graphs(path: Path, *, longest: int = 9) -> None:
-    """Cycles and stars of 4 nodes and more, called cycle-4, star-4 and so on."""
+    """Cycles and stars with 4 or more nodes, called cycle-4, star-4 and so on."""
     lines = []
     for n in range(4, longest + 1):
         for kind, graph in (("cycle", nx.cycle_graph(n)), ("star", nx.star_graph(n - 1))):
@@ -26,7 +26,7 @@ def write_graphs(path: Path, *, longest: int = 9) -> None:
 
 @pytest.fixture
 def trained(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run on graphs.jsonl, which was named by a relative path; the test then runs elsewhere."""
+    """A run on graphs.jsonl, given by a relative path; the test then runs in another folder."""
     write_graphs(tmp_path / "graphs.jsonl")
     monkeypatch.chdir(tmp_path)
     run(capsys, "pretrain", "graphs.jsonl", *FAST, "--out", "run")

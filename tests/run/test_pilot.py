@@ -1,4 +1,4 @@
-"""Estimates of what a cell costs."""
+"""Estimates of the cost of a cell."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,7 +16,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(autouse=True)
 def one_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is timed takes one second."""
+    """Everything that is timed takes one second."""
 
     def timed(work: object, device: torch.device) -> float:
         work()  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Cells and ``nmrgcl evaluate`` score alike, one case by itself as among others."""
+"""Cells and ``nmrgcl evaluate`` give the same scores, for one case or many."""
 
 import json
 from dataclasses import replace
@@ -25,13 +25,13 @@ SETTINGS = Settings().updated({"svm.folds": 3})
 
 
 def cases(split: str = "stratified") -> list[Case]:
-    """Three seeds of the same embeddings; of the last, a fifth has no label."""
+    """Three seeds of the same embeddings; in the last one, a fifth of the labels is missing."""
     some = np.where(np.arange(60) % 5 == 4, -1, Y)
     return [Case(Z, Truth(Y), 0, split), Case(Z, Truth(Y), 1, split), Case(Z, Truth(some), 1, split)]
 
 
 def network(folder: Path) -> str:
-    """Two groups of 30 nodes, each a ring with chords, whose features tell the groups apart with noise."""
+    """Two groups of 30 nodes, each a ring with chords, with noisy features that separate the groups."""
     edges = [[g + i, g + (i + step) % 30] for g in (0, 30) for i in range(30) for step in (1, 7)]
     group = np.repeat([0, 1], 30)
     x = (np.eye(2)[group] + np.random.default_rng(1).normal(size=(60, 2))).round(3)

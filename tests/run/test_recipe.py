@@ -1,4 +1,4 @@
-"""One way to resolve settings: commands, tables, cells and estimators agree."""
+"""Commands, tables, cells and estimators resolve settings in the same way."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from tests.test_cli import run
 CPU = torch.device("cpu")
 SMALL = {"train.epochs": 2, "encoder.layers": 2, "encoder.units": 8, "train.batch_size": 16}
 WRONG = {"encoder.name": "gin"}
-"""What MVGRL is not."""
+"""A setting that contradicts MVGRL's definition."""
 
 
 @pytest.mark.parametrize("name", [name for name in method_names() if find_method(name).FIXED])

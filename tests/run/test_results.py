@@ -1,4 +1,4 @@
-"""Results as files: what is written is read back, and what is not what was written is refused by name."""
+"""Result files: what is written is read back, and changed files are refused by name."""
 
 import gzip
 import hashlib
@@ -25,7 +25,7 @@ FAILED = replace(DONE, status="failed", scores={}, error={"type": "DataError", "
 
 
 def signed(result: Result, **changed: object) -> str:
-    """The file of a result with some values changed and a checksum that fits them."""
+    """The file of a result with some values changed and a valid checksum."""
     values = result.to_dict() | changed
     del values["checksum"]
     checksum = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
@@ -68,7 +68,7 @@ def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
     results.put(DONE)
     path = results.path(RUN.key)
     whole = path.read_bytes()
-    for position in range(0, len(whole) - 1, 7):  # the last byte ends the line
+    for position in range(0, len(whole) - 1, 7):  # The last byte ends the line.
         for damaged in (whole[:position], whole[:position] + bytes([whole[position] ^ 4]) + whole[position + 1 :]):
             path.write_bytes(damaged)
             with pytest.raises(DataError) as caught:
@@ -192,10 +192,10 @@ def test_a_damaged_pack_adds_nothing(tmp_path: Path) -> None:
         flipped[position] ^= 16
         for damaged in (whole[:position], bytes(flipped)):
             if 4 <= position < 10 and damaged == flipped:
-                continue  # gzip's date and system, which mean nothing here
+                continue  # The date and system in the gzip header are irrelevant.
             with suppress(OSError, EOFError, zlib.error):
                 if gzip.decompress(damaged) == gzip.decompress(whole):
-                    continue  # a reference to another place with the same words
+                    continue  # A back-reference to another place with the same content.
             pack.write_bytes(damaged)
             with pytest.raises(DataError, match=re.escape(str(pack))) as caught:
                 merge(here, [pack])

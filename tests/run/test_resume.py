@@ -1,4 +1,4 @@
-"""A run that ends early goes on as if it had not: every file the same, to the byte."""
+"""A run that is interrupted and resumed gives the same files, to the byte."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def train(out: Path, settings: Settings = SETTINGS, **options: Any) -> None:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Everything a run leaves but its times."""
+    """All files of a run except its timings."""
     found = (p for p in folder.rglob("*") if p.is_file() and p.name not in ("timings.jsonl", ".lock"))
     return {str(p.relative_to(folder)): p.read_bytes() for p in found}
 
@@ -46,7 +46,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 class Hungry(NMRGCL):
-    """Uses every random generator there is, and is interrupted at a certain batch."""
+    """Uses all random generators, and is interrupted at a given batch."""
 
     stop_at: int = -1
     signum: int = signal.SIGTERM
@@ -140,7 +140,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
     with locked(out), pytest.raises(SettingError) as caught:
         train(out)
     assert f"process {os.getpid()} on" in str(caught.value)
-    train(out)  # the lock's file is still there; its owner is not
+    train(out)  # The lock file still exists, but its owner does not.
 
 
 @pytest.mark.parametrize("where", ["loss", "gradient"])

@@ -1,4 +1,4 @@
-"""Cells that differ only in how they are judged share a training, and nothing else changes."""
+"""Cells that differ only in their evaluation share a training, without affecting results."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ def test_cells_that_differ_in_the_judge_alone_have_one_training() -> None:
 def test_one_of_them_trains_and_the_others_follow() -> None:
     other = quick(seed=1)
     assert in_turn([SVM, LEAST_SQUARES, other, RAW]) == ([SVM, other], [LEAST_SQUARES, RAW])
-    # Selection "paper" judges while it trains.
+    # Selection "paper" evaluates during training.
     both = replace(PAPER, protocol="lssvm")
     assert in_turn([SVM, PAPER, LEAST_SQUARES, both]) == ([PAPER, both], [SVM, LEAST_SQUARES])
 
@@ -50,7 +50,7 @@ def test_followers_come_as_soon_as_their_training_is_there(tmp_path: Path) -> No
     assert next(order) == SVM
     write_checkpoint(results.trained(SVM.training) / "data", 5, Checkpoint({}, {}))
     assert [next(order) for _ in range(3)] == [LEAST_SQUARES, RAW, other]
-    assert list(order) == []  # what the other one was to train never came
+    assert list(order) == []  # The training of the other cell never appeared.
 
 
 def test_cells_of_a_training_are_judged_before_the_next_one_is_trained(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_cell_that_cannot_be_judged_leaves_its_training_to_the_others(
         patch.setattr("nmrgcl.run.execute.score_cell", broken)
         found = run_cells([SVM, LEAST_SQUARES], tmp_path, backend="inline", device="cpu")
     assert found == Summary(done=(LEAST_SQUARES.key,), failed=(SVM.key,))
-    # What failed is tried again, and need not train for it.
+    # The failed cell is retried and does not need to train again.
     assert run_cells([SVM, LEAST_SQUARES], tmp_path, backend="inline", device="cpu").done == (SVM.key,)
     assert trained == [1, 2, 3, 4, 5]
     assert not list((tmp_path / ".trained").iterdir())

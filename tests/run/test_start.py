@@ -71,7 +71,7 @@ def test_keys_name_a_start_only_where_there_is_one(unlabelled: Path, labelled: P
 
 
 def test_the_key_of_a_known_cell_is_what_it_was() -> None:
-    """Written down before cells could have a start."""
+    """Keys from before cells could have a start."""
     known = Cell("BBBP", resolve("supervised_molecules"), "finetune", split="scaffold")
     assert (known.key, known.training) == KNOWN
 
@@ -82,7 +82,7 @@ def test_cells_of_all_datasets_and_seeds_have_one_pre_training(unlabelled: Path,
     assert len({one.training for one in cells}) == 1
     assert len({one.key for one in cells}) == 4
     judged = start(unlabelled, "svm.standardise=false", "finetune.lr=0.5")
-    assert judged == begin  # it judges nothing
+    assert judged == begin  # Evaluation settings are ignored.
     assert cell(labelled, start(unlabelled, "seed=1")).training != cells[0].training
 
 
@@ -103,7 +103,7 @@ def test_fine_tuning_begins_with_the_encoder_that_was_pre_trained(
     begin, given = start(unlabelled, f"train.chunk_graphs={chunk}", "train.max_graphs=30"), list[dict[str, Any]]()
 
     def made_up(tasks: list[Task], *arguments: Any, **options: Any) -> list[FinetuneScore]:
-        for task in tasks:  # one: there is one split
+        for task in tasks:  # There is a single split.
             assert isinstance(task.model.encoder, Pretraining)
             given.append(task.model.encoder.encoder.state_dict())
             assert task.model.encoder.encoder.dropout == 0.5
@@ -117,7 +117,7 @@ def test_fine_tuning_begins_with_the_encoder_that_was_pre_trained(
     method = build_pretraining(begin.settings, features.width, features.edge_shape)
     order = torch.randperm(len(PLAIN), generator=torch.Generator().manual_seed(0))[:30].sort().values
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # as cells do
+    torch.set_num_threads(1)  # Like cells.
     list(pretrain(method, apply_features(data, features).take(order), begin.settings.train, seed=0))
     torch.set_num_threads(threads)
     expected = method.encoder.state_dict()
@@ -142,12 +142,12 @@ def test_one_cell_pre_trains_and_the_others_take_its_encoder(
     summary = run_cells(cells, tmp_path / "together", backend="inline", device="cpu")
     assert summary.complete
     assert trained == [1, 2]
-    assert read == ["data"]  # nobody else reads what is trained on
+    assert read == ["data"]  # Only the cell that trains reads the training data.
     results = Results(tmp_path / "together")
     found = [results.get(one.key) for one in cells]
     assert [one and one.scores for one in found] == alone
     assert [one and one.times.get("trained_by") for one in found] == [None, *[cells[0].key] * 3]
-    assert alone[0] != alone[1]  # seeds of fine-tuning
+    assert alone[0] != alone[1]  # The seeds of fine-tuning differ.
 
 
 def test_pre_training_changes_the_scores(unlabelled: Path, labelled: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What ``nmrgcl sweep`` says about differences between methods, of results written by hand."""
+"""What ``nmrgcl sweep`` says about differences between methods, for hand-written results."""
 
 import json
 import math
@@ -20,7 +20,7 @@ GAINS = [[6.0, 4.0], [8.0, 2.0]]
 """What the second method adds: the mean is 5 and the variance 20/3. Two folds train on as much as they test, so that
 the squared error is 20/3 · (1/4 + 1) = 25/3 and t is √3, with 3 degrees of freedom."""
 P = 1 / 2 - 1 / math.pi
-"""Of t = √3: 1 − 2/π · (x / (1 + x²) + atan x), where x = t/√3 = 1."""
+"""The p-value of t = √3: 1 − 2/π · (x / (1 + x²) + atan x), where x = t/√3 = 1."""
 MARGIN = 3.182446 * 5 / math.sqrt(3)
 """The 97.5 % point of t with 3 degrees of freedom is in every table."""
 
@@ -30,7 +30,7 @@ def cells_of(method: str, seeds: int = 2) -> list[Cell]:
 
 
 def planted(sign: int = 1, **more: int) -> dict[str, Result]:
-    """nmrgcl, graphcl 5 points above it, and further methods with their gains times a number; by key."""
+    """Results by key: nmrgcl, graphcl 5 points above it, and further methods with multiples of its gains."""
     scores = {"nmrgcl": 0, "graphcl": sign, **more}
     made = {}
     for method, times in scores.items():
@@ -106,7 +106,7 @@ def test_pairs_of_different_devices_are_marked() -> None:
 
 
 def test_a_fine_tuned_fold_trains_on_two_folds_less() -> None:
-    """Four folds: one is tested and two are trained on, so that the squared error is the variance · (1/8 + 1/2)."""
+    """With four folds, one is for test and two for training, so the squared error is the variance · (1/8 + 1/2)."""
     cells = [
         Cell("motifs", replace(settings, seed=seed), "finetune")
         for settings in (quick(folds=4, method=name).settings for name in ("nmrgcl", "graphcl"))

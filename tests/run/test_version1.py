@@ -1,4 +1,4 @@
-"""Files with the setting names of version 1, which ``version1.json`` holds as they were written: never change it."""
+"""Files with the setting names of version 1; ``version1.json`` has their original form and must not be updated."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A training that is interrupted after one of its batches."""
+"""A memory that interrupts a training after a given batch."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from nmrgcl.train.checkpoint import Checkpoint, newest_checkpoint, write_checkpo
 
 
 class Stops:
-    """Keeps the checkpoint of one batch, ends the training there, and recalls it when asked again."""
+    """Stores the checkpoint of one batch, ends the training there, and later recalls it."""
 
     def __init__(self, folder: Path, at: int) -> None:
         self.folder, self.at, self.seen, self.kept = folder, at, 0, False

@@ -19,7 +19,7 @@ GRAPHS = random_graphs([3] * 10)
 
 
 class Scripted(Trainable):
-    """Its loss in epoch n is ``script[n]``, whatever the weights."""
+    """Its loss in epoch n is ``script[n]``, independent of the weights."""
 
     level: Literal["graph", "node"] = "graph"
 
@@ -83,7 +83,7 @@ def test_batches_hold_every_graph_once_but_never_one_alone() -> None:
 
 
 class Regression(Trainable):
-    """A linear map whose loss depends on its weights, twice a batch."""
+    """A linear map with two losses per batch that depend on its weights."""
 
     level: Literal["graph", "node"] = "graph"
 
@@ -109,7 +109,7 @@ def test_every_bf16_step_sees_the_weights_that_the_one_before_left() -> None:
         losses = []
         for part in parts:
             for _ in range(2):
-                with torch.autocast("cpu", torch.bfloat16):  # a context a step, as the manual says
+                with torch.autocast("cpu", torch.bfloat16):  # One context per step, as recommended.
                     loss = next(slow.losses(GRAPHS.take(part), Progress()))
                 optimiser.zero_grad()
                 loss.backward()

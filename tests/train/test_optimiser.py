@@ -118,7 +118,7 @@ def test_impossible_values_are_refused_in_one_line(options: dict[str, Any], told
 
 
 class Quadratic(Trainable):
-    """One player and today's Adam."""
+    """One player with the default Adam."""
 
     level: Literal["graph", "node"] = "graph"
 
@@ -134,7 +134,7 @@ class Quadratic(Trainable):
 
 
 class Duel(Quadratic):
-    """``a`` lowers what ``b`` raises."""
+    """``a`` minimises what ``b`` maximises."""
 
     def optimisers(self, options: TrainSettings) -> list[Optimiser]:
         return [Optimiser([self.a], lr=options.lr, schedule="cosine", warmup=0.2), Optimiser([self.b], lr=0.01, clip=1)]
@@ -177,7 +177,7 @@ def test_two_players_step_in_turn_each_by_its_own_gradient() -> None:
         slow.b.grad = gradient / max(1.0, float(gradient.norm()))
         two.step()
     torch.testing.assert_close([method.a, method.b], [slow.a, slow.b], rtol=1e-4, atol=1e-5)
-    # What an epoch reports is the first player's loss; the mean of both would be near zero.
+    # An epoch reports the first player's loss; the mean of both would be near zero.
     assert reported == pytest.approx([sum(values[i : i + 3]) / 3 for i in (0, 3, 6)], rel=1e-4)
 
 

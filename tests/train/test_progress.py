@@ -54,7 +54,7 @@ class Reading(Watching):
 
 
 class Honest(Reading):
-    """And it says so."""
+    """Declares that its loss depends on the epoch."""
 
     CAPTURABLE = False
 
@@ -77,7 +77,7 @@ def test_a_resumed_training_counts_on_and_begins_no_epoch_twice(tmp_path: Path, 
 
 
 def gpu_step(method: Trainable, record: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What would compute batches on a GPU where ``record`` makes recordings."""
+    """The function that would compute batches on a GPU if ``record`` makes recordings."""
     monkeypatch.setattr("nmrgcl.train.loop._recorded", record)
     feed: Any = SimpleNamespace(device=torch.device("cuda"), padded=True, constant=False)
     return _computing(GuardedStep(method, method.optimisers(OPTIONS), TrainingState()), feed, OPTIONS)

@@ -1,4 +1,4 @@
-"""What of recorded steps needs no GPU to be shown; the rest is in test_device.py."""
+"""Tests of recorded steps that need no GPU; the others are in test_device.py."""
 
 from typing import Any
 

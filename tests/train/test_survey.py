@@ -1,4 +1,4 @@
-"""A method looks at an epoch's batches before the first of them is trained on, and only where an epoch begins."""
+"""A method sees the batches of an epoch before training on the first one, and only at the start of an epoch."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,7 +23,7 @@ OPTIONS = TrainSettings(epochs=2, batch_size=4)
 
 
 class Surveying(Trainable):
-    """Notes the features of the first ``few`` batches, and whether those trained on are the same."""
+    """Records the features of the first ``few`` batches, and whether training sees the same ones."""
 
     level: Literal["graph", "node"] = "graph"
     few: int | None = None
@@ -87,5 +87,5 @@ def test_a_method_that_does_not_look_has_nothing_read_for_it() -> None:
     for method in (one, two):
         list(pretrain(method, GRAPHS, OPTIONS))
     assert one.seen == []
-    # A look changes neither the order of batches nor what they hold.
+    # A survey changes neither the order of batches nor their content.
     assert all(torch.equal(a, b) for a, b in zip(one.trained, two.trained, strict=True))

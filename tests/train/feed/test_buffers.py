@@ -1,4 +1,4 @@
-"""Graphs copied into tensors of a fixed size are the same graphs."""
+"""Graphs copied into preallocated tensors are unchanged."""
 
 from pathlib import Path
 
@@ -39,5 +39,5 @@ def test_a_source_moved_in_parts_is_whole(
 
 def test_bytes_are_those_of_the_tensors() -> None:
     graphs = random_graphs([2, 3], density=1.0, categorical=True)  # 5 nodes, 2 + 6 edges
-    # x, batch and row_ptr a node; node_ptr and y a graph; two ends and a pair an edge: 8 bytes each
+    # Per node: x, batch, row_ptr; per graph: node_ptr, y; per edge: two ends and pair; 8 bytes each.
     assert tensor_bytes(graphs) == 8 * (5 + 5 + 6 + 3 + 2 + 3 * 8)

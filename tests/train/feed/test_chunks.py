@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> Store:
 
 
 class Listed:
-    """A source that notes what it is asked for."""
+    """A source that records what is requested."""
 
     def __init__(self) -> None:
         self.num_features, self.asked = GRAPHS.num_features, list[Tensor]()
@@ -52,13 +52,13 @@ class Listed:
         return GRAPHS.sizes()
 
     def take(self, index: Tensor) -> Graphs:
-        if len(index):  # none are asked for to see what they are like
+        if len(index):  # An empty index only asks for the kind of tensors.
             self.asked.append(index)
         return GRAPHS.take(index)
 
 
 def seen(feed: Feed) -> list[list[int]]:
-    """The graphs of each batch of an epoch, known by their edges and labels."""
+    """The graphs of each batch of an epoch, identified by their edges and labels."""
     torch.manual_seed(7)
     parts = batches(feed.items, 4, feed.chunk)
     feed.begin(parts, 0)
@@ -89,7 +89,7 @@ def train(graphs: Any, **options: Any) -> tuple[list[Epoch], dict[str, Tensor]]:
 
 
 def test_training_by_chunks_is_training_in_that_order(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The slow definition: everything in memory, each batch taken from it by its numbers."""
+    """The slow definition: all graphs in memory, and each batch taken by index."""
     epochs, weights = train(store)
 
     def all_in_memory(source: Any, device: Any, options: TrainSettings, level: str, chunk: int) -> Feed:
@@ -102,7 +102,7 @@ def test_training_by_chunks_is_training_in_that_order(store: Store, monkeypatch:
 
 
 class Stops:
-    """Keeps a checkpoint after a certain batch and ends the training; recalls it when asked again."""
+    """Stores a checkpoint after a given batch and ends the training; later recalls it."""
 
     def __init__(self, at: int) -> None:
         self.at, self.seen, self.kept = at, 0, None
@@ -161,17 +161,17 @@ def test_whether_graphs_fit_is_their_bytes_against_half_of_what_is_free(
     for free, chunked in ((2 * needed, False), (2 * needed - 1, True)):
         monkeypatch.setattr("nmrgcl.train.feed.choose.available_bytes", lambda device, free=free: free)
         assert fit(store, CPU) is not chunked
-        assert fit(GRAPHS, CPU)  # they are there
+        assert fit(GRAPHS, CPU)  # They are already there.
     monkeypatch.setattr("nmrgcl.train.feed.choose.CHUNK_BYTES", needed // 5)
-    assert usual_chunk(store) == 9  # a fifth of 50, and a rounding down of bytes
+    assert usual_chunk(store) == 9  # A fifth of 50, less one because bytes are rounded down.
     options = TrainSettings(batch_size=4)
     assert isinstance(open_feed(store, CPU, options), Chunks)
     assert isinstance(open_feed(store, CPU, options, chunk=0), Resident)
-    assert isinstance(open_feed(store, CPU, options, chunk=49), Resident)  # whole batches of it are everything
+    assert isinstance(open_feed(store, CPU, options, chunk=49), Resident)  # Whole batches cover everything.
 
 
 class Poisoned(Trainable):
-    """Its loss is not a number where a batch holds a graph without nodes."""
+    """Its loss is NaN if a batch contains a graph without nodes."""
 
     level: Literal["graph", "node"] = "graph"
 

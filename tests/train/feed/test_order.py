@@ -1,4 +1,4 @@
-"""The order of an epoch by chunks."""
+"""The order of graphs in an epoch with chunks."""
 
 import pytest
 import torch
@@ -45,7 +45,7 @@ def test_without_chunks_it_is_a_permutation_as_ever() -> None:
 @pytest.mark.parametrize("graphs", [65, 100, 129, 640, 1003])
 def test_no_chunk_is_larger_than_the_largest_possible_one(graphs: int) -> None:
     torch.manual_seed(0)
-    sizes = torch.arange(graphs) ** 2  # blocks at the end are much larger
+    sizes = torch.arange(graphs) ** 2  # Blocks at the end are much larger.
     bound = largest_chunk(sizes, 64)
     for _ in range(50):
         for part in random_order(graphs, 64).split(64):

@@ -1,4 +1,4 @@
-"""A random sample of graphs is the same for all, and reads like any other source."""
+"""A random sample of graphs is always the same, and behaves like any other source."""
 
 from dataclasses import fields
 

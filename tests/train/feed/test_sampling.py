@@ -1,4 +1,4 @@
-"""Parts of a graph are what their definition says, and training sees every node once an epoch."""
+"""Subgraphs match their definition, and training sees every node once per epoch."""
 
 import pytest
 import torch
