@@ -1,13 +1,14 @@
 # make demo   set up, then pre-train, judge and print nmrGCL on MUTAG (offline)
 # make test   set up, then every test          make check   format, lint, types, import layers
 # make test-kernels   the GPU's kernels, on a machine without one
+# make test-trackers  TensorBoard, W&B, MLflow and Lightning themselves, offline, in .venv-trackers
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # make faults kill, cut, damage and crowd everything on purpose; a table of what survived
 # make dist   build wheel and source distribution, then run the quick start by the wheel in an empty environment
 # make readme   write README's tables and picture from results/
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test test-kernels test-ray fuzz faults check format dist readme clean
+.PHONY: env demo test test-kernels test-ray test-trackers fuzz faults check format dist readme clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -65,6 +66,15 @@ test-ray: $(READY)
 	$(call add,.venv) --editable '.[dev,ray]'
 	$(PYTHON) -m pytest tests/run/test_engine_ray.py
 
+# The real trackers, and Lightning. MLflow brings pandas, which scikit-learn would import in every process of the tests.
+.venv-trackers/ready: pyproject.toml
+	$(call new_env,.venv-trackers)
+	$(call add,.venv-trackers) --editable '.[mlflow,pyg,tensorboard,wandb]' lightning pytest
+	touch $@
+
+test-trackers: .venv-trackers/ready
+	.venv-trackers/bin/python -m pytest tests/trackers
+
 check: $(READY)
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
@@ -87,4 +97,4 @@ format: $(READY)
 	$(PYTHON) -m ruff check --fix .
 
 clean:
-	rm -rf .venv runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-trackers runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

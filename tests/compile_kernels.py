@@ -80,7 +80,7 @@ def launch_batch_norm_and_mlp(graphs: Any) -> None:
 
 
 def launch_views(graphs: Any) -> None:
-    from nmrgcl.augment.edges import _add_by_kernel
+    from nmrgcl.ops.new_edges import _by_kernel as add_edges
     from nmrgcl.ops.triton import batch, masks, walk
 
     index, nodes, edges = torch.arange(len(graphs)), graphs.num_nodes, graphs.num_edges
@@ -94,7 +94,7 @@ def launch_views(graphs: Any) -> None:
         masks.blank_drawn_rows(graphs.x, of_nodes, graphs.batch, mine, 0.2, -1.0)
         masks.blank_drawn_rows(torch.randn(nodes, 5), of_nodes, graphs.batch, mine, 0.2, 0.0)
         masks.edges_between(graphs.edge_index, node_keep, among)
-        _add_by_kernel(graphs, mine, 0.2, 200)
+        add_edges(graphs, mine, 0.2, 200)
         draws, restarts = torch.rand(40, len(graphs), dtype=torch.float64), torch.rand(40, len(graphs))
         below = None if kept is None else torch.rand(edges, dtype=torch.float64)
         rows = (graphs.row_ptr, graphs.edge_index[0], below)
@@ -102,7 +102,7 @@ def launch_views(graphs: Any) -> None:
 
 
 def launch_rows_and_losses(graphs: Any) -> None:
-    from nmrgcl.ops.triton import linear, look_up, negatives, pairs, rows
+    from nmrgcl.ops.triton import linear, look_up, negatives, pair_loss, rows
 
     nodes, column, ptr = graphs.num_nodes, graphs.edge_index[0], graphs.row_ptr
     live = torch.ones(graphs.num_edges, dtype=torch.bool)
@@ -126,10 +126,10 @@ def launch_rows_and_losses(graphs: Any) -> None:
     rows.column_sums(torch.randn(160, 2112))
     z = torch.randn(256, 96)
     for delta in (None, 0.5):
-        unit, positive = pairs.unit_pairs(z[:128], z[128:], delta)
+        unit, positive = pair_loss.unit_pairs(z[:128], z[128:], delta)
         for counted in (True, False):
-            _, pull = pairs.pair_loss(positive, z[:, 0], 0.2, counted=counted)
-        pairs.unit_pairs_back(unit, pull, z[:128], z[128:], delta, 0.2)
+            _, pull = pair_loss.pair_loss(positive, z[:, 0], 0.2, counted=counted)
+        pair_loss.unit_pairs_back(unit, pull, z[:128], z[128:], delta, 0.2)
     precisions: tuple[negatives.Precision, ...] = ("ieee", "tf32", "tf32x3")
     for count in (256, 2048, 8192):
         z = torch.zeros(count, 32)
@@ -139,14 +139,14 @@ def launch_rows_and_losses(graphs: Any) -> None:
                 negatives.negatives_gradient(z, z[:, 0], z[:, 0], 0.2, precision=precision, across=across)
 
 
-def launch_machines(graphs: Any) -> None:
-    from nmrgcl.ops.triton import machines
+def launch_svm_solver(graphs: Any) -> None:
+    from nmrgcl.ops.triton import svm_solver
 
     for rows, diagonal in product((60, 350, 1000, 4000, 8000), (1.0, 3.0)):
         kernel = torch.full((1,), diagonal).expand(2, rows, rows)
         for pairs in ([[0, 1]], [[0, 1], [0, 2], [1, 2]]):
             bounds = torch.tensor([[0, rows // 2, rows, rows]]).repeat(2, 1)
-            machines.solve_machines(kernel, bounds, torch.tensor(pairs), torch.ones(7, dtype=torch.float64))
+            svm_solver.solve_svms(kernel, bounds, torch.tensor(pairs), torch.ones(7, dtype=torch.float64))
 
 
 def main() -> None:
@@ -154,7 +154,7 @@ def main() -> None:
 
     jit.JITFunction.run = intercept
     graphs = random_graphs([20, 31, 5, 17, 40, 25], density=0.2, categorical=True)
-    for launch in (launch_batch_norm_and_mlp, launch_views, launch_rows_and_losses, launch_machines):
+    for launch in (launch_batch_norm_and_mlp, launch_views, launch_rows_and_losses, launch_svm_solver):
         launch(graphs)
     print(f"{len(compiled) - len(failed)} of {len(compiled)} kernels compiled")
     if failed:

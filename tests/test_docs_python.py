@@ -40,3 +40,39 @@ def test_the_snippets_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert run_snippets("python.md") >= 8
     assert (tmp_path / "graphs.png").exists()
     assert list((tmp_path / "runs" / "mine").iterdir())
+
+
+def test_the_page_about_export_runs_on_files_that_the_command_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(module, reason=f"{module} is not installed (extra onnx)")
+    from nmrgcl import GraphEmbedder, load
+    from nmrgcl.data.features import apply_features
+    from nmrgcl.export import export_model
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("nmrgcl.export.check.SECONDS", 0.0)
+    model = GraphEmbedder("untrained", settings={"encoder.units": 4}).fit("MUTAG").model_
+    graphs = apply_features(load("MUTAG"), model.features)
+    export_model(model, graphs, tmp_path / "mutag.onnx", "onnx")
+    export_model(model, graphs, tmp_path / "model.pt2", "torch-export")
+    assert run_snippets("export.md") == 2
+    assert capsys.readouterr().out == "[[0, 1, 2, 3, 4, 5, 6]]\n"
+
+
+def test_the_page_about_sharing_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_snippets("sharing.md") == 1
+    assert (tmp_path / "shelf/mutag/README.md").is_file()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:tensorboard")
+def test_the_page_about_trackers_runs_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed (extra tensorboard)")
+    monkeypatch.chdir(tmp_path)
+    assert run_snippets("trackers.md") == 1
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["1", "2", "3"]
+    assert list((tmp_path / "runs" / "mine").iterdir())

@@ -18,6 +18,8 @@ SHORT = {
     "molecules_to_bbbp.py": "--quick",
 }
 """What makes a command, or a file that is run, short enough for a test."""
+LIBRARIES = {"lightning_training": "lightning"}
+"""What an example needs that the tests' environment does not have; make test-trackers does."""
 NEEDED = {"molecules_to_bbbp": "moleculenet/BBBP.csv"}
 """What an example needs of the mirror."""
 
@@ -27,6 +29,8 @@ def test_the_commands_of_an_example_run_as_printed(
     example: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     pytest.importorskip("torch_geometric")
+    if library := LIBRARIES.get(example.stem):
+        pytest.importorskip(library, reason=f"{library} is not installed; make test-trackers runs this example")
     if (file := NEEDED.get(example.stem)) and not (request.getfixturevalue("mirror") / file).is_file():
         pytest.skip(f"NMRGCL_MIRROR has no {file}")
     if file:

@@ -1,5 +1,7 @@
-"""The card that travels with a model: what it is, what it was trained on, how to use and cite it."""
+"""The model card of a pre-trained encoder."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -25,8 +27,12 @@ def model_card(
     training: dict[str, Any] | None,
     *,
     pooled: bool = False,
+    metrics: Mapping[str, float] | None = None,
 ) -> str:
-    """Markdown with the header that model hubs read; ``pooled``: the encoder itself gives a row per graph."""
+    """Return Markdown with the header for model hubs.
+
+    ``pooled``: the encoder itself pools nodes to graphs. ``metrics`` are evaluation results, if there are any.
+    """
     encoder, edges = settings.encoder, features.edges
     readout = f", {encoder.pool} pooling" if settings.level == "graph" and not pooled else ""
     needed = "node features" if edges is None else "node and edge features"
@@ -42,7 +48,7 @@ def model_card(
         "Dataset": dataset,
         **({"SHA-256 of the data": data_sha256} if data_sha256 else {}),
         **(
-            {"Sample": f"{most:,} of its graphs at most, drawn at random"}
+            {"Sample": f"at most {most:,} of its graphs, drawn at random"}
             if (most := settings.train.max_graphs)
             else {}
         ),
@@ -55,11 +61,14 @@ def model_card(
         **{name.replace("_", " ").capitalize(): value for name, value in asdict(settings.options).items()},
     }
     facts |= {f"Last epoch's {key.replace('_', ' ')}": value for key, value in (training or {}).items()}
+    judged = "\n".join(f"| {_cell(name)} | {_cell(float(value))} |" for name, value in (metrics or {}).items())
+    measured = f"| | |\n|---|---|\n{judged}" if judged else "Not judged by any labels yet."
     rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in facts.items())
     return f"""---
 library_name: nmrgcl
+pipeline_tag: graph-ml
 tags: [graph-embedding, self-supervised, contrastive-learning]
----
+{_index(settings.label, dataset, metrics)}---
 
 # {settings.label} on {_cell(dataset)}
 
@@ -81,6 +90,14 @@ z = GraphEmbedder.load("this-folder"{again}).transform(graphs)   # PyG data, Net
 
 or `nmrgcl embed this-folder DATA --out z.npz`. Graphs must have the {needed} named above.
 
+## Metrics
+
+{measured}
+
+## Limits
+
+{_limits(settings, features, needed)}
+
 ## Cite
 
 ```bibtex
@@ -89,7 +106,41 @@ or `nmrgcl embed this-folder DATA --out z.npz`. Graphs must have the {needed} na
 """
 
 
+def _limits(settings: Settings, features: FeatureSpec, needed: str) -> str:
+    """What the model is not for, as far as its settings tell."""
+    known = {
+        "labels": "Labels of nodes that the training graphs did not have are refused, or embedded without features.",
+        "attributes": "Attributes must be the same columns, in the same units, as in training.",
+        "degree": f"Degrees above {features.max_degree} are not told apart.",
+        "constant": "It sees the structure of a graph and nothing else.",
+        "molecules": "It reads atoms and bonds as RDKit writes them in SMILES, without coordinates.",
+    }
+    whole = "nodes" if settings.level == "node" else "graphs"
+    return "\n".join(
+        f"- {line}"
+        for line in (
+            f"It saw no labels in training. Beyond the metrics above, nothing is claimed of any task or of {whole} "
+            "of another kind or size than those it was trained on; `nmrgcl diagnose` shows whether their embeddings "
+            "have collapsed.",
+            known[features.kind],
+            f"Graphs without the {needed} named above cannot be embedded.",
+            "The licence of the training data is not known here; ask whoever published it.",
+        )
+    )
+
+
+def _index(label: str, dataset: str, metrics: Mapping[str, float] | None) -> str:
+    """Metrics as hubs read them; JSON is YAML."""
+    if not metrics:
+        return ""
+    found = [{"type": "accuracy" if "ccuracy" in name else name, "name": name, "value": float(value)}
+             for name, value in metrics.items()]  # fmt: skip
+    data = {"name": dataset, "type": "graphs"}
+    results = [{"task": {"type": "graph-ml"}, "dataset": data, "metrics": found}]
+    return f"model-index: {json.dumps([{'name': label, 'results': results}])}\n"
+
+
 def _cell(value: object) -> str:
-    """Text that cannot break out of a table or start a tag."""
+    """Escape text for a table cell."""
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())

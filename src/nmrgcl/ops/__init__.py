@@ -25,9 +25,14 @@ def has_triton() -> bool:
     return find_spec("triton") is not None
 
 
-def on_host(tensor: Tensor) -> bool:
-    """True if the host can read values of ``tensor`` without waiting for a device."""
-    return tensor.device.type == "cpu"
+def on_host(place: Tensor | torch.device) -> bool:
+    """True if Python can read values there without waiting for a device, and shapes may depend on them."""
+    return (place.device if isinstance(place, Tensor) else place).type == "cpu"
+
+
+def full_precision(tensor: Tensor) -> torch.autocast:
+    """A context without autocast: what is computed from ``tensor`` inside keeps the precision it has."""
+    return torch.autocast(tensor.device.type, enabled=False)
 
 
 def to_autocast(h: Tensor) -> Tensor:

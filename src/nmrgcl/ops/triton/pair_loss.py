@@ -1,4 +1,4 @@
-"""What a contrastive loss does to the two views of each graph: unit length, removal, the loss itself, and back."""
+"""The parts of a contrastive loss that belong to single pairs: unit length, removal, the loss itself, and gradients."""
 
 import torch
 import triton
@@ -29,7 +29,7 @@ def unit_pairs(z1: Tensor, z2: Tensor, delta: float | None) -> tuple[Tensor, Ten
 def pair_loss(positive: Tensor, total: Tensor, tau: float, *, counted: bool) -> tuple[Tensor, Tensor]:
     """The mean of ``total − positive/tau`` over the first view's rows, and its gradient for ``total`` (``[2B]``).
 
-    With ``counted`` the positive is one of the terms of its own denominator, and both views' rows are meant (Eq. 14).
+    If ``counted``, the positive is a term of its own denominator, and the mean is over the rows of both views (Eq. 14).
     """
     loss, pull = torch.empty((), device=total.device), torch.empty_like(total)
     _pair_loss[(1,)](loss, pull, positive, total, 1 / tau, positive.shape[0], COUNTED=counted, BLOCK=1024)
@@ -39,7 +39,7 @@ def pair_loss(positive: Tensor, total: Tensor, tau: float, *, counted: bool) -> 
 def unit_pairs_back(
     of_unit: Tensor, pull: Tensor, z1: Tensor, z2: Tensor, delta: float | None, tau: float
 ) -> Tensor:  # fmt: skip
-    """``[2B, D]``: the gradient of the views' rows, from that of their unit forms and from ``pair_loss``'s ``pull``."""
+    """``[2B, D]``: the gradient of both views' rows, from that of their unit rows and the ``pull`` of ``pair_loss``."""
     out = torch.empty_like(of_unit)
     _unit_pairs_back[(len(z1),)](
         out, of_unit, pull, z1, z2, len(z1), z1.shape[1], z1.stride(0), z2.stride(0), 0.0 if delta is None else delta,
@@ -57,7 +57,7 @@ def _warps(width: int) -> int:
 def _kept_dimensions(first: tl.tensor, inside: tl.tensor, delta: tl.tensor) -> tl.tensor:
     """1 where the scaled value does not exceed ``delta``; a constant row keeps all.
 
-    The division is rounded as the host's is: the GPU's quick one puts the highest value of a row above 1.
+    The division is rounded as on the host: the GPU's fast division puts the highest value of a row above 1.
     """
     low = tl.min(tl.where(inside, first, float("inf")), 0)
     span = tl.max(tl.where(inside, first, float("-inf")), 0) - low
@@ -67,7 +67,7 @@ def _kept_dimensions(first: tl.tensor, inside: tl.tensor, delta: tl.tensor) -> t
 
 @triton.jit
 def _length(values: tl.tensor, shortest: tl.tensor) -> tl.tensor:
-    """Of a row; infinite for a zero row, which divided by it stays 0, as does its gradient."""
+    """The length of a row; infinite for a zero row, so that the row and its gradient, divided by it, are 0."""
     length = tl.sqrt(tl.sum(values * values, 0))
     return tl.where(length <= shortest, float("inf"), length)
 
@@ -96,7 +96,7 @@ def _pair_loss(
     loss: tl.tensor, pull: tl.tensor, positive: tl.tensor, total: tl.tensor, scale: tl.tensor, graphs: tl.tensor,
     COUNTED: tl.constexpr, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program, always adding in the same order."""
+    """One program, so that the order of summation is fixed."""
     everything = tl.zeros([BLOCK], tl.float32)
     for start in range(0, graphs, BLOCK):
         graph = start + tl.arange(0, BLOCK)
@@ -123,7 +123,12 @@ def _unit_pairs_back(
     width: tl.tensor, stride1: tl.tensor, stride2: tl.tensor, delta: tl.tensor, shortest: tl.tensor, scale: tl.tensor,
     REMOVE: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: one graph."""
+    """One program: one graph.
+
+    With u = z / |z|, a gradient g of u becomes (g − (g · u) u) / |z| (``nmrgcl.contrast.cosine``). The positive is
+    p = c / τ with c = u1 · v, where v is the unit form of z2 ⊙ mask: ∂c/∂z1 = (v − c u1) / |z1| and
+    ∂c/∂z2 = mask ⊙ (u1 − c v) / |z2 ⊙ mask|, each times ∂ℓ/∂c = −(q_i + q_{i+B}) / τ, q being ``pull``.
+    """
     graph, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
     inside = column < width
     first = tl.load(z1 + graph * stride1 + column, mask=inside, other=0.0).to(tl.float32)

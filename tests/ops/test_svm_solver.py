@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 from nmrgcl.evaluate import kernel_svm, svm, svm_on_device
 from nmrgcl.evaluate.rbf import Scaling
 from nmrgcl.evaluate.svm_on_device import Cut
-from nmrgcl.ops.triton import machines
-from nmrgcl.ops.triton.machines import TOLERANCE, solve_machines
+from nmrgcl.ops.svm_solver import TOLERANCE, solve_svms
+from nmrgcl.ops.triton import svm_solver
 from tests.ops import DEVICE
 
 PENALTIES = (0.01, 1.0, 100.0)
@@ -46,7 +46,7 @@ def test_every_machine_is_libsvms(classes: int, repeated: bool, scaled: bool) ->
         kernels.append(rbf_kernel(z, gamma=0.4) * length[:, None] * length)
         starts.append(np.searchsorted(y, np.arange(classes + 1)))
     pairs = list(combinations(range(classes), 2))
-    found = solve_machines(
+    found = solve_svms(
         torch.tensor(np.array(kernels), dtype=torch.float32, device=DEVICE),
         torch.tensor(np.array(starts), device=DEVICE),
         torch.tensor(pairs, device=DEVICE),
@@ -81,8 +81,8 @@ def test_rows_beyond_a_parts_own_take_no_part() -> None:
     padded[0, :30, :30] = kernel
     bounds = torch.tensor(np.searchsorted(y, [[0, 1, 2]]), device=DEVICE)
     pairs, penalties = torch.tensor([[0, 1]], device=DEVICE), torch.tensor([3.0], dtype=torch.float64, device=DEVICE)
-    plain = solve_machines(kernel[None].to(DEVICE), bounds, pairs, penalties)
-    wide = solve_machines(padded.to(DEVICE), bounds, pairs, penalties)
+    plain = solve_svms(kernel[None].to(DEVICE), bounds, pairs, penalties)
+    wide = solve_svms(padded.to(DEVICE), bounds, pairs, penalties)
     assert torch.equal(wide.beta[..., :30], plain.beta)
     assert not wide.beta[..., 30:].any()
     assert torch.equal(wide.threshold, plain.threshold)
@@ -128,7 +128,7 @@ def test_cuts_of_precomputed_kernels_are_judged_as_by_libsvm(monkeypatch: pytest
 
 
 def test_a_machine_that_takes_too_long_is_said_to_be_unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machines, "MOST_STEPS", 3)
+    monkeypatch.setattr(svm_solver, "MOST_STEPS", 3)
     random = np.random.default_rng(3)
     y, z = np.arange(40) % 2, random.normal(size=(40, 2))
     cuts = list(StratifiedKFold(4, shuffle=True, random_state=0).split(y, y))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from nmrgcl.contrast import graphcl_loss, infonce
-from nmrgcl.contrast.fused import fused_loss
+from nmrgcl.ops.pair_loss import fused_loss
 from tests.ops import DEVICE
 
 
