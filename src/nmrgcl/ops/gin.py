@@ -66,7 +66,7 @@ def gin_sums(z: Tensor, graphs: "Graphs", layers: Sequence[GINWeights], *, train
     return graph_sum(torch.cat(outputs, 1), graphs)
 
 
-# On a GPU: a layer of few units in four launches forwards and as many backwards.
+# On a GPU: a layer of few units in four launches forwards and five backwards.
 
 
 def _fits_kernels(h: Tensor, graphs: "Graphs") -> bool:
