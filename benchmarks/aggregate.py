@@ -1,8 +1,8 @@
-"""Ways to sum over neighbours on a CPU: one thread, a batch the size of 128 NCI1 graphs.
+"""Ways to sum over neighbours on a CPU, on one thread, with a batch the size of 128 NCI1 graphs.
 
     python benchmarks/aggregate.py [--json]
 
-The named peer is PyTorch's ``index_add``, which PyG's layers use where its compiled add-ons are absent.
+The peer is PyTorch's ``index_add``, which PyG's layers use without its compiled extensions.
 """
 
 import json
@@ -23,7 +23,7 @@ NODES, EDGES, REPEATS = 3824, 8268, 101
 
 
 def microseconds(run: Callable[[], object]) -> float:
-    """Median over repeats, after some to warm up."""
+    """The median over repeats, after a warm-up."""
     times = []
     for _ in range(REPEATS + 10):
         began = time.perf_counter()

@@ -1,9 +1,9 @@
-"""A recorded training step on a GPU, for each set of views, batch size and precision.
+"""Recorded training steps on a GPU for several sets of views, batch sizes and precisions.
 
     python benchmarks/gpu.py [NCI1 PROTEINS IMDB-BINARY] [--json]
 
-Method nmrGCL, GIN 3 × 32, both views one of the named ones for each graph. "20 epochs" is everything that a training
-does after its first epochs, which record the step: shuffling, batches, views, steps, and asking for the loss.
+The method is nmrGCL with a GIN of 3 × 32 units; each graph draws both views from the set. "20 epochs" is everything a
+training does after the first epochs, in which the step is recorded: shuffling, batches, views, steps, and the loss.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
-"""A step of nmrGCL on all nodes of a graph: negatives streamed in tiles, beside the plain form with its 2N × 2N matrix.
+"""A step of nmrGCL on all nodes of a graph with streamed negatives, compared with the plain 2N × 2N matrix form.
 
     python benchmarks/node_step.py PubMed                                # time and peak memory, streamed
     python benchmarks/node_step.py PubMed --forms streamed plain --precision float32 tf32 --device cuda --json FILE
 
-Each form is measured in a process of its own, because the peak of a process never falls again.
+Each form is measured in a separate process, because the peak memory of a process never falls.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from nmrgcl.train.step import GuardedStep
 
 
 def measure(name: str, form: str, device: str, steps: int, units: int, precision: str) -> dict[str, object]:
-    """Median seconds of ``steps`` steps after a first one, and the most memory the process, or the GPU, has held."""
+    """Median seconds of ``steps`` steps after a first one, and the peak memory of the process or the GPU."""
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     graphs = load_graphs(name, torch.device(device))
     settings = resolve("node", assignments=[f"encoder.units={units}"])

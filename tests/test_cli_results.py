@@ -89,7 +89,7 @@ def test_a_failed_cell_does_not_hide_the_rest(capsys: pytest.CaptureFixture[str]
         (["sweep", "MUTAG", "--method", "untrained", "--set", "epochs=3"], "train.epochs"),
         (["sweep", "MUTAG", "--slurm", "gpu"], "key=value"),
         (["results", "show", "abc"], "no key begins with this"),
-        (["results", "pack", "x"], "holds no results"),
+        (["results", "pack", "x"], "contains no results"),
         (["results", "unpack", "nowhere"], "no such"),
         (["results", "merge", "nowhere"], "no such"),
     ],

@@ -140,7 +140,11 @@ def test_a_mistaken_level_names_the_setting_that_is_meant(
         (graphs, "--method", "dgi"): "method dgi embeds nodes only: use method nmrgcl with preset strong",
         (graphs, "--preset", "graphcl", "--method", "dgi"): "method dgi embeds nodes, not graphs; use level = node",
         (str(single),): "contrast needs at least two graphs, this dataset has 1; for its nodes use preset node",
-        (network, "--set", "features=labels"): "has no node labels; available features: attributes, constant, degree",
+        (
+            network,
+            "--set",
+            "features=labels",
+        ): "there are no node labels; available features: attributes, constant, degree",
     }.items():
         _, err = run(capsys, "pretrain", *arguments, "--out", str(tmp_path / "r"), "--device", "cpu", code=2)
         assert words in err

@@ -251,7 +251,7 @@ def test_an_embedder_with_it_is_saved_and_loaded(encoder: Any, tmp_path: Path) -
     assert f"{encoder.__name__}, given in Python ({encoder.__name__}@" in card
     assert ("sum pooling" in card) == (encoder is three)
     own_code._live.clear()
-    with pytest.raises(UserError, match=f"{encoder.__name__}.* is not known here; name it once"):
+    with pytest.raises(UserError, match=f"{encoder.__name__}.* is unknown on this machine; name it once"):
         load_model(tmp_path / "model")
     again = GraphEmbedder.load(tmp_path / "model", encoder=encoder, device="cpu")
     np.testing.assert_array_equal(again.transform("motifs"), z)

@@ -66,7 +66,7 @@ def test_one_kernel_and_one_c_leave_nothing_to_choose() -> None:
         (KERNELS[0], "kernels have shape"),
         (KERNELS[:, :80], "kernels have shape"),
         (KERNELS[:0], "kernels have shape"),
-        (KERNELS * np.nan, "90 of 90 embeddings hold"),
+        (KERNELS * np.nan, "90 of 90 embeddings contain"),
     ],
 )
 def test_what_is_no_kernel_is_told(kernels: np.ndarray, words: str) -> None:

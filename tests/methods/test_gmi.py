@@ -144,5 +144,5 @@ def test_what_it_cannot_do_is_told_in_one_line() -> None:
         settings_of("gmi", "encoder.name=gin", "encoder.activation=relu", level="node")
     alone = one_graph(1)
     method = build_pretraining(settings_of("gmi", level="node"), alone.num_features)
-    with pytest.raises(DataError, match="gmi tells nodes from others, but this graph has only one node"):
+    with pytest.raises(DataError, match="gmi compares nodes with each other, but this graph has only one node"):
         list(method.losses(alone, Progress()))

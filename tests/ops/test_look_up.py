@@ -38,8 +38,12 @@ def test_how_often_a_row_names_each_category(width: int, dtype: torch.dtype) -> 
 
 
 @pytest.mark.parametrize("width", [32, 136])
-def test_every_form_looks_up_the_same(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    table, names = torch.randn(9, width, device=DEVICE, requires_grad=True), torch.randint(-1, 9, (20, 2)).to(DEVICE)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_every_form_looks_up_the_same(monkeypatch: pytest.MonkeyPatch, columns: int, width: int) -> None:
+    table, names = (
+        torch.randn(9, width, device=DEVICE, requires_grad=True),
+        torch.randint(-1, 9, (20, columns)).to(DEVICE),
+    )
     found = []
     for by_kernel in (False, True):
         monkeypatch.setattr(operation, "serve", lambda _, by_kernel=by_kernel: by_kernel)

@@ -191,7 +191,7 @@ def test_bad_options_are_one_line(
         ("smiles\n", "has a header, but no molecules"),
         ("smiles\nbad\n", "none of its 1 rows is a valid molecule; line 2, 'bad': it is not a SMILES"),
         ("structure\nCCO\n", "'structure' looks like SMILES"),
-        ("source,target\n1,2\n", "holds graphs that are not molecules; pass a file of SMILES"),
+        ("source,target\n1,2\n", "these graphs are not molecules; pass a file of SMILES"),
     ],
 )
 def test_bad_files_are_one_line(

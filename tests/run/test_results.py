@@ -236,7 +236,7 @@ def test_cells_are_not_computed_through_links(tmp_path: Path, name: str) -> None
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SettingError, match=rf"{name}: is a link, and nothing is written through links"):
+    with pytest.raises(SettingError, match=rf"{name}: is a link, and links are not written to"):
         run_cells([RUN], tmp_path / "results", jobs=1, device="cpu")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 

@@ -62,7 +62,7 @@ def test_two_candidates_then_a_third_and_nothing_is_computed_twice(
     assert tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")["nested"] == third["nested"]
     out, _ = run(capsys, *command(tmp_path, "--budget", "3", "--protocol", "lssvm"))
     assert f"{third['nested']['mean']:.2f} ± {third['nested']['std']:.2f}   honest" in out
-    assert "seen, no result" in out
+    assert "not a valid result" in out
 
 
 def test_the_settings_found_are_input_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ PURPOSES = {
     "wandb": "trainings told to Weights & Biases",
 }
 """What each extra of the package is for."""
-# Plain "pip install torch" takes the CUDA build, several gigabytes, also where there is no GPU.
+# A plain "pip install torch" installs the CUDA build, several gigabytes, even without a GPU.
 REMEDIES = {"torch": "pip install uv && uv pip install --torch-backend=auto torch"}
 
 
@@ -44,9 +44,9 @@ def doctor(
     ops: Annotated[bool, typer.Option("--ops", help="List the forms of each operation and when each runs.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the installation: what is there, what is missing, and what to do about it.
+    """Check the installation, and say how to fix what is missing.
 
-    Exits with 1 if something needed is missing.
+    Exits with 1 if something required is missing.
 
     Examples:
 
@@ -83,7 +83,7 @@ def _check(name: str, ok: bool, found: str, *, optional: bool = False) -> dict[s
 
 
 def _packages() -> list[dict[str, Any]]:
-    """The interpreter, this package, what it needs, and its extras, as its metadata declares them."""
+    """Check the interpreter, this package, and the requirements and extras in its metadata."""
     from packaging.requirements import Requirement
 
     python, folder = _check("python", True, platform.python_version()), Path(__file__).parents[1]
@@ -113,7 +113,7 @@ def _extra(extra: str, requirements: "list[Requirement]") -> dict[str, Any]:
 
 
 def _installed(requirement: "Requirement") -> tuple[str, str]:
-    """The version that is installed, and what is wrong with it; empty where there is none, or nothing."""
+    """Return the installed version and the problem with it; either may be empty."""
     try:
         found = version(requirement.name)
     except PackageNotFoundError:
@@ -123,7 +123,7 @@ def _installed(requirement: "Requirement") -> tuple[str, str]:
 
 
 def _command() -> dict[str, Any]:
-    """Whether typing ``nmrgcl`` runs this installation."""
+    """Check that the command ``nmrgcl`` runs this installation."""
     scripts = sysconfig.get_path("scripts")
     ours, found = shutil.which("nmrgcl", path=scripts), shutil.which("nmrgcl")
     if found and found == ours:
@@ -134,7 +134,7 @@ def _command() -> dict[str, Any]:
 
 def _activation(scripts: str, ours: str | None) -> str:
     if ours and (activate := Path(scripts) / "activate").is_file():
-        return f". {activate} puts this one there"
+        return f"run . {activate} to activate this one"
     return f"run {ours or f'{sys.executable} -m nmrgcl'}"
 
 
@@ -166,14 +166,14 @@ def _mirror() -> dict[str, Any]:
     if place is None:
         return _check("mirror", False, "NMRGCL_MIRROR is not set; datasets are downloaded", optional=True)
     if isinstance(place, str):
-        return _check("mirror", True, f"{place}; not asked", optional=True)
+        return _check("mirror", True, f"{place}; not contacted", optional=True)
     archives = len(list(place.glob("tu/*.*"))) if place.is_dir() else 0
-    found = f"{place}: {archives} archives" if archives else f"{place} holds no tu/NAME.zip"
+    found = f"{place}: {archives} archives" if archives else f"{place} contains no tu/NAME.zip"
     return _check("mirror", bool(archives), found, optional=True)
 
 
 def _writable(folder: Path) -> bool:
-    """Whether a file can be made in the folder, or in the nearest one above it that exists."""
+    """Return True if a file can be created in the folder, or in its nearest existing parent."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     try:

@@ -43,7 +43,10 @@ def forms() -> tuple[Form, ...]:
 
 @contextmanager
 def switched_off(*chosen: Form) -> Iterator[None]:
-    """Inside, these forms do not run, so that one can measure what they are worth; a plain form cannot be avoided."""
+    """Inside, these forms do not run, so that one can measure what they are worth (``benchmarks/forms.py``).
+
+    Plain forms always remain, and so does a form without an alternative.
+    """
     new = set(chosen) - _off
     _off.update(new)
     try:

@@ -19,7 +19,7 @@ from nmrgcl.ops.rows import row_sums
 if TYPE_CHECKING:
     from nmrgcl.graphs import Graphs
 
-PLAIN = Form("GIN", "plain", "evaluation, and all that the other forms do not take")
+PLAIN = Form("GIN", "plain", "everywhere else, and in evaluation")
 FOLDED = Form("GIN", "norm folded into maps", "training with readout sum or mean and no mask over nodes, on a CPU")
 FUSED = Form("GIN", "Triton kernels", f"training with {NARROWEST} to {WIDEST_LAYER} units, undirected, on a GPU")
 FORMS = (PLAIN, FOLDED, FUSED)
@@ -97,10 +97,8 @@ class _FusedLayer(torch.autograd.Function):
     ) -> Tensor:
         from nmrgcl.ops.triton.batch_norm import merge_statistics, normalise
         from nmrgcl.ops.triton.mlp import Weights, mlp_with_statistics
-        from nmrgcl.ops.triton.rows import row_sums
 
-        live = graphs.live_edges if graphs.masked else None
-        s = row_sums(h, graphs.edge_index[0], graphs.row_ptr, live, self_weight=1.0)
+        s = row_sums(h, graphs.edge_index[0], graphs.row_ptr, edge_shares(graphs), self_weight=1.0)
         weights = Weights(first, first_bias, second, second_bias)
         y, partial = mlp_with_statistics(s, weights, graphs.node_keep, graphs.split)
         statistics = merge_statistics(partial, (norm.running_mean, norm.running_var, norm.momentum))
@@ -112,7 +110,6 @@ class _FusedLayer(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         from nmrgcl.ops.triton.batch_norm import gradient_sums
         from nmrgcl.ops.triton.mlp import Weights, mlp_norm_back
-        from nmrgcl.ops.triton.rows import row_sums
 
         y, s, statistics, first, first_bias, second, second_bias, gamma, beta = ctx.saved_tensors
         graphs: Graphs = ctx.graphs
@@ -120,8 +117,7 @@ class _FusedLayer(torch.autograd.Function):
         sums = gradient_sums(grad, y, statistics, gamma, beta, ctx.eps, graphs.split)
         weights = Weights(first, first_bias, second, second_bias)
         on_s, on = mlp_norm_back(grad, y, s, weights, graphs.node_keep, graphs.split, statistics, sums, gamma, ctx.eps)
-        live = graphs.live_edges if graphs.masked else None
-        on_h = row_sums(on_s, graphs.edge_index[0], graphs.row_ptr, live, self_weight=1.0)
+        on_h = sum_to_sources(on_s, graphs, edge_shares(graphs), 1.0, undirected=True)
         return on_h, on.first, on.first_bias, on.second, on.second_bias, sums[-1, 1], sums[-1, 0], None, None
 
 

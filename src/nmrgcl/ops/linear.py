@@ -9,9 +9,9 @@ from torch.nn import functional
 from nmrgcl.ops import serve
 from nmrgcl.ops.forms import Form
 
-PLAIN = Form("linear", "plain", "on a CPU")
-SAME_LAYOUT = Form("linear", "gradient laid out as W", "linear maps without ReLU in molecular layers, on a GPU")
-FUSED = Form("linear", "ReLU inside the product", "linear maps with ReLU in molecular layers, on a GPU")
+PLAIN = Form("linear map", "plain", "on a CPU")
+SAME_LAYOUT = Form("linear map", "gradient laid out as W", "without ReLU, on a GPU")
+FUSED = Form("linear map", "ReLU inside the product", "with ReLU, on a GPU")
 FORMS = (PLAIN, SAME_LAYOUT, FUSED)
 
 STEP = 8
@@ -46,7 +46,7 @@ def linear_relu(h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 class _Linear(torch.autograd.Function):
     """``out = h Wᵀ`` in the precision of h. With G = ∂L/∂out: ``∂L/∂h = G W`` and ``∂L/∂W = Gᵀ h``.
 
-    PyTorch computes ∂L/∂W as ``(hᵀ G)ᵀ``, a transposed matrix, which the optimiser then has to copy.
+    PyTorch's own ∂L/∂W is ``(hᵀ G)ᵀ``, a transposed matrix; this one is laid out in memory as W is.
     """
 
     @staticmethod

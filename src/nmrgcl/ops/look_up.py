@@ -4,36 +4,37 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding_bag, pad
+from torch.nn.functional import embedding, embedding_bag, pad
 
 from nmrgcl.ops import serve
 from nmrgcl.ops.forms import Form
 from nmrgcl.ops.linear import aligned_width
 
 FEW_NAMES, WIDE = 256, 128
-"""The largest table that the forms for a GPU take, and the narrowest that is multiplied by counts."""
+"""The most rows of a table that the forms for a GPU take, and the fewest units that one of them is made for."""
 
 PLAIN = Form("look-up", "plain", f"on a CPU, and tables of more than {FEW_NAMES} rows")
-COUNTS = Form("look-up", "counts times table", f"tables of up to {FEW_NAMES} rows and at least {WIDE} units, on a GPU")
-KERNEL = Form("look-up", "Triton kernels", f"narrower tables of up to {FEW_NAMES} rows, on a GPU")
+COUNTS = Form(
+    "look-up", "counts times table", f"several names per row, up to {FEW_NAMES} rows of at least {WIDE} units, on a GPU"
+)
+KERNEL = Form("look-up", "Triton kernels", f"other tables of up to {FEW_NAMES} rows, on a GPU")
 FORMS = (PLAIN, COUNTS, KERNEL)
 
 
 def look_up(table: Tensor, names: Tensor) -> Tensor:
     """``[N, D]``: the sum of the rows of ``table`` ``[K, D]`` that each row of ``names`` ``[N, C]`` lists; -1: none."""
     if serve(table) and table.shape[0] <= FEW_NAMES:
-        if table.shape[1] >= WIDE and COUNTS.on:
+        if names.shape[1] > 1 and table.shape[1] >= WIDE and COUNTS.on:
             return _counts_times_table(table, names)
         if KERNEL.on:
             result: Tensor = _LookUp.apply(table, names)
             return result
     table = pad(table, (0, 0, 0, 1))  # -1, "none", becomes the row of zeros at the end
     row = names.remainder(table.shape[0])
-    # One name per row: the backward pass of index_select is one index_add, which takes half as long as embedding_bag's.
-    # On a GPU it would add in any order.
-    if row.shape[1] == 1 and not row.is_cuda:
-        return table.index_select(0, row[:, 0])
-    return embedding_bag(row, table, mode="sum")
+    if row.shape[1] > 1:
+        return embedding_bag(row, table, mode="sum")
+    # The backward pass of index_select takes half as long as embedding's, but on a GPU it would add in any order.
+    return embedding(row[:, 0], table) if row.is_cuda else table.index_select(0, row[:, 0])
 
 
 def _counts_times_table(table: Tensor, names: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The .json file of an item: its plan, rows and verdicts, from which it can be drawn again anywhere."""
+"""The .json file of an item: its plan, rows and verdicts, from which it can be rendered again anywhere."""
 
 import json
 import math
@@ -18,7 +18,7 @@ _REMEDY = "write it again with nmrgcl reproduce"
 
 
 def as_text(plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
-    """JSON with one line per row; what all rows have in common is said once."""
+    """JSON with one line per row; values that all rows share are written once."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     same = {name: rows[0][name] for name in names if len(rows) > 1 and _alike(rows, name)}
     columns = [name for name in names if name not in same]
@@ -30,7 +30,7 @@ def as_text(plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str
 
 
 def read_item_file(path: Path, item: Item) -> tuple[Plan, list[Row]]:
-    """Plan and rows in the file of ``item``; verdicts are not read, since they follow from the rows."""
+    """The plan and rows in the file of ``item``; verdicts are not read, as they follow from the rows."""
     try:
         values = ITEM_FILE.read(path)
     except RecordError as error:
@@ -45,7 +45,7 @@ def read_item_file(path: Path, item: Item) -> tuple[Plan, list[Row]]:
         return plan, rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"
-        raise DataError(f"{path}: damaged or of another kind ({reason}); {_REMEDY}") from None
+        raise DataError(f"{path}: damaged, or not such a file ({reason}); {_REMEDY}") from None
 
 
 def _parse(values: dict[str, Any], item: Item) -> tuple[Plan, list[Row]]:
@@ -56,7 +56,7 @@ def _parse(values: dict[str, Any], item: Item) -> tuple[Plan, list[Row]]:
     rows = [dict(same) | dict(zip(columns, row, strict=True)) for row in values["rows"]]
     for number, row in enumerate(rows, 1):
         if item.axes and not _is_cell(row, item.axes):
-            raise ValueError(f"row {number} is no cell")
+            raise ValueError(f"row {number} is not a cell")
     return plan, rows
 
 

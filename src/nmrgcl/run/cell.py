@@ -221,7 +221,7 @@ def formats_of(settings: Settings) -> dict[str, int]:
 
 
 def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **protocol: Any) -> list[Cell]:
-    """Every combination of a dataset, a row and one of ``seeds`` consecutive seeds from the row's own on, each once."""
+    """All combinations of datasets, rows and ``seeds`` consecutive seeds, starting with each row's own seed."""
     cells = [
         Cell(dataset, replace(settings, seed=settings.seed + number), **protocol)
         for settings in rows

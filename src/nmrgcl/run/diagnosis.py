@@ -47,7 +47,7 @@ class Diagnosis:
     found: Measurement
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Plain values."""
         names = {"source": self.source, "dataset": self.dataset, "method": self.method, "seed": self.seed}
         return names | self.found.to_dict()
 

@@ -69,14 +69,15 @@ def worth_saying(settings: Settings) -> dict[str, Any]:
 
 def as_lines(values: Mapping[str, Any]) -> str:
     """TOML with one line ``key = value`` per setting."""
-    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in values.items())
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value in TOML."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(part)}" for key, part in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {toml_value(part)}" for key, part in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(part) for part in value) + "]"
+        return "[" + ", ".join(toml_value(part) for part in value) + "]"
     return json.dumps(value)
 
 

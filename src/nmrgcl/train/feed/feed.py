@@ -1,4 +1,4 @@
-"""What the training loop gets its batches from; all graphs are on the device unless a subclass says otherwise."""
+"""The base class of feeds, which provide the training loop with batches."""
 
 from abc import ABC, abstractmethod
 
@@ -9,7 +9,9 @@ from nmrgcl.graphs import Graphs, Room
 
 
 class Feed(ABC):
-    """Batches of graphs, or of the nodes of one graph, on the device that trains.
+    """Provides batches of graphs, or of the nodes of one graph, on the training device.
+
+    This class assumes that all graphs are on the device.
 
     Attributes:
         device: the device.

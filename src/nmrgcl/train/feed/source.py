@@ -1,4 +1,4 @@
-"""What graphs are read from, and random samples of it."""
+"""Collections of graphs that feeds read from, and random samples of them."""
 
 from dataclasses import dataclass
 from typing import Protocol
