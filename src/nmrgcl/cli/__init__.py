@@ -31,6 +31,7 @@ from nmrgcl.cli.sweep import sweep
 from nmrgcl.cli.terminal import require_plain, safe_streams, silence, tell
 from nmrgcl.cli.theory import theory
 from nmrgcl.cli.tune import tune
+from nmrgcl.cli.view import view
 from nmrgcl.errors import DataWarning, UserError
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ app.command(cls=Command)(neighbours)
 app.command(cls=Command)(finetune)
 app.command(cls=Command)(predict)
 app.command(cls=Command)(report)
+app.command(cls=Command)(view)
 app.command(cls=Command)(compare)
 app.command(cls=Command)(sweep)
 app.command(cls=Command)(tune)
