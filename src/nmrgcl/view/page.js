@@ -184,7 +184,10 @@ function offer() {
 function offerSeeds() {
   const seeds = state.runs[Number(at("run").value)]?.seeds || [];
   const before = JSON.stringify(here());
+  const first = !at("seed").options.length;
   fill(at("seed"), seeds.map((seed) => [seed, `seed ${seed}`]));
+  const wanted = Number(new URLSearchParams(location.hash.slice(1)).get("seed") ?? -1);
+  if (first && seeds.includes(wanted)) at("seed").value = wanted;
   if (!seeds.length) at("waits").textContent = "The map appears once the first model is complete.";
   else if (!state.map || JSON.stringify(here()) !== before) load();
 }
@@ -203,7 +206,7 @@ async function load() {
     const map = await ask("api/map", here());
     const xy = new Float32Array(await ask("api/points", here(), "bytes"));
     if (mine !== asked) return;
-    Object.assign(state, { map, xy, chosen: -1, pointed: -1, rows: [] });
+    Object.assign(state, { map, placed: xy, chosen: -1, pointed: -1, rows: [] });
     const { run, seed } = here();
     state.spectra = { [run]: { name: state.runs.length > 1 ? `${state.runs[run].name}, seed ${seed}` : `seed ${seed}`, run: Number(run), values: map.spectrum } };
     const wanted = new URLSearchParams(location.hash.slice(1)).get("colour");
@@ -264,16 +267,25 @@ async function paint() {
     for (let n = 0; n < count; n++) z[n] = Number.isFinite(values[n]) ? (values[n] - low) / (high - low || 1) * 0.999 : 0;
     colours = ramp(64);
   }
+  fit();
   const x = new Float32Array(count), y = new Float32Array(count);
   for (let n = 0; n < count; n++) { x[n] = state.xy[2 * n]; y[n] = state.xy[2 * n + 1]; }
   const size = count > 20000 ? 3 : count > 2000 ? 5 : 8;
   scatter.set({
-    aspectRatio: state.map.aspect, backgroundColor: ink("card"), pointColor: colours, pointColorActive: ink("ink"), pointColorHover: ink("ink"),
+    backgroundColor: ink("card"), pointColor: colours, pointColorActive: ink("ink"), pointColorHover: ink("ink"),
     colorBy: "valueA", pointSize: size, lassoColor: ink("ink"), opacity: count > 20000 ? 0.6 : 0.85,
   });
   await scatter.draw({ x, y, z }, { zDataType: about.kind === "class" ? "categorical" : "continuous" });
   state.values = values;
   legend(name, about);
+}
+
+// The plot shows −1 … 1 from top to bottom: wide maps are made smaller until they fit, and both axes keep one scale.
+function fit() {
+  const { aspect } = state.map, frame = at("frame"), shape = frame.clientWidth / Math.max(frame.clientHeight, 1);
+  state.shape = shape;
+  const smaller = 1 / Math.max(1, aspect / shape);
+  state.xy = state.placed.map((value, n) => value * smaller * (n % 2 ? 1 : aspect));
 }
 
 function ramp(steps) {
@@ -393,8 +405,8 @@ function outside(row) {
 }
 
 function near(row, count) {
-  const { xy, map: { aspect, count: all } } = state, found = [];
-  for (let n = 0; n < all; n++) found.push([(aspect * (xy[2 * n] - xy[2 * row])) ** 2 + (xy[2 * n + 1] - xy[2 * row + 1]) ** 2, n]);
+  const { xy, map: { count: all } } = state, found = [];
+  for (let n = 0; n < all; n++) found.push([(xy[2 * n] - xy[2 * row]) ** 2 + (xy[2 * n + 1] - xy[2 * row + 1]) ** 2, n]);
   return found.sort((a, b) => a[0] - b[0]).slice(0, count).map(([, n]) => n);
 }
 
@@ -404,7 +416,7 @@ function step(dx, dy) {
   const x0 = from < 0 ? 0 : xy[2 * from], y0 = from < 0 ? 0 : xy[2 * from + 1];
   for (let n = 0; n < state.map.count; n++) {
     if (n === from) continue;
-    const x = state.map.aspect * (xy[2 * n] - x0), y = xy[2 * n + 1] - y0;
+    const x = xy[2 * n] - x0, y = xy[2 * n + 1] - y0;
     const along = x * dx + y * dy, aside = Math.abs(x * dy - y * dx);
     if (from >= 0 && !(along > 0 && aside <= along)) continue;
     const far = x * x + y * y;
@@ -510,6 +522,10 @@ function zoom(factor) {
 
 dark.addEventListener("change", () => { drawAll(); if (state.map) paint(); });
 new ResizeObserver(() => drawAll()).observe(at("plots"));
+new ResizeObserver(() => {
+  const { clientWidth: width, clientHeight: height } = at("frame");
+  if (state.map && state.xy && height && Math.abs(width / height / state.shape - 1) > 0.02) paint();
+}).observe(at("frame"));
 addEventListener("hashchange", () => {
   const row = Number(new URLSearchParams(location.hash.slice(1)).get("row") ?? -1);
   if (state.map && row >= 0 && row < state.map.count && row !== state.chosen) choose(row, true);

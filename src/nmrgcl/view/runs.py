@@ -18,6 +18,7 @@ from nmrgcl.report.figures import plot_curves, plot_projection, plot_spectra
 from nmrgcl.report.svg import Picture
 from nmrgcl.run.folder import RUN, read_record
 from nmrgcl.run.own_data import load_own_data
+from nmrgcl.settings import Settings
 from nmrgcl.view.metrics import of_model, under_way
 from nmrgcl.view.placed import Placed
 
@@ -36,6 +37,7 @@ class Viewed:
         self.alone = read_marker(path, MODEL) is not None
         if not self.alone and read_marker(path, RUN) is None:
             raise ModelError(f"{path}: no such run or model folder; make one with nmrgcl pretrain")
+        self._about = self._words()
         self._lock = threading.Lock()
         self._dataset: Dataset | None = None
         self._placed: dict[tuple[Path, int], Placed] = {}
@@ -58,23 +60,22 @@ class Viewed:
             if seed not in models:
                 training = {"seed": seed, "epoch": told[seed]["epoch"], "silent": round(silent or 0.0, 1)}
         return {
-            **self._words(),
+            **self._about,
             "seeds": list(models),
             "training": training,
             "report": self.report() is not None,
         }
 
     def _words(self) -> dict[str, Any]:
+        """What the run is called, what it was trained on and how; a method of one's own by its short name."""
         record = None if self.alone else read_record(self.path)
         if record is not None:
-            settings = record.settings
-            method, epochs = str(settings["method"]), settings["train"]["epochs"]
-            return {"name": self.path.name or str(self.path), "dataset": record.dataset, "method": method,
-                    "epochs": epochs}  # fmt: skip
-        config = read_marker(self.path, MODEL) or {}
-        method = str(config.get("settings", {}).get("method", ""))
-        return {"name": self.path.absolute().name, "dataset": str(config.get("dataset", "")), "method": method,
-                "epochs": None}  # fmt: skip
+            settings, dataset = Settings.from_dict(record.settings), record.dataset
+        else:
+            model = load_model(next(iter(self.models().values())))
+            settings, dataset = model.settings, model.dataset
+        name = self.path.absolute().name
+        return {"name": name, "dataset": dataset, "method": settings.label, "epochs": settings.train.epochs}
 
     def curves(self) -> dict[str, Any]:
         """Loss and effective rank by seed, and spectra of those that are training."""
@@ -129,7 +130,7 @@ class Viewed:
     def picture(self, kind: str, seed: int) -> str:
         """A figure as an SVG file."""
         by_seed = self.curves()["seeds"]
-        words = f"{self._words()['method']} on {self._words()['dataset']}"
+        words = f"{self._about['method']} on {self._about['dataset']}"
         if kind in ("loss", "rank"):
             curves = [dict(zip(*one[kind], strict=True)) for one in by_seed.values() if one[kind][0]]
             if not curves:

@@ -20,10 +20,10 @@ import numpy as np
 
 from nmrgcl import reading
 from nmrgcl.errors import SettingError, UserError
+from nmrgcl.report.live_page import PORT
 from nmrgcl.view.drawings import draw
 from nmrgcl.view.runs import Viewed, to_json
 
-PORT = 8686
 LOOPBACK = "127.0.0.1"
 COOKIE = "nmrgcl"
 SECONDS = 20
