@@ -1,8 +1,8 @@
-"""Ways to sum over neighbours on a CPU: one thread, a batch the size of 128 NCI1 graphs.
+"""Ways to sum over neighbours on a CPU, on one thread, with a batch the size of 128 NCI1 graphs.
 
     python benchmarks/aggregate.py [--json]
 
-The named peer is PyTorch's ``index_add``, which PyG's layers use where its compiled add-ons are absent.
+The peer is PyTorch's ``index_add``, which PyG's layers use without its compiled extensions.
 """
 
 import json
@@ -16,14 +16,14 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from bench.script import script_parser
-from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.neighbour_sum import neighbour_sum
 
 NODES, EDGES, REPEATS = 3824, 8268, 101
 
 
 def microseconds(run: Callable[[], object]) -> float:
-    """Median over repeats, after some to warm up."""
+    """The median over repeats, after a warm-up."""
     times = []
     for _ in range(REPEATS + 10):
         began = time.perf_counter()

@@ -1,10 +1,10 @@
-"""Make a pre-trained model the encoder that comes with the package: without its head, in bfloat16, with a card.
+"""Turn a pre-trained model into the encoder that ships with the package: without its head, in bfloat16, with a card.
 
     nmrgcl pretrain ZINC-2.2M --preset molecules --seeds 1 --out runs/zinc
     python benchmarks/bundle.py runs/zinc/seed-0 --on "NVIDIA H200"
 
-The card has the command that trains by the model's settings, and says how far the embeddings by bfloat16 weights are
-from those by the model's own.
+The card has the command that trains with the settings of the model, and says how much embeddings by the bfloat16
+weights differ from those by the original ones.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import json
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -29,12 +28,13 @@ from nmrgcl.run.molecules import embed_smiles, require_molecules
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
+from nmrgcl.tune.files import toml_value
 
 DATASET = "ZINC-2.2M"
 LARGEST = 4_000_000
-"""Bytes of the weights."""
+"""The maximum size of the weights in bytes."""
 FARTHEST = 0.02
-"""Largest distance of an embedding from the float32 one, as a share of its length."""
+"""The largest allowed distance of an embedding from the float32 one, relative to its length."""
 MOLECULES = (
     "CC(=O)Oc1ccccc1C(=O)O",  # aspirin
     "CC(=O)Nc1ccc(O)cc1",  # paracetamol
@@ -67,14 +67,14 @@ LIMITS = """\
 
 @dataclass(frozen=True)
 class Distance:
-    """How far bfloat16 embeddings are from float32 ones, over all molecules: the worst of each."""
+    """The largest deviation of bfloat16 embeddings from float32 ones over all molecules."""
 
     share: float
     cosine: float
 
 
 def bundle(source: Path, out: Path, *, hardware: str, farthest: float = FARTHEST) -> Distance:
-    """Write the model folder ``out`` from the one of a run."""
+    """Write the model folder ``out`` from that of a run."""
     model = load_model(source)
     require_molecules(model, str(source))
     if model.dataset != DATASET:
@@ -99,22 +99,14 @@ def bundle(source: Path, out: Path, *, hardware: str, farthest: float = FARTHEST
 
 
 def command_of(settings: Settings) -> str:
-    """The command that trains by these settings."""
+    """The command that trains with these settings."""
     preset = default_preset(settings.method, "molecule")
     plain = dict(flatten(recipe(settings.method, preset=preset).to_dict()))
-    changed = [f"{k}={_toml(v)}" for k, v in flatten(settings.to_dict()) if k not in plain or plain[k] != v]
+    changed = [f"{k}={toml_value(v)}" for k, v in flatten(settings.to_dict()) if k not in plain or plain[k] != v]
     if recipe(settings.method, preset=preset, assignments=changed) != settings:
         raise ModelError("the settings of the model are not those of any command")
     words = ["nmrgcl", "pretrain", DATASET, "--preset", preset, *(w for one in changed for w in ("--set", one))]
     return shlex.join([*words, "--seeds", "1", "--out", "runs/zinc"])
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
 
 
 def _embedded(model: Model) -> np.ndarray:
@@ -128,7 +120,7 @@ def _distance(exact: np.ndarray, rounded: np.ndarray) -> Distance:
 
 
 def _card(text: str, command: str, hardware: str, distance: Distance, digest: str, size: int) -> str:
-    """The usual card of a model with all that is said about one that comes with a package."""
+    """The usual model card, extended by what users of a bundled model need to know."""
     facts, _, rest = text.partition("## Use")
     return f"""{facts}## Use
 
@@ -151,7 +143,8 @@ z = MoleculeEmbedder().transform(["CCO", "c1ccccc1"])
 python benchmarks/bundle.py runs/zinc/seed-0
 ```
 
-Trained on {hardware}. Epoch and recipe were chosen without labels of any test part.
+Trained on {hardware}. The pre-training sees no labels. Its recipe was the best of several on the validation parts of
+BBBP, SIDER and ClinTox (`benchmarks/molecule_recipes.py`): labels of those parts guided it, but none of a test part.
 
 ## Data
 

@@ -1,10 +1,10 @@
-"""One pre-training epoch on the CPU against its floor, in the same process on one thread.
+"""One pre-training epoch on the CPU, compared with its floor in the same process on one thread.
 
     python benchmarks/epoch.py [NCI1 PROTEINS IMDB-BINARY] [--json]
     python benchmarks/epoch.py NCI1 --method graphmae
 
-The floor and the two peers are those of ``nmrgcl bench step``. A ``--method`` is measured with its own preset, without
-peers.
+The floor and the two peers are those of ``nmrgcl bench step``. With ``--method``, a method is measured with its own
+preset and without peers.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""SMILES → graphs against PyG's ``from_smiles``: molecules per processor second, both in turn in one process.
+"""Conversion of SMILES to graphs, compared with PyG's ``from_smiles``: molecules per CPU second, measured in turn.
 
     NMRGCL_MIRROR=... python benchmarks/featurise.py [--molecules 4000] [--repeats 5] [--json]      # 20 s
 
-The molecules are the first of ZINC250k in the mirror. PyG computes more features per atom and one object per
-molecule; it is what most people use.
+The molecules are the first ones of ZINC250k in the mirror. PyG computes more features per atom and creates one object
+per molecule; it is what most people use.
 """
 
 import lzma

@@ -1,9 +1,9 @@
-"""Fine-tuning on molecules by the protocol of Hu et al.: 100 epochs of encoder and head, one seed alone and five.
+"""Fine-tuning on molecules by the protocol of Hu et al.: 100 epochs of encoder and head, for one seed and for five.
 
     python benchmarks/finetune.py [BBBP] [--seeds 5] [--device cuda] [--json]
 
-Seconds include the building of the models, the recording of steps, the comparison of every epoch on the validation part
-and the test at the end, but not the reading of the data. On a GPU several seeds train side by side.
+Seconds include building the models, recording steps, evaluating every epoch on the validation data and the final test,
+but not reading the data. On a GPU, several seeds train side by side.
 """
 
 from dataclasses import replace

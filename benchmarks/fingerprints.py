@@ -1,4 +1,4 @@
-"""Losses of two epochs at seed 0 and a digest of all weights, for every pre-training: equal lines, equal trainings.
+"""Losses of two epochs at seed 0 and a digest of all weights for every pre-training, to prove trainings identical.
 
 python benchmarks/fingerprints.py    # before and after a refactoring, then compare what it prints
 """

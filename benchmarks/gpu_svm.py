@@ -1,10 +1,10 @@
-"""The SVM protocol on a GPU: how long, and do its scores differ from LIBSVM's?
+"""The SVM protocol on a GPU: its time, and whether its scores differ from those of LIBSVM.
 
 NMRGCL_MIRROR=… python benchmarks/gpu_svm.py NCI1 COLLAB DD --json benchmarks/results/h200_svm.json
 
-Embeddings are those of untrained encoders of preset ``paper``, one a seed. Each is judged by ten folds, C chosen from
-the grid in five folds of each training set: 360 machines, for three classes 1,080. A GPU also solves those of the outer
-folds for every C. The processor uses all its cores; without a GPU, only that is measured.
+Embeddings are by untrained encoders of preset ``paper``, one per seed. Each is evaluated on ten folds, with C chosen
+from the grid on five inner folds: 360 SVMs, or 1,080 for three classes. A GPU also solves the outer folds for every C.
+The CPU uses all its cores; without a GPU, only the CPU is measured.
 """
 
 import json
@@ -25,7 +25,7 @@ from nmrgcl.settings import resolve
 
 
 def measure(name: str, seeds: int, device: torch.device, *, standardise: bool, host: bool) -> dict[str, Any]:
-    """Seconds a case and mean accuracies; where both are at hand, how far single folds are apart."""
+    """Seconds per case and mean accuracies and, with both devices, the largest difference of a fold."""
     dataset = load(name)
     graphs = apply_features(dataset, choose_features(dataset)).to(device)
     assert dataset.y is not None
@@ -42,7 +42,7 @@ def measure(name: str, seeds: int, device: torch.device, *, standardise: bool, h
         places["cpu"] = torch.device("cpu")
     for place, where in places.items():
         if place == "gpu":
-            svm_nested(cases[:1], **options, device=where)  # compiles
+            svm_nested(cases[:1], **options, device=where)  # The first call compiles the kernels.
         began = time.perf_counter()
         found[place] = svm_nested(cases, **options, device=where)
         row[f"{place}_seconds"] = (time.perf_counter() - began) / seeds
@@ -58,8 +58,8 @@ def main() -> None:
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--raw", action="store_true", help="embeddings as they are, too")
-    parser.add_argument("--no-host", action="store_true", help="leave the processor out")
+    parser.add_argument("--raw", action="store_true", help="also measure embeddings that are not standardised")
+    parser.add_argument("--no-host", action="store_true", help="do not measure the CPU")
     parser.add_argument("--json")
     args = parser.parse_args()
     rows = []

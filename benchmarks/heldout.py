@@ -1,10 +1,10 @@
-"""Which settings predict words best that they have not seen? A choice without labels, for DGK and Graph2Vec.
+"""Which settings of DGK and Graph2Vec predict held-out words best? This allows a choice without labels.
 
 python benchmarks/heldout.py PTC_MR --method graph2vec --try columns=128,512 --try learning_rate=0.005,0.02
 
-One word (DGK: pair of words) in ten is held out. The others teach the vectors; the loss of telling the held-out words
-from those drawn at random, per word, is printed for each combination: the lower, the better. The loss of vectors of
-zeros is (1 + negatives) ln 2.
+One in ten words (for DGK: pairs of words) is held out. The vectors are trained on the others; the loss per word of
+distinguishing held-out words from random ones is printed for each combination; lower is better. The loss of zero
+vectors is (1 + negatives) ln 2.
 """
 
 import itertools
@@ -31,7 +31,7 @@ HELD_OUT = 0.1
 
 
 def counts_of(method: DGK | Graph2Vec, graphs: Graphs) -> csr_array:
-    """What the vectors predict: words of graphs, or pairs of words."""
+    """The counts that the vectors predict: words of graphs, or pairs of words."""
     words, batch, *rest = method.documents(graphs)
     chosen = method.options.choose(words, batch, len(graphs), method="heldout")
     counts = count_known(words, batch, len(graphs), chosen, times=rest[0] if rest else None)
@@ -39,14 +39,14 @@ def counts_of(method: DGK | Graph2Vec, graphs: Graphs) -> csr_array:
 
 
 def split(counts: csr_array) -> tuple[csr_array, csr_array]:
-    """Each occurrence of a word is held out or not, by chance."""
+    """Hold out each occurrence of a word at random."""
     held = counts.copy()
     held.data = np.random.default_rng(0).binomial(counts.data.astype(np.int64), HELD_OUT).astype(np.float64)
     return (counts - held).tocsr(), held
 
 
 def loss_of(counts: csr_array, rows: torch.Tensor, words: Words, negatives: int) -> float:
-    """Per word of ``counts``."""
+    """The loss per word of ``counts``."""
     place, word, count = bags(counts).pairs()
     drawn = words.output[words.negatives(torch.tensor(0.5))]
     total = torch.zeros(len(rows)).index_add_(0, place, count)

@@ -1,11 +1,11 @@
-"""First import of every dataset at hand: seconds and peak memory, beside PyTorch Geometric's own loader.
+"""Time and peak memory of the first import of every available dataset, compared with PyTorch Geometric's loader.
 
     NMRGCL_MIRROR=… python benchmarks/imports.py                # writes benchmarks/results/imports.json
     NMRGCL_MIRROR=… python benchmarks/imports.py COLLAB         # only prints
 
-Each measurement is a process of its own with one thread and an empty cache; reading starts from the compressed archive
-and ends with a checksummed store (ours) or the processed file (PyG's, whose raw files are unpacked beforehand, outside
-the clock). "Second" is opening the dataset again in a fresh process. Both must agree on nodes and directed edges.
+Each measurement is a separate process with one thread and an empty cache; reading starts from the compressed archive
+and ends with a checksummed store (ours) or the processed file (PyG, whose raw files are unpacked beforehand, which is
+not timed). "Second" is opening the dataset again in a fresh process. Both must agree on nodes and directed edges.
 """
 
 import json
@@ -23,7 +23,7 @@ RESULTS = Path(__file__).parent / "results" / "imports.json"
 
 
 def ours(name: str) -> dict[str, Any]:
-    """In a fresh process: what loading ``name`` takes."""
+    """The cost of loading ``name`` in a fresh process."""
     from nmrgcl.data import load
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -35,7 +35,7 @@ def ours(name: str) -> dict[str, Any]:
 
 
 def pyg(name: str, root: str) -> dict[str, Any]:
-    """In a fresh process: the same by the stock loader."""
+    """The cost of loading ``name`` with PyG in a fresh process."""
     import torch
     from torch_geometric.datasets import Amazon, Coauthor, Planetoid, TUDataset
 
@@ -90,7 +90,7 @@ def in_fresh_process(*arguments: str, home: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print a row a dataset; without names, keep them."""
+    """Print one row per dataset; without names, also write the results."""
     from nmrgcl.data.catalog import CATALOG, find
     from nmrgcl.data.locate import locate
 

@@ -1,11 +1,11 @@
-"""Does the least-squares SVM rank embeddings as the SVM does, and what does each cost?
+"""Does the least-squares SVM rank embeddings like the SVM, and what does each cost?
 
 NMRGCL_MIRROR=… python benchmarks/judges.py > benchmarks/results/judges.json     # one thread, ten minutes
 python benchmarks/judges.py --times --device cuda     # as many random rows as MUTAG, PROTEINS, NCI1 and COLLAB have
 
-Embeddings of 24 encoders, from one with hardly any capacity to trained ones, on each dataset. Both judges see the same
-folds of several seeds. ``again`` is how well the SVM agrees with itself on the folds of other seeds, ``other_folds``
-how well the least-squares SVM agrees with it there: no judge can be expected to do better than ``again``.
+There are embeddings by 24 encoders on each dataset, from one with hardly any capacity to trained ones. Both protocols
+use the same folds of several seeds. ``again`` is how well the SVM agrees with itself on the folds of other seeds, and
+``other_folds`` how well the least-squares SVM agrees with it there; it cannot be expected to exceed ``again``.
 """
 
 import json
@@ -79,7 +79,7 @@ def embed(dataset: Dataset, assignments: list[str]) -> np.ndarray:
 
 
 def timed(work: Callable[[], np.ndarray], device: torch.device) -> tuple[float, float]:
-    """The mean score, and what it cost: the processor's time on a CPU, the clock's on a GPU."""
+    """The mean score and its cost: processor time on a CPU, wall-clock time on a GPU."""
     clock = time.process_time if device.type == "cpu" else time.perf_counter
     began = clock()
     found = float(work().mean())
@@ -111,7 +111,7 @@ def agreement(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
 
 
 def ordered_alike(svm: np.ndarray, least: np.ndarray, points: float) -> dict[str, Any]:
-    """Pairs of embeddings that the SVM tells apart by more than so many points, and the share that is ordered alike."""
+    """The number of pairs that the SVM separates by more than ``points``, and the share that both order alike."""
     first, second = np.triu_indices(len(svm), 1)
     gap, other = svm[first] - svm[second], least[first] - least[second]
     apart = abs(gap) > points
@@ -142,7 +142,7 @@ def summarise(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def times(device: torch.device) -> list[dict[str, Any]]:
-    """Ten folds of random embeddings; the second call, as the first one also starts libraries."""
+    """Seconds for ten folds of random embeddings, in the second call, as the first one also initialises libraries."""
     found = []
     for rows, classes in ((188, 2), (1113, 2), (4110, 2), (5000, 3)):
         chance = np.random.default_rng(0)
@@ -154,7 +154,7 @@ def times(device: torch.device) -> list[dict[str, Any]]:
 
 
 def factorisations(rows: int = 1000) -> dict[str, float]:
-    """One eigendecomposition beside the seven factorisations with inverses that a fold takes, on this processor."""
+    """Time of one eigendecomposition, and of the seven factorisations with inverses that a fold takes, on the CPU."""
     a = torch.randn(rows, rows, dtype=torch.float64)
     kernel, unit = a @ a.T / rows + torch.eye(rows), torch.eye(rows, dtype=torch.float64)
     took = {}
@@ -176,7 +176,7 @@ def _invert(kernel: torch.Tensor, unit: torch.Tensor) -> torch.Tensor:
 if __name__ == "__main__":
     parser = script_parser(__doc__)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--times", action="store_true", help="only what the least-squares SVM costs")
+    parser.add_argument("--times", action="store_true", help="only measure the time of the least-squares SVM")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     place = torch.device(arguments.device)

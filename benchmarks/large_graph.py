@@ -1,8 +1,8 @@
-"""A graph that does not fit a step: training on samples of it, then embeddings of all its nodes.
+"""A graph that is too large for one step: training on samples of it, then embedding all its nodes.
 
     python benchmarks/large_graph.py --nodes 1000000 --edges 20000000 --steps 30 --json FILE
 
-``edges`` are directed. Groups of nodes share a feature pattern and mostly know each other; degrees vary.
+``edges`` counts directed edges. Groups of nodes share a feature pattern and have mostly edges among themselves.
 """
 
 import argparse
@@ -23,9 +23,9 @@ from nmrgcl.train.step import GuardedStep
 
 
 def network(nodes: int, edges: int, features: int, groups: int = 100) -> Graphs:
-    """Random undirected graph: one end is drawn by a heavy-tailed rank, nine of ten partners come from its group."""
+    """A random undirected graph with heavy-tailed degrees, in which nine of ten edges are within a group."""
     torch.manual_seed(0)
-    count = int(edges / 2 * 1.03)  # some are drawn twice
+    count = int(edges / 2 * 1.03)  # Some edges are drawn twice.
     first = (torch.rand(count) ** 1.5 * nodes).long().clamp_(max=nodes - 1)
     near = torch.randint(nodes // groups, (count,)) * groups + first % groups
     second = torch.where(torch.rand(count) < 0.9, near, torch.randint(nodes, (count,))).clamp_(max=nodes - 1)

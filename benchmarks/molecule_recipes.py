@@ -1,17 +1,16 @@
-"""Which nmrGCL recipe pre-trains the molecular encoder best, judged without any test label.
+"""Find the nmrGCL recipe that pre-trains the molecular encoder best, without using test labels.
 
     python benchmarks/molecule_recipes.py --results runs/recipes --device cuda --jobs 4
     python benchmarks/molecule_recipes.py --results runs/recipes --device cuda --jobs 4 --final
 
 Each candidate changes the preset ``molecules``, is pre-trained on five million molecules drawn from ZINC250k (20
-epochs) and fine-tuned on the four datasets of Table 3. It is judged by the ROC-AUC on the validation parts, the mean
-over datasets. With ``--final``, the best candidate is pre-trained on ZINC-2.2M for ten epochs and fine-tuned likewise;
-its test scores are then looked at for the first time. ``--arguments FILE`` writes what ``nmrgcl pretrain`` needs to
-repeat it.
+epochs) and fine-tuned on the datasets of Table 3, or on some of them with ``--dataset``. The criterion is the mean over
+datasets of the ROC-AUC on the validation data. With ``--final``, the best candidate is pre-trained on ZINC-2.2M for ten
+epochs and fine-tuned on all four datasets; only then are test scores used. ``--arguments FILE`` writes the arguments
+that ``nmrgcl pretrain`` needs to repeat it.
 """
 
 import argparse
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Results
 from nmrgcl.settings import Settings, resolve
 from nmrgcl.settings.schema import flatten
+from nmrgcl.tune.files import toml_value
 
 DATASETS = ("BBBP", "ToxCast", "SIDER", "ClinTox")
 MOLECULES_SEEN = 19_500 * 256
@@ -53,31 +53,31 @@ CANDIDATES: dict[str, dict[str, Any]] = {
 
 
 def preset() -> Settings:
-    """What every candidate changes; settings of judges are their defaults, as a pre-training has none."""
+    """The preset that every candidate changes, with default settings for evaluation."""
     return Start("ZINC250k", recipe("nmrgcl", preset="molecules")).settings
 
 
 def start(changes: dict[str, Any], dataset: str = "ZINC250k") -> Start:
-    """A pre-training of the preset with some settings changed; all see as many molecules."""
+    """A pre-training with some settings changed; all candidates see the same number of molecules."""
     settings = preset().updated({"train.precision": "bf16"} | changes)
     if not settings.train.steps:
         settings = settings.updated({"train.steps": MOLECULES_SEEN // settings.train.batch_size})
     return Start(dataset, settings)
 
 
-def cells(begin: Start, seeds: int) -> list[Cell]:
+def cells(begin: Start, seeds: int, datasets: Sequence[str] = DATASETS) -> list[Cell]:
     """Fine-tuning from ``begin`` on every dataset, as Table 3 does."""
     judged = resolve("supervised_molecules")
     return [
         Cell(dataset, replace(judged, seed=seed), protocol="finetune", split="scaffold", start=begin)
-        for dataset in DATASETS
+        for dataset in datasets
         for seed in range(seeds)
     ]
 
 
 def means(found: Sequence[Cell], results: Results, score: str) -> dict[str, float]:
-    """The mean validation (``valid``) or test (``folds``) score of each dataset, over the seeds that are finished."""
-    values: dict[str, list[float]] = {dataset: [] for dataset in DATASETS}
+    """The mean validation (``valid``) or test (``folds``) score of each dataset over the finished seeds."""
+    values: dict[str, list[float]] = {cell.dataset: [] for cell in found}
     for cell in found:
         if result := results.finished(cell.key):
             values[cell.dataset].append(float(np.mean(result.scores[score])))
@@ -89,18 +89,10 @@ def show(name: str, row: dict[str, float]) -> None:
 
 
 def assignments(begin: Start) -> list[str]:
-    """The ``--set`` arguments that make the preset this pre-training."""
+    """The ``--set`` arguments that turn the preset into this pre-training."""
     plain = dict(flatten(preset().to_dict()))
     changed = {key: value for key, value in flatten(begin.settings.to_dict()) if plain[key] != value}
-    return [f"{key}={_toml(value)}" for key, value in changed.items()]
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}={_toml(one)}" for key, one in value.items()) + "}"
-    return json.dumps(value) if isinstance(value, str | bool) else str(value)
+    return [f"{key}={toml_value(value)}" for key, value in changed.items()]
 
 
 def main() -> None:
@@ -109,16 +101,18 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", action="append", help="these candidates alone", choices=list(CANDIDATES))
-    parser.add_argument("--final", action="store_true", help="pre-train the best one on ZINC-2.2M and judge it")
+    parser.add_argument("--dataset", action="append", help="evaluate candidates only on these", choices=DATASETS)
+    parser.add_argument("--only", action="append", help="compute only these candidates", choices=list(CANDIDATES))
+    parser.add_argument("--final", action="store_true", help="pre-train the best one on ZINC-2.2M and evaluate it")
     parser.add_argument("--final-seeds", type=int, default=5)
     parser.add_argument("--arguments", type=Path, help="write the best one's --set arguments into this file")
     given = parser.parse_args()
     results = Results(given.results.absolute())
-    plans = {name: cells(start(CANDIDATES[name]), given.seeds) for name in given.only or CANDIDATES}
+    judges = given.dataset or DATASETS
+    plans = {name: cells(start(CANDIDATES[name]), given.seeds, judges) for name in given.only or CANDIDATES}
     every = [cell for plan in plans.values() for cell in plan]
     run_cells(every, given.results, jobs=given.jobs, device=given.device)
-    print("validation      " + "".join(f"{name:>9}" for name in (*DATASETS, "mean")))
+    print("validation      " + "".join(f"{name:>9}" for name in (*judges, "mean")))
     table = {name: means(plan, results, "valid") for name, plan in plans.items()}
     for name, row in table.items():
         show(name, row)

@@ -1,9 +1,9 @@
-"""Parts of a training on nodes beside other ways to do the same: sparse features, and the judge. One thread.
+"""Sparse features and logistic regression for nodes, compared with other implementations on one thread.
 
     python benchmarks/nodes.py [--json FILE]
 
-Features: ``x @ w`` with 512 units and its gradient. Judge: logistic regression on embeddings of an untrained encoder
-for every C, to the optimum; the peer is scikit-learn at two tolerances.
+Features: ``x @ w`` with 512 units and its gradient. Evaluation: logistic regression on embeddings of an untrained
+encoder for every C, to the optimum; the peer is scikit-learn at two tolerances.
 """
 
 import time
@@ -21,10 +21,10 @@ from bench.script import machine, print_json, script_parser
 from nmrgcl import load
 from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.data.splits import split_nodes
-from nmrgcl.encode.sparse_product import sparse_product
 from nmrgcl.evaluate.linear import GRID
 from nmrgcl.evaluate.logistic import fit_logistic, predict
 from nmrgcl.methods import build_method
+from nmrgcl.ops.sparse_product import sparse_product
 from nmrgcl.settings import resolve
 from nmrgcl.sparse_rows import sparse_rows
 
@@ -32,7 +32,7 @@ UNITS, REPEATS = 512, 3
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The least of some repeats, after one to warm up."""
+    """The minimum over repeats, after a warm-up."""
     times = []
     for _ in range(REPEATS + 1):
         began = time.perf_counter()

@@ -1,12 +1,13 @@
-"""Which scale suits embeddings? Clustering, neighbours and classifiers with their defaults, on four scales.
+"""Which scaling suits embeddings? Clustering, neighbours and default classifiers on four scalings.
 
 NMRGCL_MIRROR=… python benchmarks/normalise.py --out benchmarks/results/normalise.json     # one thread, two minutes
 
-Encoders are trained without labels (preset ``graphcl``, or ``--preset``); labels only judge. KMeans with as many
-clusters as there are classes: adjusted Rand index. Five nearest neighbours, each row left out once; SVC and logistic
-regression as scikit-learn has them, five folds: accuracy in percent. Plot: five nearest neighbours on the first two
-principal axes. Outliers: one class, and a twentieth as many graphs of the others, which the mean distance to the five
-nearest rows shall find: area under the ROC curve in percent, mean over classes. ``--table`` prints stored results.
+Encoders are trained without labels (preset ``graphcl``, or ``--preset``); labels are used for evaluation only. KMeans
+with as many clusters as classes: adjusted Rand index. Five nearest neighbours with leave-one-out, and scikit-learn's
+default SVC and logistic regression with five folds: accuracy in percent. Plot: five nearest neighbours on the first two
+principal axes. Outliers: one class, and a twentieth as many graphs of the others, which are detected by their mean
+distance to the five nearest rows: area under the ROC curve in percent, averaged over classes. ``--table`` prints stored
+results.
 """
 
 import json
@@ -38,7 +39,7 @@ from nmrgcl.run import embed_dataset
 
 DATASETS = ("families", "motifs", "MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1")
 MOST = 1500
-"""Graphs of a dataset that are judged, at most: an even sample."""
+"""Datasets are evaluated on an evenly spaced sample of at most this many graphs."""
 JUDGES = ("clusters", "neighbours", "outliers", "plot", "svc", "logistic")
 
 
@@ -64,13 +65,13 @@ def labelled(name: str) -> tuple[Dataset, np.ndarray]:
 
 
 def by_neighbours(z: np.ndarray, y: np.ndarray) -> float:
-    """Percent of rows that have the class of most of their five nearest others."""
-    near = NearestNeighbors(n_neighbors=5).fit(z).kneighbors(return_distance=False)  # without the row itself
+    """The percentage of rows whose class is that of the majority of their five nearest neighbours."""
+    near = NearestNeighbors(n_neighbors=5).fit(z).kneighbors(return_distance=False)  # Excludes the row itself.
     return 100 * float(np.mean([np.bincount(row).argmax() for row in y[near]] == y))
 
 
 def by_distance(z: np.ndarray, y: np.ndarray, seed: int) -> float:
-    """Percent of pairs of a row of one class and an outlier of another in which the outlier is farther from others."""
+    """The percentage of pairs of an inlier and an outlier in which the outlier is farther from its neighbours."""
     chance, found = np.random.default_rng(seed), []
     for kind in np.unique(y):
         own, other = np.flatnonzero(y == kind), np.flatnonzero(y != kind)
@@ -94,7 +95,7 @@ def judge(z: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
 
 
 def measure(name: str, preset: str, seeds: int) -> dict[str, Any]:
-    """Scores of each scale and judge, one number per seed."""
+    """The scores of each scaling and criterion, one per seed."""
     dataset, y = labelled(name)
     some = np.arange(0, len(y), -(-len(y) // MOST))
     found: dict[str, dict[str, list[float]]] = {kind: {one: [] for one in JUDGES} for kind in WORDS}
@@ -108,7 +109,7 @@ def measure(name: str, preset: str, seeds: int) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """Means over seeds as Markdown, and over datasets."""
+    """A Markdown table of means over seeds, and over datasets."""
     lines = ["| dataset | judge | " + " | ".join(WORDS) + " |", "|---|---|" + "---|" * len(WORDS)]
     means: dict[str, list[list[float]]] = {one: [] for one in JUDGES}
     for name, entry in found["datasets"].items():
@@ -133,7 +134,7 @@ def main() -> None:
     parser.add_argument("--preset", default="graphcl")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, help="write the results as JSON")
-    parser.add_argument("--table", type=Path, help="print the table of such a file; measure nothing")
+    parser.add_argument("--table", type=Path, help="print the table of such a file without measuring")
     options = parser.parse_args()
     if options.table:
         print(table(json.loads(options.table.read_text())))

@@ -1,11 +1,11 @@
-"""What choosing on the judged folds adds to an accuracy, and what a dataset allows at most.
+"""What choosing on the test folds adds to an accuracy, and an upper bound for each dataset.
 
 NMRGCL_MIRROR=… python benchmarks/selection.py PTC_MR IMDB-MULTI > benchmarks/results/selection.json   # minutes
 
-One training a seed (preset ``graphcl``), judged by the least-squares SVM every five epochs, for every C, on ten folds.
-From these accuracies ``[epochs, C, folds]`` each rule takes its own. ``at_most`` is the share of graphs that have the
-most frequent class among the graphs that colour refinement (Weisfeiler and Leman, five rounds) cannot tell from them:
-no message passing gets more right, even if it knew every label.
+There is one training per seed (preset ``graphcl``), evaluated by the least-squares SVM every five epochs for every C on
+ten folds. Each rule selects from these accuracies ``[epochs, C, folds]``. ``at_most`` is the share of graphs that have
+the most frequent class among those that colour refinement (Weisfeiler and Leman, five rounds) cannot distinguish: no
+message passing can be more accurate, even with all labels.
 """
 
 import json
@@ -31,7 +31,7 @@ ROUNDS = 5
 
 
 def tables(dataset: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Accuracies ``[epochs, C, folds]`` inside the training folds and on the judged ones."""
+    """Accuracies ``[epochs, C, folds]`` inside the training folds and on the test folds."""
     settings = resolve("graphcl", assignments=[f"seed={seed}"])
     graphs = apply_features(dataset, choose_features(dataset))
     method, found = build_method(settings, graphs.num_features), []
@@ -45,7 +45,7 @@ def tables(dataset: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rules(inner: np.ndarray, outer: np.ndarray) -> dict[str, float]:
-    """The accuracy that each way to choose reports."""
+    """The accuracy that each rule reports."""
     nested = np.take_along_axis(outer, inner.argmax(1)[:, None], axis=1)[:, 0]  # [epochs, folds], C inside
     return {
         "honest: last epoch, C inside the training folds": nested[-1].mean(),
@@ -58,7 +58,7 @@ def rules(inner: np.ndarray, outer: np.ndarray) -> dict[str, float]:
 
 
 def at_most(dataset: Dataset) -> dict[str, float]:
-    """What colour refinement allows, over all graphs and over those that are not alone in their class."""
+    """The upper bound by colour refinement, for all graphs and for those that are indistinguishable from others."""
     graphs = apply_features(dataset, choose_features(dataset))
     colours, starts = graphs.dense_x().argmax(1).tolist(), graphs.node_ptr.tolist()
     edges = graphs.edge_index.T.tolist()

@@ -1,4 +1,4 @@
-"""Two million molecule-sized graphs on disk: opening them, and gathering batches at random, on one thread.
+"""Two million molecule-sized graphs on disk: opening a store and gathering random batches, on one thread.
 
     python benchmarks/store.py [--graphs 2000000] [--folder PLACE] [--json]
 
@@ -19,7 +19,7 @@ from bench.timing import one_thread
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--graphs", type=int, default=2_000_000)
-    parser.add_argument("--folder", type=Path, help="where to write the store; a temporary folder unless given")
+    parser.add_argument("--folder", type=Path, help="where to write the store (default: a temporary folder)")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with one_thread(), written(arguments.graphs, arguments.folder) as place:

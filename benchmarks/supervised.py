@@ -1,8 +1,9 @@
-"""Supervised training on a GPU: the step with and without the loop for hubs, and folds side by side.
+"""Supervised training on a GPU: steps with and without the loop for hubs, and with folds side by side.
 
     python benchmarks/supervised.py [REDDIT-BINARY NCI1] [--json]
 
-GIN 5 × 32, batches of 32 graphs, ten folds. A step is one of ten models in training; "alone" means one after another.
+A GIN with 5 × 32 units, batches of 32 graphs and ten folds. A step is that of one model; "alone" means that the models
+are trained one after another.
 """
 
 from unittest.mock import patch
@@ -39,7 +40,7 @@ def trainings(graphs: Graphs, y: np.ndarray, count: int) -> tuple[list[Training]
 
 
 def seconds(graphs: Graphs, y: np.ndarray, count: int) -> list[float]:
-    """Of some epochs of ``count`` models, without their recording."""
+    """Seconds of some epochs of ``count`` models, without recording the steps."""
     found = []
     for _ in range(REPEATS):
         made = trainings(graphs, y, count)

@@ -1,4 +1,4 @@
-"""What measuring collapse costs beside training: share of the epochs' time if every tenth epoch is measured.
+"""The cost of tracking collapse relative to training, if it is measured every tenth epoch.
 
 NMRGCL_MIRROR=… python benchmarks/tracking.py > benchmarks/results/tracking.json      # one thread, two minutes
 """
@@ -39,7 +39,7 @@ def measure(name: str, preset: str) -> dict[str, object]:
     graphs = training_source(dataset, features, settings, CPU)
     method = build_method(settings, features.width)
     epochs = [epoch.seconds for epoch in pretrain(method, graphs, settings.train, device=CPU, seed=0)]
-    epoch = median(epochs[1:])  # the first one warms up
+    epoch = median(epochs[1:])  # The first one is a warm-up.
     z = embed_some(method, graphs)
     embedding, instruments = seconds(lambda: embed_some(method, graphs)), seconds(lambda: track(z))
     share = (embedding + instruments) / (EVERY * epoch)

@@ -1,10 +1,10 @@
-"""The Weisfeiler–Lehman kernel against GraKeL's: the same matrix, how much sooner?
+"""The Weisfeiler–Lehman kernel compared with GraKeL, which computes the same matrix.
 
 python benchmarks/wl.py [--graphs 1000] [--iterations 5] [--repeats 5] [--json]      # 30 s
 
-Both compute the kernel of the first graphs of each dataset in turn, on one thread; the figures are processor seconds,
-the best of the repeats. GraKeL returns one normalised matrix, for the last round; ``one`` does the same, ``all`` has
-those of the rounds before, too, among which the SVM chooses. GraKeL is given its own kind of input beforehand.
+Both compute the kernel of the first graphs of each dataset in turn, on one thread; results are CPU seconds, the minimum
+over repeats. GraKeL returns one normalised matrix, for the last round; ``one`` does the same, and ``all`` returns those
+of all rounds, among which the SVM chooses. The input for GraKeL is prepared beforehand.
 """
 
 import time
@@ -43,7 +43,7 @@ def for_grakel(graphs: Graphs) -> list[Any]:
 
 
 def best_times(computations: Mapping[str, Callable[[], Any]], repeats: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """The least processor seconds of each, and what each returns; all take turns."""
+    """The minimum CPU seconds of each computation, measured in turn, and their results."""
     seconds, found = dict.fromkeys(computations, float("inf")), {}
     for _ in range(repeats):
         for name, compute in computations.items():

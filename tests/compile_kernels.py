@@ -52,8 +52,8 @@ def intercept(self: Any, *args: Any, grid: Any = None, warmup: bool = False, **g
             failed.append(f"{key}\n{error}")
 
 
-def launch_norm_and_perceptron(graphs: Any) -> None:
-    from nmrgcl.ops.triton import norm, perceptron
+def launch_batch_norm_and_mlp(graphs: Any) -> None:
+    from nmrgcl.ops.triton import batch_norm, mlp
 
     rows = graphs.num_nodes
     masks = ((None, None), (graphs.node_ptr[3:4], torch.ones(rows, dtype=torch.bool)))
@@ -61,26 +61,26 @@ def launch_norm_and_perceptron(graphs: Any) -> None:
         for units in (24, 32, 64):
             s, matrix, vector = torch.randn(rows, units), torch.randn(units, units), torch.randn(units)
             for first in (None, matrix):
-                weights = perceptron.Weights(first, vector, matrix, vector)
-                y, partial = perceptron.perceive(s, weights, keep, split)
-                found = norm.merge_statistics(partial, (vector, vector, 0.1))
-                norm.normalise(y, found, vector, vector, 1e-5, split)
-                sums = norm.gradient_sums(s, y, found, vector, vector, 1e-5, split)
-                perceptron.perceive_back(s, y, s, weights, keep, split, found, sums, vector, 1e-5)
+                weights = mlp.Weights(first, vector, matrix, vector)
+                y, partial = mlp.mlp_with_statistics(s, weights, keep, split)
+                found = batch_norm.merge_statistics(partial, (vector, vector, 0.1))
+                batch_norm.normalise(y, found, vector, vector, 1e-5, split)
+                sums = batch_norm.gradient_sums(s, y, found, vector, vector, 1e-5, split)
+                mlp.mlp_norm_back(s, y, s, weights, keep, split, found, sums, vector, 1e-5)
         for units, dtype in ((32, torch.float32), (304, torch.bfloat16)):
             h, vector = torch.randn(rows, units).to(dtype), torch.randn(units)
             for relu in (False, True):
-                found = norm.masked_statistics(h, keep, split, (vector, vector, 0.1))
-                norm.normalise(h, found, vector, vector, 1e-5, split, relu=relu)
-                sums = norm.gradient_sums(h, h, found, vector, vector, 1e-5, split, relu=relu)
-                norm.pull_back(h, h, keep, found, sums, vector, vector, 1e-5, split, relu=relu)
-    head = perceptron.Weights(torch.randn(96, 96), torch.randn(96), torch.randn(96, 96), torch.randn(96))
-    perceptron.project(torch.randn(256, 96), head)
-    perceptron.project_back(torch.randn(256, 96), torch.randn(256, 96), head)
+                found = batch_norm.masked_statistics(h, keep, split, (vector, vector, 0.1))
+                batch_norm.normalise(h, found, vector, vector, 1e-5, split, relu=relu)
+                sums = batch_norm.gradient_sums(h, h, found, vector, vector, 1e-5, split, relu=relu)
+                batch_norm.pull_back(h, h, keep, found, sums, vector, vector, 1e-5, split, relu=relu)
+    head = mlp.Weights(torch.randn(96, 96), torch.randn(96), torch.randn(96, 96), torch.randn(96))
+    mlp.mlp(torch.randn(256, 96), head)
+    mlp.mlp_back(torch.randn(256, 96), torch.randn(256, 96), head)
 
 
 def launch_views(graphs: Any) -> None:
-    from nmrgcl.augment.edges import _add_by_kernel
+    from nmrgcl.ops.new_edges import _by_kernel as add_edges
     from nmrgcl.ops.triton import batch, masks, walk
 
     index, nodes, edges = torch.arange(len(graphs)), graphs.num_nodes, graphs.num_edges
@@ -94,7 +94,7 @@ def launch_views(graphs: Any) -> None:
         masks.blank_drawn_rows(graphs.x, of_nodes, graphs.batch, mine, 0.2, -1.0)
         masks.blank_drawn_rows(torch.randn(nodes, 5), of_nodes, graphs.batch, mine, 0.2, 0.0)
         masks.edges_between(graphs.edge_index, node_keep, among)
-        _add_by_kernel(graphs, mine, 0.2, 200)
+        add_edges(graphs, mine, 0.2, 200)
         draws, restarts = torch.rand(40, len(graphs), dtype=torch.float64), torch.rand(40, len(graphs))
         below = None if kept is None else torch.rand(edges, dtype=torch.float64)
         rows = (graphs.row_ptr, graphs.edge_index[0], below)
@@ -102,7 +102,7 @@ def launch_views(graphs: Any) -> None:
 
 
 def launch_rows_and_losses(graphs: Any) -> None:
-    from nmrgcl.ops.triton import gate, look_up, negatives, pairs, rows
+    from nmrgcl.ops.triton import linear, look_up, negatives, pair_loss, rows
 
     nodes, column, ptr = graphs.num_nodes, graphs.edge_index[0], graphs.row_ptr
     live = torch.ones(graphs.num_edges, dtype=torch.bool)
@@ -115,21 +115,21 @@ def launch_rows_and_losses(graphs: Any) -> None:
         rows.take_rows(h, graphs.batch)
         look_up.look_up(torch.randn(37, units), graphs.x)
         look_up.look_up_gradient(h, graphs.x, 37)
-        gate.relu_back(h, h)
+        linear.relu_back(h, h)
     names = torch.zeros(graphs.num_edges, 2, dtype=torch.long)
     table = torch.randn(6, 304)
     rows.row_sums(
         torch.randn(nodes, 304), column, ptr, live, self_weight=1.0, edge_attr=names, edge_table=table, looped=True
     )
     rows.row_counts(names, ptr, live, 8, 6)
-    rows.name_counts(names, 128, torch.bfloat16)
+    look_up.name_counts(names, 128, torch.bfloat16)
     rows.column_sums(torch.randn(160, 2112))
     z = torch.randn(256, 96)
     for delta in (None, 0.5):
-        unit, positive = pairs.unit_pairs(z[:128], z[128:], delta)
+        unit, positive = pair_loss.unit_pairs(z[:128], z[128:], delta)
         for counted in (True, False):
-            _, pull = pairs.pair_loss(positive, z[:, 0], 0.2, counted=counted)
-        pairs.unit_pairs_back(unit, pull, z[:128], z[128:], delta, 0.2)
+            _, pull = pair_loss.pair_loss(positive, z[:, 0], 0.2, counted=counted)
+        pair_loss.unit_pairs_back(unit, pull, z[:128], z[128:], delta, 0.2)
     precisions: tuple[negatives.Precision, ...] = ("ieee", "tf32", "tf32x3")
     for count in (256, 2048, 8192):
         z = torch.zeros(count, 32)
@@ -139,14 +139,14 @@ def launch_rows_and_losses(graphs: Any) -> None:
                 negatives.negatives_gradient(z, z[:, 0], z[:, 0], 0.2, precision=precision, across=across)
 
 
-def launch_machines(graphs: Any) -> None:
-    from nmrgcl.ops.triton import machines
+def launch_svm_solver(graphs: Any) -> None:
+    from nmrgcl.ops.triton import svm_solver
 
     for rows, diagonal in product((60, 350, 1000, 4000, 8000), (1.0, 3.0)):
         kernel = torch.full((1,), diagonal).expand(2, rows, rows)
         for pairs in ([[0, 1]], [[0, 1], [0, 2], [1, 2]]):
             bounds = torch.tensor([[0, rows // 2, rows, rows]]).repeat(2, 1)
-            machines.solve_machines(kernel, bounds, torch.tensor(pairs), torch.ones(7, dtype=torch.float64))
+            svm_solver.solve_svms(kernel, bounds, torch.tensor(pairs), torch.ones(7, dtype=torch.float64))
 
 
 def main() -> None:
@@ -154,7 +154,7 @@ def main() -> None:
 
     jit.JITFunction.run = intercept
     graphs = random_graphs([20, 31, 5, 17, 40, 25], density=0.2, categorical=True)
-    for launch in (launch_norm_and_perceptron, launch_views, launch_rows_and_losses, launch_machines):
+    for launch in (launch_batch_norm_and_mlp, launch_views, launch_rows_and_losses, launch_svm_solver):
         launch(graphs)
     print(f"{len(compiled) - len(failed)} of {len(compiled)} kernels compiled")
     if failed:

@@ -56,7 +56,7 @@ def test_links_folders_and_pipes_are_not_replaced_by_files(tmp_path: Path) -> No
     os.mkfifo(tmp_path / "pipe")
     before = sorted(p.name for p in tmp_path.iterdir())
     for name in ("link", "dangling", "folder", "pipe"):
-        with pytest.raises(FileExistsError, match="which is not replaced"):
+        with pytest.raises(FileExistsError, match="are not replaced"):
             atomic.write_text(tmp_path / name, "other")
     assert sorted(p.name for p in tmp_path.iterdir()) == before
     assert (tmp_path / "link").is_symlink()

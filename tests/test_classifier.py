@@ -57,7 +57,7 @@ def test_a_dataset_has_labels_of_its_own_and_some_may_be_missing() -> None:
     model = classifier(c="default").fit("motifs")
     assert (model.classes_.tolist(), model.c_) == ([0, 1, 2], 1.0)
     assert model.score("motifs", data.y) > 0.5
-    with pytest.raises(UserError, match="has no classes of graphs; pass them as y"):
+    with pytest.raises(UserError, match="the graphs have no classes; pass them as y"):
         classifier().fit(cycles_and_stars()[0])
 
 

@@ -99,7 +99,7 @@ def test_least_squares_judge_on_the_same_folds(capsys: pytest.CaptureFixture[str
     out, _ = run(capsys, "evaluate", str(tmp_path / "z.npz"), "--protocol", "lssvm", "--seeds", "1", "--json")
     assert json.loads(out)["protocol"] == "lssvm"
     _, err = run(capsys, *command, "--protocol", "linear", code=2)
-    assert "--protocol linear: graphs are judged by svm or lssvm" in err
+    assert "--protocol linear: graphs are evaluated by svm or lssvm" in err
 
 
 def test_the_untrained_encoder_is_a_method_like_any_other(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ BAD_FILES = {
     "edge outside": ({"A": "1, 2\n2, 1\n1, 91\n"}, "MINE_A.txt, line 3"),
     "joins two graphs": ({"A": "1, 2\n3, 4\n"}, "MINE_A.txt, line 2"),
     "not an integer": ({"node_labels": "0\nx\n" + "1\n" * 88}, "MINE_node_labels.txt, line 2"),
-    "not a number": ({"node_attributes": "0.5\nnan\n" + "1\n" * 88}, "MINE_node_attributes.txt, line 2"),
+    "must be a number": ({"node_attributes": "0.5\nnan\n" + "1\n" * 88}, "MINE_node_attributes.txt, line 2"),
 }
 
 
@@ -358,7 +358,7 @@ def test_a_run_that_is_asked_to_end_keeps_a_checkpoint_and_goes_on(tmp_path: Pat
     process.send_signal(signum)
     _, err = process.communicate(timeout=20)
     assert process.returncode == code
-    assert err.splitlines()[-1] == f"nmrgcl: interrupted by {signal.Signals(signum).name}; go on with --resume"
+    assert err.splitlines()[-1] == f"nmrgcl: interrupted by {signal.Signals(signum).name}; continue with --resume"
     assert list((tmp_path / "r" / ".seed-0.checkpoints").glob("*.ckpt"))
     again = subprocess.run(
         [*command[:-6], "--set", "epochs=1", *command[-4:], "--resume"], capture_output=True, text=True

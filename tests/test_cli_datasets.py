@@ -110,7 +110,7 @@ def test_export_and_import_give_the_same_back(capsys: pytest.CaptureFixture[str]
         (["gone.jsonl"], "gone.jsonl: no such file or folder"),
         (["g.jsonl", "--nodes", "n.csv"], "is read as JSON lines, which has no nodes; leave it out"),
         (["T", "--directed"], "is read as TU, which has no keep-directions"),
-        ([".."], "holds no graphs that are known here"),
+        ([".."], "contains no graphs in a known format"),
         (["x.npy"], "x.npy"),
     ],
 )
@@ -154,7 +154,7 @@ def test_verify_compares_what_is_at_hand(
     assert row["measured"]["graphs"] == 188
     assert "COLLAB" in found["not_at_hand"]
     out, _ = run(capsys, "datasets", "verify", "DD", code=1)
-    assert out == "not at hand: DD; nmrgcl datasets fetch gets them\n"
+    assert out == "not available locally: DD; nmrgcl datasets fetch downloads them\n"
     _, err = run(capsys, "datasets", "verify", "motifz", code=2)
     assert "did you mean motifs?" in err
 
@@ -184,7 +184,7 @@ def test_fetch_goes_on_after_a_failure_and_says_how_many(
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     out, err = run(capsys, "datasets", "fetch", "Cora", "MUTAG", code=2)
     first, second = out.splitlines()
-    assert f"place it as {tmp_path / 'home' / 'planetoid' / 'Cora' / 'raw' / 'ind.cora.x'}" in first
+    assert f"save it as {tmp_path / 'home' / 'planetoid' / 'Cora' / 'raw' / 'ind.cora.x'}" in first
     assert second.startswith("MUTAG: 188 graphs, 3371 nodes, 3721 edges, from ")
     assert err.endswith("1 of 2 datasets could not be fetched; see above\n")
     _, err = run(capsys, "datasets", "fetch", "PROTIENS", code=2)

@@ -89,7 +89,7 @@ def test_dimensional_collapse_with_classes_apart_is_explained(
     apart, mixed = (run(capsys, "diagnose", str(tmp_path / f"{name}.npz"))[0] for name in ("apart", "mixed"))
     assert "dimensional collapse" in apart
     assert "dimensional collapse" in mixed
-    assert "a good classifier is no contradiction" in apart
+    assert "good accuracy is no contradiction" in apart
     assert "classifier" not in mixed
 
 
@@ -137,8 +137,8 @@ BAD = {
     "flat": (["flat.npy"], "[rows, dimensions]"),
     "not finite": (["nan.npy"], "row 3 of z is not finite"),
     "one row": (["one.npy"], "two rows"),
-    "labels too short": (["z.npy", "--labels", "one.npy"], "one class a row"),
-    "a dataset too many": (["z.npy", "MUTAG"], "leave MUTAG out"),
+    "labels too short": (["z.npy", "--labels", "one.npy"], "one class per row"),
+    "a dataset too many": (["z.npy", "MUTAG"], "leave out MUTAG"),
     "objects": (["objects.npy"], "objects.npy"),
     "an unknown kind": (["z.npy", "--fail-on", "total"], "known: dimensional, complete"),
     "arrays as text": (["z.npy", "--arrays", "a.txt"], "must be .npz"),

@@ -56,7 +56,7 @@ def test_a_working_installation(
     ("mirror", "found"),
     [
         ("https://h/data", "https://h/data; not asked"),
-        ("ftp://h", "NMRGCL_MIRROR=ftp://h: give a folder or an https address"),
+        ("ftp://h", "NMRGCL_MIRROR=ftp://h: must be a folder or an https address"),
     ],
 )
 def test_a_mirror_on_the_network(
@@ -120,7 +120,7 @@ def test_the_command_is_found_or_told_how_to_find(
     monkeypatch.setenv("PATH", f"{ours}:{other}")
     assert lines(capsys)["command"] == f"ok       command          {ours}/nmrgcl"
     monkeypatch.setenv("PATH", str(other))
-    assert lines(capsys)["command"].endswith(f"PATH has {other}/nmrgcl; . {ours}/activate puts this one there")
+    assert lines(capsys)["command"].endswith(f"PATH has {other}/nmrgcl; run . {ours}/activate to activate this one")
     (ours / "activate").unlink()
     monkeypatch.setenv("PATH", str(tmp_path))
     assert lines(capsys)["command"].endswith(f"nmrgcl is not on PATH; run {ours}/nmrgcl")

@@ -56,7 +56,7 @@ def test_methods_are_listed_by_family(capsys: pytest.CaptureFixture[str]) -> Non
         assert all(first < place[name] < last for name in names)
     row = lines[place["nmrgcl"]]
     assert row.split()[:4] == ["nmrgcl", "graphs", "and", "nodes"]
-    assert row.endswith("Contrast two views; what one shows most prominently is removed")
+    assert row.endswith("Contrast two views; the prominent dimensions of one are removed")
     assert lines[place["nmrgcl"] + 1].index("from the other") == row.index("Contrast")
 
 
@@ -76,12 +76,12 @@ def test_one_method_with_its_published_figures(capsys: pytest.CaptureFixture[str
         "family contrastive",
         "embeds graphs (preset strong)",
         "presets graphcl_molecules, graphcl_published, strong",
-        "trains An encoder and a projection head",
+        "trains The encoder and a projection head",
         "recorded Yes",
         "paper You, Chen, Sui, Chen, Wang, Shen 2020",
         "published Its authors report the last of 20 epochs",
         "arXiv 2203.12821, Table 1: PTC_MR 63.62 ± 1.83, PROTEINS 74.39 ± 0.45",
-        "checked The loss of its code by its definition (tests/contrast/test_infonce.py)",
+        "checked The loss of its code against its definition (tests/contrast/test_infonce.py)",
         "options, set with --set NAME=VALUE: tau 0.2 temperature of the loss",
     ):
         assert part in words
@@ -151,7 +151,7 @@ def test_a_file_of_ones_own_shows_what_it_says(capsys: pytest.CaptureFixture[str
 def test_steps_that_cannot_be_recorded_are_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "methods", str(ONLY_HERE / "curriculum.py"))
     assert "recorded   No: its steps depend on Python values" in out
-    assert "recorded   No: it is fitted at once" in run(capsys, "methods", "wl")[0]
+    assert "recorded   No: it is fitted directly" in run(capsys, "methods", "wl")[0]
 
 
 def test_what_learns_from_molecules_alone_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ def test_import_counts_rows_that_are_no_molecules_and_lists_them(
 ) -> None:
     out, _ = run(capsys, "datasets", "import", str(drugs), "--out", str(tmp_path / "store"))
     assert "5 graphs, 19 nodes, 30 directed edges, 2 classes" in out
-    assert "rows that are no molecules: 1 of 6" in out
+    assert "rows that are not molecules: 1 of 6" in out
     assert "line 3, 'C(': it is not a SMILES" in out
     out, _ = run(capsys, "datasets", "import", str(drugs), "--labels", "active", "--out", str(tmp_path / "s"), "--json")
     facts = json.loads(out)
@@ -68,7 +68,7 @@ def test_molecules_are_packed_and_read_again_but_not_written_as_json_lines(
     measured = [json.loads(run(capsys, "datasets", "info", data, "--json")[0]) for data in (str(drugs), str(packed))]
     assert measured[0] | {"source": str(packed)} == measured[1]
     _, err = run(capsys, "datasets", "export", str(drugs), "--out", str(tmp_path / "a.jsonl"), code=2)
-    assert "nmrgcl datasets pack writes molecules" in err
+    assert "use nmrgcl datasets pack" in err
 
 
 def test_only_methods_that_have_a_recipe_for_molecules_use_it() -> None:

@@ -41,8 +41,8 @@ def test_options_of_methods_are_known_without_importing_them() -> None:
         "pretrain MUTAG --encoder-units=64": "--encoder-units: use --set encoder.units=64",
         "pretrain MUTAG --weight-decay": "--weight-decay: use --set weight_decay=VALUE",
         "evaluate r MUTAG --folds 5": "--folds: use --set folds=5",
-        "evaluate r MUTAG --tau 1": "--tau: tau is a setting of the training, which nmrgcl evaluate does not change",
-        "embed r MUTAG --epochs 3": "--epochs: epochs is a setting of the training, which nmrgcl embed does not change",
+        "evaluate r MUTAG --tau 1": "--tau: tau is a training setting, which nmrgcl evaluate cannot change",
+        "embed r MUTAG --epochs 3": "--epochs: epochs is a training setting, which nmrgcl embed cannot change",
         "pretrain MUTAG --epoch 3": "--epoch: nmrgcl pretrain has no such option; did you mean --epochs?",
         "evaluate r --seed 3": "--seed: nmrgcl evaluate has no such option; did you mean --seeds?",
         "datasets info MUTAG --frob": "--frob: nmrgcl datasets info has no such option; "
@@ -60,7 +60,7 @@ def test_an_option_that_does_not_exist_is_explained(
 
 
 def test_advice_names_only_options_that_the_command_has() -> None:
-    assert explain("nmrgcl embed", "--tau", "1", ["--out"]).startswith("--tau: tau is a setting of the training")
+    assert explain("nmrgcl embed", "--tau", "1", ["--out"]).startswith("--tau: tau is a training setting")
     assert explain("nmrgcl sweep", "--tau", "1", ["--out", "--set"]) == "--tau: use --set tau=1"
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.molecules import bonded_molecules
-from nmrgcl.augment import VIEWS, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
+from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, MaskFeatures, OneOf
 from nmrgcl.data.conversions import to_pyg
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, EdgeShape, MoleculeGIN, build_encoder, pool
@@ -24,6 +24,8 @@ from nmrgcl.evaluate.goals import GOALS
 from nmrgcl.evaluate.metrics import average_precision, mae, rmse, roc_auc
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import build_pretraining, find_method, method_names
+from nmrgcl.ops import batch, masks, new_edges, walk
+from nmrgcl.ops.forms import switched_off
 from nmrgcl.run.recipe import recipe, with_encoder
 from nmrgcl.settings import FinetuneSettings, TrainSettings, resolve
 from nmrgcl.store import open_store, write_store
@@ -63,6 +65,28 @@ def test_a_batch_and_its_views_do_not_wait_for_the_host() -> None:
     with no_waiting():
         seen = every(graphs.take(index))
     assert bool((seen.node_counts().cpu() > 0).equal(graphs.take(index).node_counts().cpu() > 0))
+
+
+@pytest.mark.parametrize("operation", [batch, masks, new_edges, walk])
+def test_nor_do_they_by_the_plain_forms(operation: Any) -> None:
+    graphs, every = GRAPHS.to("cuda"), OneOf(*(view() for view in VIEWS.values()))
+    with switched_off(*operation.FORMS[1:]):
+        every(graphs.twice())
+        with no_waiting():
+            seen = every(graphs.twice()).merge_added()
+    assert bool((seen.node_counts().cpu() > 0).equal(GRAPHS.twice().node_counts() > 0))
+
+
+def test_new_edges_by_the_plain_form_can_be_recorded() -> None:
+    graphs, edges, index = GRAPHS.to("cuda"), torch.zeros((), device="cuda"), torch.tensor([0, 2, 5, 6, 7, 8, 10, 13])
+
+    def step(given: Graphs) -> None:
+        edges.copy_(AddEdges(0.3)(given).merge_added().live_edges.sum())
+
+    with switched_off(new_edges.KERNEL):
+        recorded = CapturedStep(graphs, 8, step, [edges])
+        recorded(index)
+    assert int(edges) == AddEdges(0.3)(GRAPHS.take(index)).merge_added().live_edges.sum()
 
 
 def drawing(place: torch.Tensor) -> Recording:
@@ -226,7 +250,8 @@ def test_recorded_fine_tuning_is_the_ordinary_one(level: Literal["graph", "node"
             embed = (lambda g, e=encoder: pool(e(g), g, "sum")) if level == "graph" else encoder
             model = Classifier(encoder, embed, 32 if level == "graph" else 16, 2, 0.0, normalise=level == "graph")
             scale = 1.0 if goal == "classes" else 5.0
-            options = FinetuneSettings(epochs=3, patience=0, weight_decay=1e-4, lr=lr, head_lr_scale=scale)
+            halve = 2 if lr == 3e-3 else 0
+            options = FinetuneSettings(3, lr, halve, weight_decay=1e-4, patience=0, head_lr_scale=scale)
             tasks.append(Task(model.to("cuda"), split, options))
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a step that could not be recorded would warn

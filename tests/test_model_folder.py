@@ -199,10 +199,10 @@ def test_a_model_remembers_the_edge_labels_it_knows(bonded: Dataset, encoder: st
     flipped = replace(bonded, edge_labels=np.where(bonded.edge_labels == 1, 2, bonded.edge_labels))
     assert not np.allclose(embed_dataset(load_model(folder), flipped, CPU).z, z, atol=1e-3)
     strange = replace(bonded, edge_labels=np.where(bonded.edge_labels == 3, 9, bonded.edge_labels))
-    with pytest.raises(DataError, match="has the label 9, which is not among the 3 these features know"):
+    with pytest.raises(DataError, match="has the label 9, which is not among the 3 labels the model knows"):
         embed_dataset(load_model(folder), strange, CPU)
     assert np.isfinite(embed_dataset(load_model(folder), strange, CPU, unknown="zero").z).all()
-    with pytest.raises(DataError, match="has no edge labels, which these features are made of"):
+    with pytest.raises(DataError, match="these features need edge labels"):
         embed_dataset(load_model(folder), replace(bonded, edge_labels=None), CPU)
     assert len(evaluate_run(tmp_path / "run", bonded, device=CPU, jobs=1).to_dict()) > 0
 
@@ -230,7 +230,7 @@ def test_edge_features_wider_than_the_weights_are_refused_before_anything_is_bui
 @pytest.mark.parametrize(
     ("assignments", "told"),
     [
-        (["data.edges=attributes"], "graphs: has no edge attributes; available edge features: labels, none"),
+        (["data.edges=attributes"], "graphs: there are no edge attributes; available edge features: labels, none"),
         (["data.edges=labels", "encoder.name=gcn"], "encoder gcn reads no edge features; set data.edges=none"),
         (["data.edges=auto", "encoder.name=gat", "encoder.units=8"], "encoder gat reads no edge features"),
         (["data.edges=edge"], "data.edges = 'edge'"),

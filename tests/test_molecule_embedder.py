@@ -185,7 +185,7 @@ def test_what_is_no_column_of_smiles_is_refused(fitted: MoleculeEmbedder, wrong:
 
 
 def test_an_unknown_way_with_invalid_rows_is_refused() -> None:
-    with pytest.raises(UserError, match="invalid is 'drop'; it is error or nan"):
+    with pytest.raises(UserError, match="invalid is 'drop'; it must be error or nan"):
         embedder(invalid="drop").fit(SMILES)
 
 

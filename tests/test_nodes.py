@@ -78,7 +78,7 @@ def test_one_model_on_a_split_without_seeds_has_one_score_and_no_spread(
     assert len(both["scores"]) == 2
     assert both["scores"][0] == found["scores"][0]
     _, err = run(capsys, "compare", one, str(tmp_path / "r/seed-1"), "--data", network, *public, code=2)
-    assert "one model on one split has one score" in err
+    assert "one model on one split has a single score" in err
     assert err.count("\n") == 1
     out, _ = run(capsys, "evaluate", one, network, "--seeds", "3")
     assert "split random-10-10-80 × 3 seeds of the split" in out
@@ -140,7 +140,11 @@ def test_a_mistaken_level_names_the_setting_that_is_meant(
         (graphs, "--method", "dgi"): "method dgi embeds nodes only: use method nmrgcl with preset strong",
         (graphs, "--preset", "graphcl", "--method", "dgi"): "method dgi embeds nodes, not graphs; use level = node",
         (str(single),): "contrast needs at least two graphs, this dataset has 1; for its nodes use preset node",
-        (network, "--set", "features=labels"): "has no node labels; available features: attributes, constant, degree",
+        (
+            network,
+            "--set",
+            "features=labels",
+        ): "there are no node labels; available features: attributes, constant, degree",
     }.items():
         _, err = run(capsys, "pretrain", *arguments, "--out", str(tmp_path / "r"), "--device", "cpu", code=2)
         assert words in err
@@ -149,7 +153,7 @@ def test_a_mistaken_level_names_the_setting_that_is_meant(
     out, _ = run(capsys, "pretrain", str(single), "--preset", "node", *FAST, "--out", str(tmp_path / "s"))
     assert "2 models" in out
     _, err = run(capsys, "evaluate", str(tmp_path / "s"), str(single), code=2)
-    assert "has no node labels, so there is nothing to judge nodes against" in err
+    assert "has no node labels, so node embeddings cannot be evaluated on it" in err
 
 
 def test_a_split_that_is_not_there_is_named(network: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -218,7 +222,7 @@ def test_sweep_makes_a_table_of_nodes(network: str, capsys: pytest.CaptureFixtur
     assert "linear, random-10-10-80, honest selection" in out
     assert "cca_ssg" in out
     _, err = run(capsys, "sweep", network, "motifs", "--results", str(tmp_path / "r"), code=2)
-    assert "of graphs and of nodes make two tables" in err
+    assert "datasets of graphs and of nodes need separate sweeps" in err
 
 
 def test_methods_are_compared_by_the_sizes_of_the_split(network: str) -> None:

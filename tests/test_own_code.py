@@ -104,8 +104,8 @@ def test_a_preset_may_be_beside_the_file(mine: Path, tmp_path: Path) -> None:
         ("METHOD = ", r"mine\.py, line 1: SyntaxError"),
         ("x = 1\nraise ValueError('no')\n", r"mine\.py, line 2: ValueError: no"),
         ("import nothing_of_that_name\n", r"mine\.py, line 1: ModuleNotFoundError"),
-        ("x = 1\n", r"mine\.py: names no method; end it with METHOD ="),
-        ("METHOD = int\n", "names no method"),
+        ("x = 1\n", r"mine\.py: defines no method; end it with METHOD ="),
+        ("METHOD = int\n", "defines no method"),
         (None, r"mine\.py: cannot be read"),
     ],
 )
@@ -146,7 +146,7 @@ def test_no_file_from_elsewhere_brings_code_that_is_run(mine: Path, tmp_path: Pa
     GraphEmbedder(str(mine), settings=SMALL, device="cpu").fit("motifs").save(tmp_path / "model")
     shutil.rmtree(tmp_path / "home")
     own_code._live.clear()
-    with pytest.raises(UserError, match=r"its file .*mine\.py is not known here; name it once"):
+    with pytest.raises(UserError, match=r"its file .*mine\.py is unknown on this machine; name it once"):
         load_model(tmp_path / "model")
     evil = tmp_path / "evil.py"
     evil.write_text("raise SystemExit('executed')\n")
@@ -158,7 +158,7 @@ def test_no_file_from_elsewhere_brings_code_that_is_run(mine: Path, tmp_path: Pa
     kept = next((tmp_path / "home" / "code").glob("*.py"))
     kept.write_text(kept.read_text() + "\n")
     own_code._live.clear()
-    with pytest.raises(UserError, match="was changed after it was kept"):
+    with pytest.raises(UserError, match="was changed after it was copied"):
         load_model(tmp_path / "model")
 
 
@@ -198,7 +198,7 @@ def test_a_method_of_ones_own_goes_on_after_a_kill(mine: Path, tmp_path: Path) -
 def test_the_method_of_the_readme_runs_as_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    section = (ROOT / "README.md").read_text().partition("## Add a method")[2].partition("\n## ")[0]
+    section = (ROOT / "docs" / "methods.md").read_text().partition("## Add a method")[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     (shell,) = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
     monkeypatch.chdir(tmp_path)

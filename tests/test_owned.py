@@ -63,7 +63,7 @@ def test_what_we_write_is_ours(made: Path) -> None:
 def test_another_s_file_of_the_same_name_makes_nothing_ours(tmp_path: Path, kind: FolderKind, values: Any) -> None:
     (tmp_path / kind.marker).write_text(json.dumps(values))
     assert read_marker(tmp_path, kind) is None
-    with pytest.raises(SettingError, match=f"is not empty and holds no {kind.what}"):
+    with pytest.raises(SettingError, match=f"is not empty and contains no {kind.what}"):
         require_replaceable(tmp_path, kind)
 
 

@@ -25,7 +25,7 @@ OF_THE_SYSTEM_OR_THE_PACKAGE = {
     "report/page.py": "the style of the package",
     "settings/sources.py": "presets of the package",
     "reproduce/tables/sheet.py": "tables of the package",
-    "reproduce/tables/tuned.py": "presets of the package",
+    "reproduce/tables/cells.py": "presets of the package",
     "tune/space.py": "spaces of the package",
     "data/files/archive.py": "streams, of files that are open",
     "data/formats/arrays.py": "streams, of files that are open",
@@ -77,7 +77,7 @@ def test_a_file_is_refused_above_the_limit_and_read_at_it(tmp_path: Path) -> Non
     assert refused.value.errno == errno.EFBIG
     with (tmp_path / "holes").open("wb") as file:
         file.truncate(1 << 34)
-    with pytest.raises(OSError, match="larger than the 16 MiB that are read"):
+    with pytest.raises(OSError, match="larger than the limit of 16 MiB"):
         reading.read_text(tmp_path / "holes")
 
 

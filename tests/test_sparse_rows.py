@@ -1,7 +1,7 @@
 import torch
 
 from nmrgcl.augment import DropFeatures, MaskFeatures, ShuffleNodes
-from nmrgcl.encode.sparse_product import sparse_product
+from nmrgcl.ops.sparse_product import sparse_product
 from nmrgcl.sparse_rows import entry_rows, permute_rows, select_rows, sparse_rows, with_values
 from tests.examples import random_graphs, sparse_x
 

@@ -1,1 +1,1 @@
-"""Measurements: what a step, a view, the loss, a store and the SVM cost, beside peers in the same process."""
+"""Benchmarks of a step, views, the loss, a store and the SVM, compared with peers in the same process."""

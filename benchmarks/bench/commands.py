@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bench.table import Row
 
 app = typer.Typer(
-    help="Measure on this machine, beside peers in the same process; values are costs, ratio is peer / value.",
+    help="Measure costs on this machine and those of peers in the same process; ratio is peer / value.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -25,12 +25,12 @@ app = typer.Typer(
 Names = Annotated[
     list[str] | None, typer.Option("--data", metavar="NAME", help="Dataset; may be repeated.", show_default=False)
 ]
-Repeats = Annotated[int, typer.Option(min=1, help="Measurements; the median is shown.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of measurements; the median is shown.")]
 
 
 @app.command()
 def step(data: Names = None, device: Device = "auto", repeats: Repeats = 7, as_json: AsJson = False) -> None:
-    """Measure a pre-training epoch beside its floor and beside PyG.
+    """Measure a pre-training epoch, compared with its floor and with PyG.
 
     Examples:
 
@@ -44,7 +44,7 @@ def step(data: Names = None, device: Device = "auto", repeats: Repeats = 7, as_j
 
 @app.command()
 def views(data: Names = None, device: Device = "auto", repeats: Repeats = 7, as_json: AsJson = False) -> None:
-    """Measure each view on a batch of 128 graphs beside what PyG has for it.
+    """Measure each view on a batch of 128 graphs, compared with its counterpart in PyG.
 
     Examples:
 
@@ -67,7 +67,7 @@ def loss(
     repeats: Repeats = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Measure InfoNCE with its gradient, time and memory, beside the plain matrix form.
+    """Measure time and memory of InfoNCE with its gradient, compared with the plain matrix form.
 
     Examples:
 
@@ -87,7 +87,7 @@ def store(
     repeats: Repeats = 7,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a store of molecule-sized graphs: opening it and gathering batches, beside PyG's loader.
+    """Measure opening a store of molecule-sized graphs and gathering batches, compared with PyG's loader.
 
     Examples:
 
@@ -103,10 +103,10 @@ def store(
 def scale(
     graphs: Annotated[
         int | None,
-        typer.Option(min=1000, help="The most graphs.", show_default="2,000,000 on a GPU, else 20,000"),
+        typer.Option(min=1000, help="Maximum number of graphs.", show_default="2,000,000 on a GPU, else 20,000"),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw time and memory there: .svg, .png or .pdf.", dir_okay=False)
+        Path | None, typer.Option(help="File for a plot of time and memory: .svg, .png or .pdf.", dir_okay=False)
     ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="Where to write stores.", show_default="a temporary folder", file_okay=False)
@@ -115,7 +115,7 @@ def scale(
     repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Measure an epoch over ever more molecule-sized graphs: on the device, and passing through it in chunks.
+    """Measure epochs over increasing numbers of molecule-sized graphs, on the device and in chunks.
 
     Examples:
 
@@ -142,11 +142,11 @@ def scale(
 @app.command()
 def svm(
     data: Names = None,
-    rows: Annotated[int, typer.Option(min=100, help="Made-up embeddings, without --data.")] = 1500,
+    rows: Annotated[int, typer.Option(min=100, help="Number of synthetic embeddings, without --data.")] = 1500,
     repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the SVM protocol beside scikit-learn's GridSearchCV, which must give the same scores.
+    """Measure the SVM protocol, compared with scikit-learn's GridSearchCV, which must give the same scores.
 
     Examples:
 

@@ -1,6 +1,6 @@
-"""The least time of a step of the molecular GIN: its matrix products, and reading and writing its activations.
+"""A lower bound on the time of a step of the molecular GIN: its matrix products and its memory traffic.
 
-Both are measured in the same process: the products at their own shapes, and the speed of a copy.
+Both are measured in the same process: the products with their actual shapes, and the bandwidth of a copy.
 """
 
 from collections.abc import Callable
@@ -9,26 +9,26 @@ from functools import partial
 import torch
 
 from bench.timing import in_turn, stopwatch
-from nmrgcl.encode.aligned import aligned
+from nmrgcl.ops.linear import aligned_width
 
 COPIED = 1 << 28
-"""Bytes to copy: more than any cache holds."""
+"""Bytes to copy, more than fit into any cache."""
 CALLS = 20
 READS_AND_WRITES = 12
-"""How often a layer reads or writes one ``[N, units]`` matrix if everything is fused that can be.
+"""How often a layer reads or writes an ``[N, units]`` matrix if everything that can be fused is fused.
 
-Sum over neighbours: read, write. Norm: read for the statistics, read and write. Back through the norm: gradient and
-input for two sums, both again, write. Back through the sum: read, write. What the products read and write is part of
-their own time; ReLU and bonds cost nothing.
+Sum over neighbours: read, write. Norm: read for the statistics, read and write. Backward of the norm: read gradient and
+input for two sums, read both again, write. Backward of the sum: read, write. The traffic of the matrix products is part
+of their measured time; ReLU and bonds cost nothing.
 """
 
 
 def floor_seconds(nodes: int, *, layers: int, units: int, dtype: torch.dtype, device: torch.device) -> float:
     """Seconds of one step: two views of ``nodes`` nodes in all layers, forward and backward.
 
-    Where products of this width are slow, the next faster width counts.
+    If products of this width are slow, the next faster width is used.
     """
-    units = aligned(units)
+    units = aligned_width(units)
     of_layer = _products(nodes, units, dtype, device)
     traffic = READS_AND_WRITES * nodes * units * torch.empty((), dtype=dtype).element_size()
     return 2 * layers * (of_layer + traffic / copy_speed(device))
@@ -48,9 +48,9 @@ def _products(nodes: int, units: int, dtype: torch.dtype, device: torch.device) 
     works = [
         (h, up),
         (hidden, up.T),
-        (h, up),  # back through the second
-        (hidden, up.T),  # back through the first
-        (h.T, hidden),  # the weights of either
+        (h, up),  # Backward of the second product.
+        (hidden, up.T),  # Backward of the first product.
+        (h.T, hidden),  # The gradients of the two weights.
         (hidden.T, h),
     ]
     return sum(_seconds(partial(torch.mm, a, b), device) for a, b in works)

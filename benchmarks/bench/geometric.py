@@ -1,7 +1,7 @@
-"""The same training as a PyG user would write it well: the peer of a step.
+"""The same training as an experienced PyG user would write it, as the peer of a step.
 
-PyG's loader and layers. Views are drawn for each graph, in one of two ways: by graph, as transforms in the loader, the
-usual way with PyG; or by batch, with masks, as our own views do.
+It uses PyG's loader and layers. Views are drawn in one of two ways: per graph, as transforms in the loader, which is
+usual with PyG; or per batch, with masks, like our own views.
 """
 
 from importlib.util import find_spec
@@ -23,7 +23,7 @@ DROP_NODES, DROP_EDGES, DROP_FEATURES, SUBGRAPH = range(4)
 
 
 def installed() -> bool:
-    """Whether there is a PyG to compare with."""
+    """Whether PyG is installed."""
     return find_spec("torch_geometric") is not None
 
 
@@ -54,7 +54,7 @@ class Encoder(nn.Module):
 def augment(data: "Batch", choices: int, *, p: float = 0.2) -> tuple[Tensor, Tensor, Tensor]:
     """``x``, ``edge_index`` and ``batch`` of a view in which each graph draws one of the first ``choices`` kinds.
 
-    For undirected graphs without loops.
+    The graphs must be undirected and have no loops.
     """
     x, batch = data.x, data.batch
     kind = torch.randint(choices, (data.num_graphs,), device=x.device)[batch]
@@ -63,15 +63,15 @@ def augment(data: "Batch", choices: int, *, p: float = 0.2) -> tuple[Tensor, Ten
     keep = (kind != DROP_NODES) | (chance >= p)
     if choices > SUBGRAPH:
         keep &= (kind != SUBGRAPH) | walk(data)
-    half = data.edge_index[:, data.edge_index[0] < data.edge_index[1]]  # one draw for both directions
+    half = data.edge_index[:, data.edge_index[0] < data.edge_index[1]]  # One draw for both directions of an edge.
     stays = (kind[half[0]] != DROP_EDGES) | (torch.rand(half.shape[1], device=x.device) >= p)
     half = (keep.cumsum(0) - 1)[half[:, stays & keep[half[0]] & keep[half[1]]]]
     return x[keep], torch.cat([half, half.flip(0)], 1), batch[keep]
 
 
 def walk(data: "Batch", *, p: float = 0.2, ratio: float = 0.8, steps: int = 40) -> Tensor:
-    """``[N]`` which nodes the random walks with restart visit, one walk a graph, all side by side."""
-    source, destination = data.edge_index  # the loader's edges are sorted by destination
+    """``[N]`` which nodes are visited by random walks with restart, one per graph, computed in parallel."""
+    source, destination = data.edge_index  # The loader sorts edges by destination.
     degree = torch.bincount(destination, minlength=data.num_nodes)
     first = degree.cumsum(0) - degree
     size = data.ptr.diff()
@@ -90,7 +90,7 @@ def walk(data: "Batch", *, p: float = 0.2, ratio: float = 0.8, steps: int = 40) 
 
 
 def epochs(graphs: Graphs, settings: Settings, *, choices: int, by_graph: bool = False) -> Measure:
-    """Seconds of an epoch with PyG; ``choices`` kinds of views, 0 for none."""
+    """Seconds of an epoch with PyG and ``choices`` kinds of views; 0 for none."""
     from torch_geometric.loader import DataLoader
 
     from bench.geometric_transforms import TwoViews

@@ -1,6 +1,6 @@
-"""The peer's views the usual way: each graph by itself, in the dataset that PyG's loader reads.
+"""The peer's views as transforms of single graphs, in the dataset that PyG's loader reads.
 
-Like PyG's transforms, a view works on the tensors of one ``Data``, with PyG's functions where it has them.
+Like PyG's transforms, a view works on the tensors of one ``Data`` and uses PyG's functions where these exist.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ DROP_NODES, DROP_EDGES, DROP_FEATURES, SUBGRAPH = range(4)
 
 
 class TwoViews(torch.utils.data.Dataset[tuple["Data", "Data"]]):
-    """Two views of each graph, each of them one of the first ``choices`` kinds."""
+    """Two views of each graph, each of one of the first ``choices`` kinds."""
 
     def __init__(self, graphs: Sequence["Data"], choices: int) -> None:
         self.graphs, self.choices = graphs, choices
@@ -30,7 +30,7 @@ class TwoViews(torch.utils.data.Dataset[tuple["Data", "Data"]]):
 
 
 def view(data: "Data", choices: int, *, p: float = 0.2) -> "Data":
-    """One graph, seen in one of ``choices`` ways. For undirected graphs without loops."""
+    """A view of one undirected graph without loops, of one of ``choices`` kinds."""
     from torch_geometric.data import Data
     from torch_geometric.utils import dropout_edge, subgraph
 
@@ -46,7 +46,7 @@ def view(data: "Data", choices: int, *, p: float = 0.2) -> "Data":
 
 
 def walk(edge_index: Tensor, size: int, *, p: float = 0.2, ratio: float = 0.8, steps: int = 40) -> Tensor:
-    """``[size]`` which nodes a random walk with restart visits: lists, which for so few nodes beat tensors."""
+    """``[size]`` which nodes a random walk with restart visits; for so few nodes, lists are faster than tensors."""
     neighbours: list[list[int]] = [[] for _ in range(size)]
     for source, destination in zip(*edge_index.tolist(), strict=True):
         neighbours[destination].append(source)

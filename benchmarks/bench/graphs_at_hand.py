@@ -1,4 +1,4 @@
-"""Which graphs a benchmark runs on."""
+"""The datasets that benchmarks run on."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ USUAL = ("MUTAG", "NCI1", "PROTEINS", "IMDB-BINARY")
 
 
 def at_hand(names: Sequence[str] = USUAL) -> list[str]:
-    """Those of the ``names`` whose files need no download."""
+    """Those of ``names`` whose files are available without a download."""
     entries = ((name, find(name)) for name in names)
     return [name for name, entry in entries if entry is not None and locate(entry) is not None]
 
 
 def load_graphs(name: str, device: torch.device) -> Graphs:
-    """A dataset with the features that a run would choose for it."""
+    """A dataset with the features that a run would choose by default."""
     dataset = load(name)
     return apply_features(dataset, choose_features(dataset)).to(device)

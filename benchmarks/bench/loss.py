@@ -1,6 +1,6 @@
-"""InfoNCE against the plain matrix form: time and peak memory of the loss and its gradient.
+"""Time and peak memory of InfoNCE and its gradient, compared with the plain matrix form.
 
-The plain form holds the similarities of all rows at once, as most code does. Ours does so for small batches and
+The plain form holds the similarities of all rows at once, like most code. Ours does so for small batches only and
 streams them in tiles for large ones.
 """
 
@@ -20,11 +20,11 @@ from nmrgcl.memory import available_bytes
 SIZES = (512, 2048, 4096)
 GPU_SIZES = (2048, 16_384)
 COPIES = 6
-"""Matrices of all similarities that the plain form may hold at a time."""
+"""How many matrices of all similarities the plain form may hold at a time."""
 
 
 def loss_rows(sizes: Sequence[int] = (), *, units: int = 128, device: torch.device, repeats: int = 5) -> list[Row]:
-    """Two rows for each number of pairs; a note on standard error says where the plain form would not fit."""
+    """Two rows per number of pairs; a note on standard error says if the plain form does not fit in memory."""
     rows = []
     for size in sizes or (SIZES if device.type == "cpu" else GPU_SIZES):
         works = {"ours": _work(infonce, size, units, device)}
@@ -41,7 +41,7 @@ def loss_rows(sizes: Sequence[int] = (), *, units: int = 128, device: torch.devi
 
 
 def plain_infonce(z1: Tensor, z2: Tensor, *, tau: float = 0.2) -> Tensor:
-    """Eq. 14 by way of the ``[2N, 2N]`` matrix."""
+    """Eq. 14 with the full ``[2N, 2N]`` matrix."""
     z = normalize(torch.cat([z1, z2]), eps=1e-12)
     similarity = z @ z.T / tau
     own = torch.eye(z1.shape[0], dtype=torch.bool, device=z.device).repeat(2, 2)
@@ -55,6 +55,6 @@ def _work(loss: Callable[[Tensor, Tensor], Tensor], size: int, units: int, devic
 
     def work() -> None:
         loss(z1, z2).backward()
-        z1.grad = z2.grad = None  # freed inside, so that the peak counts only what this call allocated
+        z1.grad = z2.grad = None  # Freed here, so that the peak includes only what this call allocates.
 
     return work

@@ -1,4 +1,4 @@
-"""How much memory a piece of work needs at its peak."""
+"""The peak memory of a computation."""
 
 import ctypes
 import gc
@@ -14,7 +14,7 @@ from torch.profiler import ProfilerActivity, profile
 
 
 def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
-    """The most bytes of tensors that ``work`` holds at a time, on top of what was there before."""
+    """The largest size of tensors in bytes that ``work`` holds at a time, in addition to what existed before."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
         torch.cuda.reset_peak_memory_stats(device)
@@ -22,7 +22,7 @@ def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
         work()
         torch.cuda.synchronize(device)
         return torch.cuda.max_memory_allocated(device) - before
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler reports its own start and stop on stderr
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # Otherwise the profiler logs its start and stop to stderr.
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         work()
     events = record.profiler.kineto_results.events()
@@ -35,22 +35,22 @@ def peak_bytes(work: Callable[[], object], device: torch.device) -> int:
 
 
 def resident_bytes() -> tuple[int, int]:
-    """Memory of the process: in all, and without mapped files, whose pages the system can drop at any time."""
+    """The memory of the process, in total and without mapped files, whose pages the system can drop at any time."""
     try:
         resident, mapped = (int(n) for n in Path("/proc/self/statm").read_text(encoding="ascii").split()[1:3])
-    except OSError:  # only Linux has this file
+    except OSError:  # This file exists only on Linux.
         return 0, 0
     page = os.sysconf("SC_PAGE_SIZE")
     return page * resident, page * (resident - mapped)
 
 
 def own_bytes() -> int:
-    """Memory of the process without mapped files; 0 where the system does not say."""
+    """The memory of the process without mapped files; 0 if the system does not report it."""
     return resident_bytes()[1]
 
 
 def give_back() -> None:
-    """Return freed memory to the system where the C library can, so that later allocations count in full."""
+    """Return freed memory to the system if the C library can, so that later allocations are counted in full."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
@@ -58,7 +58,7 @@ def give_back() -> None:
 
 
 class Watch:
-    """The largest ``own_bytes`` since the start, sampled every few milliseconds, less what was held at the start."""
+    """The peak of ``own_bytes`` since the start, sampled every few milliseconds, minus the value at the start."""
 
     def __init__(self, seconds: float = 0.005) -> None:
         give_back()

@@ -1,4 +1,4 @@
-"""Graphs the size of molecules, made up: as many as wanted, the same every time."""
+"""Reproducible synthetic graphs of the size of molecules, in any number."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
 from nmrgcl.graphs import Graphs
 
 SAMPLE = 20_000
-"""Different graphs; more are drawn from among them."""
+"""The number of distinct graphs, from which larger sets are drawn."""
 
 
 def molecules(count: int, *, smallest: int = 14, largest: int = 34) -> Graphs:
@@ -31,7 +31,7 @@ def molecules(count: int, *, smallest: int = 14, largest: int = 34) -> Graphs:
 
 
 def bonded_molecules(count: int) -> Graphs:
-    """26.5 atoms and 56 directed bonds on average, with two categories each, as Hu et al. 2020 have them."""
+    """Graphs with 26.5 atoms and 56 directed bonds on average and two categories each, as in Hu et al. 2020."""
     graphs = molecules(count, smallest=16, largest=37)
     generator = torch.Generator().manual_seed(1)
     kind = torch.randint(0, ATOMS, (graphs.num_nodes, 1), generator=generator)
@@ -41,12 +41,12 @@ def bonded_molecules(count: int) -> Graphs:
         graphs,
         x=torch.cat([kind, chirality], 1),
         num_features=ATOMS + CHIRALITIES,
-        edge_attr=bonds.long()[graphs.pair],  # both directions alike
+        edge_attr=bonds.long()[graphs.pair],  # The same in both directions.
     )
 
 
 def drawn(sample: Graphs, count: int, at_a_time: int = 16_384) -> Iterator[Graphs]:
-    """``count`` graphs, each any of the ``sample``, in parts."""
+    """``count`` random graphs of the ``sample``, in parts."""
     numbers = torch.randint(0, len(sample), (count,), generator=torch.Generator().manual_seed(1))
     for part in numbers.split(at_a_time):
         yield sample.take(part)

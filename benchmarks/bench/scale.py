@@ -1,7 +1,7 @@
-"""A training epoch over more and more molecule-sized graphs, all on the device or passing through it in chunks.
+"""Training epochs over increasing numbers of molecule-sized graphs, all on the device or in chunks.
 
-The graphs lie in a store on disk and are drawn from a sample of different ones. On a GPU the model is the molecular
-GIN of 5 × 300 in batches of 1,024 and bfloat16; on a CPU a small one, so that it comes to an end.
+The graphs are in a store on disk and are drawn from a sample of distinct ones. On a GPU, the model is the molecular GIN
+with 5 × 300 units, in batches of 1,024 and bfloat16; on a CPU, it is a small one that finishes in reasonable time.
 """
 
 import math
@@ -29,16 +29,16 @@ from nmrgcl.train.feed.choose import usual_chunk
 
 SMALLEST = 1000
 LONG = 3.0
-"""Seconds: after a first epoch that takes longer, one is enough."""
+"""If the first epoch takes longer than this many seconds, only one more is measured."""
 CHUNKS = 4
-"""At least so many chunks, whatever their usual size."""
+"""The minimum number of chunks, whatever their usual size."""
 STEPS = 16
-"""Batches of the epochs in which single steps are measured."""
+"""The number of batches of the epochs in which single steps are measured."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """What an epoch over so many ``graphs`` took; bytes are at the peak, on top of what was there before."""
+    """The cost of an epoch over ``graphs`` graphs; bytes are the peak in addition to what was used before."""
 
     kind: str
     graphs: int
@@ -50,9 +50,9 @@ class Point:
 def scale_rows(
     most: int, *, device: torch.device, repeats: int = 3, folder: Path | None = None
 ) -> tuple[list[Row], list[Point]]:
-    """Rows for 1,000 … ``most`` graphs, written below ``folder``, and the points that a plot shows."""
-    settings, sample = _settings(device), bonded_molecules(min(most, SAMPLE))
-    rows = _step_rows(sample, settings, device, repeats)  # first, so that libraries and kernels are warm
+    """Rows for 1,000 … ``most`` graphs, written to ``folder``, and the points for a plot."""
+    settings, sample = molecule_settings(device), bonded_molecules(min(most, SAMPLE))
+    rows = _step_rows(sample, settings, device, repeats)  # First, because this also warms up libraries and kernels.
     points: list[Point] = []
     for size in sizes_up_to(most):
         with tempfile.TemporaryDirectory(dir=folder) as place:
@@ -67,12 +67,12 @@ def scale_rows(
 
 
 def sizes_up_to(most: int) -> list[int]:
-    """Powers of ten from 1,000 on that are much smaller than ``most``, and ``most`` itself."""
+    """Powers of ten from 1,000 to well below ``most``, and ``most`` itself."""
     return sorted({size for n in range(10) if (size := SMALLEST * 10**n) < most / 2} | {most})
 
 
 def exponent(points: Sequence[Point], batch_size: int) -> float | None:
-    """The slope of log seconds over log graphs, where they make several batches; 1 is linear growth."""
+    """The slope of log seconds over log graphs, for points with several batches; 1 is linear growth."""
     enough = [point for point in points if point.graphs >= 4 * batch_size]
     if len(enough) < 2:
         return None
@@ -80,7 +80,7 @@ def exponent(points: Sequence[Point], batch_size: int) -> float | None:
     return float(np.polyfit(np.log(graphs), np.log(seconds), 1)[0])
 
 
-def _settings(device: torch.device) -> Settings:
+def molecule_settings(device: torch.device) -> Settings:
     model: dict[str, Any] = {"layers": 2, "encoder.units": 32, "batch_size": 128}
     if device.type == "cuda":
         model = {"layers": 5, "encoder.units": 300, "batch_size": 1024, "precision": "bf16"}
@@ -90,7 +90,7 @@ def _settings(device: torch.device) -> Settings:
 
 
 def _step_rows(sample: Graphs, settings: Settings, device: torch.device, repeats: int) -> list[Row]:
-    """A step on graphs that are on the device already, beside what it cannot do without."""
+    """A step on graphs that are already on the device, compared with its floor."""
     size = settings.train.batch_size
     graphs = sample.take(torch.arange(STEPS * size) % len(sample))
     seconds, _ = _epochs(graphs, settings, device, 1 + repeats, long=math.inf)
@@ -109,7 +109,7 @@ def _step_rows(sample: Graphs, settings: Settings, device: torch.device, repeats
 def _points(store: Source, settings: Settings, device: torch.device, repeats: int) -> list[Point]:
     size, batch = len(store), settings.train.batch_size
     chunk = max(1, min(usual_chunk(store), size // CHUNKS) // batch) * batch
-    # As many as there are is all of them; a chunk that is all of them is no chunk.
+    # A chunk size of all graphs means that they are resident.
     kinds = {"resident": size} | ({"chunks": chunk} if chunk < size else {})
     found = []
     for kind, number in kinds.items():
@@ -123,7 +123,7 @@ def _points(store: Source, settings: Settings, device: torch.device, repeats: in
 def _epochs(
     graphs: Source, settings: Settings, device: torch.device, count: int, *, long: float = LONG
 ) -> tuple[list[float], int]:
-    """Seconds of ``count`` epochs one after another, or of two if the first is ``long``; the device's peak bytes."""
+    """Seconds of ``count`` successive epochs, or of two if the first is ``long``, and the device's peak bytes."""
     before = _device_bytes(device)
     method = build_method(settings, graphs.num_features).to(device)
     epochs = pretrain(method, graphs, settings.train, device=device)
@@ -137,7 +137,7 @@ def _epochs(
 
 
 def _device_bytes(device: torch.device) -> int:
-    """In use now; the peak is counted from here."""
+    """The bytes in use now; the peak is measured from here on."""
     if device.type != "cuda":
         return 0
     torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""Time and memory over the number of graphs, as a picture."""
+"""A plot of time and memory over the number of graphs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,16 +16,16 @@ SUFFIXES = (".svg", ".png", ".pdf")
 
 
 def check_plot(path: Path) -> None:
-    """Refuse, before anything is measured, what could not be written after."""
+    """Refuse a path that cannot be written, before anything is measured."""
     if path.suffix not in SUFFIXES:
-        raise SettingError(f"{path}: --plot writes {', '.join(SUFFIXES)}; choose a name that ends so")
+        raise SettingError(f"{path}: --plot writes {', '.join(SUFFIXES)}; choose such a suffix")
     if not path.parent.is_dir():
         raise SettingError(f"{path}: there is no folder {path.parent}; make it, or choose another --plot")
 
 
 @rc_context(STYLE)
 def plot_scale(points: Sequence[Point], path: Path) -> None:
-    """Both axes are logarithmic, so that what is linear runs along the dotted lines."""
+    """Both axes are logarithmic, so that linear growth is parallel to the dotted lines."""
     figure, (times, bytes_held) = new_figure(width=7.5, height=3.0, columns=2)
     for number, kind in enumerate(sorted({point.kind for point in points}, reverse=True)):
         chosen = [point for point in points if point.kind == kind]
@@ -43,7 +43,7 @@ def plot_scale(points: Sequence[Point], path: Path) -> None:
     for axes, label in ((times, "seconds an epoch"), (bytes_held, "GB at the peak")):
         axes.set(xscale="log", yscale="log", xlabel="graphs", ylabel=label)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter("{x:,.9g}")  # no mathematics, which the page's style leaves as it is written
+            axis.set_major_formatter("{x:,.9g}")  # Plain numbers, because STYLE disables mathematical text.
             axis.set_minor_formatter(NullFormatter())
         axes.legend(fontsize=7)
     write_figure(figure, path, dpi=150, facecolor="white")

@@ -1,4 +1,4 @@
-"""What the scripts in ``benchmarks/`` share: reading their arguments and printing what they measured."""
+"""What the scripts in ``benchmarks/`` share: parsing arguments and printing results."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ def script_parser(doc: str | None) -> argparse.ArgumentParser:
 
 
 def print_rows(rows: Sequence[Row], device: torch.device, *, as_json: bool) -> None:
-    """Print the rows as a table, or as JSON with the machine they were measured on."""
+    """Print the rows as a table, or as JSON together with the machine."""
     print(json.dumps(to_dict(rows, device)) if as_json else to_text(rows))
 
 

@@ -1,7 +1,7 @@
-"""One pre-training epoch against its floor and against PyG.
+"""One pre-training epoch, compared with its floor and with PyG.
 
-The floor: two forward passes of the same encoder and head, loss, backward and Adam on batches that were collated
-beforehand and are not augmented. What an epoch costs above it is batches, views and masks.
+The floor is two forward passes of the same encoder and head, loss, backward and Adam on batches that were collated
+beforehand and are not augmented. The cost of an epoch above the floor is due to batches, views and masks.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ VIEWS = {"three views": 3, "four views": 4}
 """OneOf(DropNodes, DropEdges, DropFeatures), and with Subgraph."""
 
 PEERS = {"PyG by graph": True, "PyG by batch": False}
-"""Where the peer draws its views: graph by graph in the loader, or for a batch at once."""
+"""How the peer draws its views: graph by graph in the loader, or for a whole batch."""
 
 
 def step_rows(names: Sequence[str] = (), *, device: torch.device, repeats: int = 7) -> list[Row]:
-    """Rows for each dataset; without ``names`` for the usual ones that are at hand."""
+    """Rows for each dataset; without ``names``, for the usual ones that are available."""
     rows = []
     for name in names or at_hand() or ["MUTAG"]:
         costs = in_turn(epoch_measures(load_graphs(name, device)), repeats)
@@ -40,7 +40,7 @@ def step_rows(names: Sequence[str] = (), *, device: torch.device, repeats: int =
 
 
 def epoch_measures(graphs: Graphs) -> dict[str, Measure]:
-    """Seconds of an epoch: the floor, ours with each set of views, and PyG's with none and with each, if installed."""
+    """Seconds of an epoch: the floor, ours with each set of views, and, if installed, PyG with none and with each."""
     settings = resolve("graphcl", assignments=["epochs=1000000"])
     measures = {"floor": _floor(graphs, settings)}
     for views, choices in VIEWS.items():
@@ -55,7 +55,7 @@ def epoch_measures(graphs: Graphs) -> dict[str, Measure]:
 
 
 def method_measures(graphs: Graphs, settings: Settings) -> dict[str, Measure]:
-    """Seconds of an epoch of any method that trains, and of its floor: its losses on batches that lie ready."""
+    """Seconds of an epoch of any method that trains, and of its floor: its losses on prepared batches."""
     return {"floor": _floor(graphs, settings), "epoch": _ours(graphs, settings)}
 
 
@@ -71,7 +71,7 @@ def _floor(graphs: Graphs, settings: Settings) -> Measure:
     optimiser = torch.optim.Adam(method.parameters(), lr=settings.train.lr, fused=True)
     collated = [graphs.take(part) for part in batches(graphs.num_graphs, settings.train.batch_size)]
 
-    second = Progress(2, len(collated), 2, 2 * len(collated))  # an epoch like any other: some methods spare the first
+    second = Progress(2, len(collated), 2, 2 * len(collated))  # Some methods treat the first epoch specially.
 
     def epoch() -> None:
         with torch.no_grad():

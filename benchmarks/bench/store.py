@@ -1,7 +1,6 @@
-"""Molecule-sized graphs on disk: opening them, and gathering batches at random, on one thread.
+"""Molecule-sized graphs on disk: opening a store and gathering random batches, on one thread.
 
-The graphs are drawn from a sample of different ones. The peer: PyG's DataLoader on that sample, which it holds in
-memory.
+The graphs are drawn from a sample of distinct ones. The peer is PyG's DataLoader on that sample in memory.
 """
 
 import multiprocessing
@@ -28,7 +27,7 @@ BATCH = 1024
 
 
 def store_rows(graphs: int = 200_000, *, repeats: int = 7, folder: Path | None = None) -> list[Row]:
-    """Rows for a store of so many ``graphs``, written below ``folder`` or where temporary files go, then removed."""
+    """Rows for a temporary store of ``graphs`` graphs in ``folder`` or in the default temporary folder."""
     with written(graphs, folder) as place:
         facts = measure(place, rounds=repeats, steps=min(100, graphs // BATCH + 1))
         peer = peer_costs(min(graphs, SAMPLE), repeats) if geometric.installed() else None
@@ -44,7 +43,7 @@ def written(graphs: int, folder: Path | None = None) -> Iterator[Path]:
     """A store that exists as long as the context lasts."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         path = Path(place) / "s"
-        # In a process of its own, so that the memory of writing is not counted.
+        # A separate process, so that the memory needed for writing is not counted.
         writer = multiprocessing.get_context("spawn").Process(target=_write, args=(path, graphs))
         writer.start()
         writer.join()

@@ -1,4 +1,4 @@
-"""The SVM protocol against scikit-learn's GridSearchCV: the same scores, how much sooner?"""
+"""The SVM protocol compared with scikit-learn's GridSearchCV, which gives the same scores."""
 
 from collections.abc import Callable, Sequence
 from time import process_time
@@ -24,7 +24,7 @@ FOLDS = 2
 
 
 def svm_rows(names: Sequence[str] = (), *, rows: int = 1500, repeats: int = 3) -> list[Row]:
-    """Rows for trained embeddings of each dataset; without ``names`` for made-up ones of so many ``rows``."""
+    """Rows for trained embeddings of each dataset; without ``names``, for ``rows`` synthetic embeddings."""
     cases = {name: trained(name) for name in names} or {f"{rows} made-up embeddings": made_up(rows)}
     found = []
     for name, (z, y) in cases.items():
@@ -38,7 +38,7 @@ def svm_rows(names: Sequence[str] = (), *, rows: int = 1500, repeats: int = 3) -
 def compare(
     z: np.ndarray, y: np.ndarray, *, standardise: bool, repeats: int = 1
 ) -> tuple[list[float], list[float], np.ndarray]:
-    """CPU-seconds of ours and of scikit-learn's in turn, and the scores of the folds, which must be equal."""
+    """CPU seconds of ours and of scikit-learn, measured in turn, and the scores of the folds, which must be equal."""
     ours, theirs = [], []
     for _ in range(repeats):
         seconds, scores = _timed(lambda: svm_scores(z, y, seed=0, folds=FOLDS, standardise=standardise, jobs=1))
@@ -51,7 +51,7 @@ def compare(
 
 
 def by_grid_search(z: np.ndarray, y: np.ndarray, standardise: bool) -> np.ndarray:
-    """The protocol as scikit-learn's users write it: accuracy in percent on each fold."""
+    """The protocol in plain scikit-learn: accuracy in percent on each fold."""
     pipeline, name = (make_pipeline(StandardScaler(), SVC()), "svc__C") if standardise else (SVC(), "C")
     search = GridSearchCV(pipeline, {name: GRID}, cv=INNER_FOLDS)
     splits = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(z, y)
@@ -59,7 +59,7 @@ def by_grid_search(z: np.ndarray, y: np.ndarray, standardise: bool) -> np.ndarra
 
 
 def made_up(rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Three layers of 32 sums a graph as on NCI1: non-negative, correlated, of unequal size; noisy labels."""
+    """Embeddings like three layers of 32 sums on NCI1 (non-negative, correlated, unequal), and noisy labels."""
     rng = np.random.default_rng(0)
     hidden = rng.normal(size=(rows, 12))
     mixed = hidden @ (rng.normal(size=(12, 96)) * np.geomspace(3, 0.05, 12)[:, None])
@@ -69,10 +69,10 @@ def made_up(rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def trained(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Embeddings and classes of a dataset after the epochs of the preset ``graphcl``, on the CPU."""
+    """Embeddings and classes of a dataset after training with the preset ``graphcl`` on the CPU."""
     graphs = load_graphs(name, torch.device("cpu"))
     if graphs.y is None or graphs.y_level != "graph":
-        raise DataError(f"{name}: has no class for each graph; choose a dataset of classified graphs")
+        raise DataError(f"{name}: has no graph classes; choose another dataset")
     settings = resolve("graphcl")
     method = build_method(settings, graphs.num_features)
     for _ in pretrain(method, graphs, settings.train):

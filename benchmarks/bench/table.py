@@ -12,13 +12,13 @@ from nmrgcl.run.machine import hardware, versions
 
 @dataclass(frozen=True)
 class Row:
-    """One measured cost; less is better.
+    """One measured cost; lower is better.
 
     Attributes:
         name: what was measured and, after "to", the peer it is compared with.
-        value: the median of the repeats, in ``unit``.
-        spread: largest minus smallest repeat.
-        peer: the peer's median in the same run, or None where there is none.
+        value: the median over repeats, in ``unit``.
+        spread: the largest minus the smallest value.
+        peer: the median of the peer in the same run, or None if there is no peer.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """The peer's cost over ours: above 1 ours is the cheaper one."""
+        """The cost of the peer divided by ours; above 1, ours is cheaper."""
         return None if self.peer is None else self.peer / self.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,13 +39,13 @@ class Row:
 
 
 def to_dict(rows: Sequence[Row], device: torch.device) -> dict[str, Any]:
-    """The rows, and what they were measured with."""
+    """The rows, and the machine and versions they were measured with."""
     machine = {**hardware(device), "threads": 1, "versions": versions() | _peers()}
     return {"rows": [row.to_dict() for row in rows], "machine": machine}
 
 
 def to_text(rows: Sequence[Row]) -> str:
-    """Aligned columns, one line a row."""
+    """A table with aligned columns."""
     width = max([4, *(len(row.name) for row in rows)])
     lines = [f"{'name':<{width}} {'value':>10} {'unit':<11} {'peer':>10} {'ratio':>6} {'spread':>9}"]
     for row in rows:

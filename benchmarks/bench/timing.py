@@ -1,7 +1,7 @@
-"""Times that can be compared: taken in turn in one process on one thread, as medians with their spread.
+"""Comparable timings: measured in turn in one process on one thread, as medians with their spread.
 
-On a CPU they are the processor's time, which does not count waiting for other processes; alone on a machine it is
-what the clock shows.
+On a CPU, processor time is measured, which excludes waiting for other processes; on an idle machine, it equals
+wall-clock time.
 """
 
 import statistics
@@ -15,22 +15,22 @@ from threadpoolctl import threadpool_limits
 from bench.table import Row
 
 Measure = Callable[[], float]
-"""Does the work once and returns what it cost."""
+"""A function that does the work once and returns its cost."""
 
 
 def in_turn(measures: Mapping[str, Measure], repeats: int) -> dict[str, list[float]]:
-    """``repeats`` costs of each, after one of each to warm up."""
+    """``repeats`` costs of each measure, after a warm-up."""
     for measure in measures.values():
         measure()
     costs: dict[str, list[float]] = {name: [] for name in measures}
-    for _ in range(repeats):  # in turn, so that a busy moment of the machine hits all of them
+    for _ in range(repeats):  # In turn, so that other load on the machine affects all of them.
         for name, measure in measures.items():
             costs[name].append(measure())
     return costs
 
 
 def stopwatch(work: Callable[[], object], device: torch.device, *, calls: int = 1) -> Measure:
-    """Seconds of one call of ``work`` on ``device``, the mean of ``calls`` in a row."""
+    """Seconds per call of ``work`` on ``device``, the mean of ``calls`` consecutive calls."""
 
     def measure() -> float:
         began = now(device)
@@ -42,7 +42,7 @@ def stopwatch(work: Callable[[], object], device: torch.device, *, calls: int = 
 
 
 def now(device: torch.device) -> float:
-    """Seconds, once the device has done what it was given."""
+    """The time in seconds after the device has finished its work."""
     if device.type != "cuda":
         return time.process_time()
     torch.cuda.synchronize(device)
@@ -52,7 +52,7 @@ def now(device: torch.device) -> float:
 def row(
     name: str, unit: str, costs: Sequence[float], peer: Sequence[float] | None = None, *, scale: float = 1.0
 ) -> Row:
-    """Medians and spread; ``scale`` brings costs to ``unit``."""
+    """A row with medians and spread; ``scale`` converts costs to ``unit``."""
     return Row(
         name=name,
         value=scale * statistics.median(costs),
@@ -64,7 +64,7 @@ def row(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for torch and every BLAS; what there was before comes back."""
+    """Use one thread for torch and every BLAS, and restore the previous number afterwards."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

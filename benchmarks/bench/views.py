@@ -1,7 +1,7 @@
-"""What each view costs on a batch, beside what PyG has for it.
+"""The cost of each view on a batch, compared with its counterpart in PyG.
 
-PyG's functions act on a batch as if it were one graph, and those that remove nodes leave them in ``x``; ours act on
-each graph by itself. On a CPU removed nodes are taken out as well, as they are before the encoder.
+PyG's functions treat a batch as one graph, and those that remove nodes leave them in ``x``; ours act on each graph
+separately. On a CPU, our time includes the compaction that takes place before the encoder.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ BATCH, CALLS = 128, 10
 
 
 def view_rows(names: Sequence[str] = (), *, device: torch.device, repeats: int = 7) -> list[Row]:
-    """A row a view on one batch of each dataset."""
+    """One row per view for one batch of each dataset."""
     rows = []
     for name in names or at_hand(("NCI1",)) or ["MUTAG"]:
         graphs = load_graphs(name, device)
@@ -48,7 +48,7 @@ def view_rows(names: Sequence[str] = (), *, device: torch.device, repeats: int =
 
 def _views() -> dict[str, View]:
     three = (DropNodes(), DropEdges(), DropFeatures())
-    # Those by centrality have no peer, and on one graph, for which they are made, the centrality is worked out once.
+    # Views by centrality have no peer, and on a single graph, for which they are made, it is computed only once.
     others = (Identity, DropCentralEdgesLess, MaskCentralFeaturesLess)
     single: dict[str, View] = {name: view() for name, view in VIEWS.items() if view not in others}
     return single | {"OneOf three": OneOf(*three), "OneOf four": OneOf(*three, Subgraph())}

@@ -58,75 +58,37 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "GAT": "nmrgcl.encode",
-    "GCN": "nmrgcl.encode",
-    "GIN": "nmrgcl.encode",
-    "AddEdges": "nmrgcl.augment",
-    "Compose": "nmrgcl.augment",
-    "DropCentralEdgesLess": "nmrgcl.augment",
-    "DropEdges": "nmrgcl.augment",
-    "DropFeatures": "nmrgcl.augment",
-    "DropNodes": "nmrgcl.augment",
-    "Embedder": "nmrgcl.methods",
-    "Epoch": "nmrgcl.train",
-    "GraphClassifier": "nmrgcl.classifier",
-    "GraphEmbedder": "nmrgcl.estimator",
-    "Graphs": "nmrgcl.graphs",
-    "Head": "nmrgcl.encode",
-    "Identity": "nmrgcl.augment",
-    "MaskCentralFeaturesLess": "nmrgcl.augment",
-    "MaskFeatures": "nmrgcl.augment",
-    "Method": "nmrgcl.methods",
-    "MoleculeEmbedder": "nmrgcl.molecule_embedder",
-    "MoleculeGIN": "nmrgcl.encode",
-    "OneOf": "nmrgcl.augment",
-    "Optimiser": "nmrgcl.train",
-    "Pretraining": "nmrgcl.methods",
-    "Progress": "nmrgcl.train",
-    "Settings": "nmrgcl.settings",
-    "ShuffleNodes": "nmrgcl.augment",
-    "Subgraph": "nmrgcl.augment",
-    "Teacher": "nmrgcl.encode.teacher",
-    "UserError": "nmrgcl.errors",
-    "View": "nmrgcl.augment",
-    "apply_features": "nmrgcl.data.features",
-    "as_dataset": "nmrgcl.data.accept",
-    "build_encoder": "nmrgcl.encode",
-    "build_method": "nmrgcl.methods",
-    "build_view": "nmrgcl.augment",
-    "cca_loss": "nmrgcl.contrast",
-    "choose_features": "nmrgcl.data.features",
-    "cosine": "nmrgcl.contrast",
-    "effective_rank": "nmrgcl.diagnose.collapse",
-    "find_method": "nmrgcl.methods",
-    "from_networkx": "nmrgcl.data.conversions",
-    "from_pyg": "nmrgcl.data.conversions",
-    "graphcl_loss": "nmrgcl.contrast",
-    "infonce": "nmrgcl.contrast",
-    "jensen_shannon": "nmrgcl.contrast",
-    "kernel_nested": "nmrgcl.evaluate.kernel_svm",
-    "linear_score": "nmrgcl.evaluate.linear",
-    "load": "nmrgcl.data.loading",
-    "lssvm_scores": "nmrgcl.evaluate.lssvm",
-    "measure": "nmrgcl.diagnose.measure",
-    "merit_loss": "nmrgcl.contrast",
-    "method_names": "nmrgcl.methods",
-    "non_maximum": "nmrgcl.contrast",
-    "pool": "nmrgcl.encode.pool",
-    "pretrain": "nmrgcl.train",
-    "removal_masks": "nmrgcl.contrast",
-    "remove": "nmrgcl.contrast",
-    "resolve": "nmrgcl.run.recipe",
-    "setting": "nmrgcl.settings",
-    "singular_spectrum": "nmrgcl.diagnose.collapse",
-    "split_nodes": "nmrgcl.data.splits",
-    "svm_scores": "nmrgcl.evaluate.svm",
-    "to_networkx": "nmrgcl.data.conversions",
-    "to_pyg": "nmrgcl.data.conversions",
-    "tracked": "nmrgcl.trackers",
+_MODULES = {
+    "augment": "AddEdges Compose DropCentralEdgesLess DropEdges DropFeatures DropNodes Identity "
+    "MaskCentralFeaturesLess MaskFeatures OneOf ShuffleNodes Subgraph View build_view",
+    "classifier": "GraphClassifier",
+    "contrast": "cca_loss cosine graphcl_loss infonce jensen_shannon merit_loss non_maximum removal_masks remove",
+    "data.accept": "as_dataset",
+    "data.conversions": "from_networkx from_pyg to_networkx to_pyg",
+    "data.features": "apply_features choose_features",
+    "data.loading": "load",
+    "data.splits": "split_nodes",
+    "diagnose.collapse": "effective_rank singular_spectrum",
+    "diagnose.measure": "measure",
+    "encode": "GAT GCN GIN Head MoleculeGIN build_encoder",
+    "encode.pool": "pool",
+    "encode.teacher": "Teacher",
+    "errors": "UserError",
+    "estimator": "GraphEmbedder",
+    "evaluate.kernel_svm": "kernel_nested",
+    "evaluate.linear": "linear_score",
+    "evaluate.lssvm": "lssvm_scores",
+    "evaluate.svm": "svm_scores",
+    "graphs": "Graphs",
+    "methods": "Embedder Method Pretraining build_method find_method method_names",
+    "molecule_embedder": "MoleculeEmbedder",
+    "run.recipe": "resolve",
+    "settings": "Settings setting",
+    "trackers": "tracked",
+    "train": "Epoch Optimiser Progress pretrain",
 }
-"""What is public, and the module that has it."""
+"""The modules that define the public names."""
+_HOMES = {name: f"nmrgcl.{module}" for module, names in _MODULES.items() for name in names.split()}
 _RENAMED = {"resolve": "recipe"}
 
 __all__ = [
@@ -200,7 +162,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: importing the package costs no torch."""
+    """Import lazily, so that importing the package does not load torch."""
     if name not in _HOMES:
         raise AttributeError(f"module 'nmrgcl' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), _RENAMED.get(name, name))

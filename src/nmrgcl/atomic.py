@@ -1,7 +1,6 @@
-"""Writing that is done or not done, never half done.
+"""Write files and folders atomically: they appear complete or not at all.
 
-What is being written has a hidden name, ``.NAME.TOKEN.…``, until it is complete. Files and folders have the mode that
-the umask gives.
+Until then they have a hidden name, ``.NAME.TOKEN.…``. Files and folders get their mode from the umask.
 """
 
 import errno
@@ -17,23 +16,23 @@ from typing import IO
 from nmrgcl.owned import FolderKind, is_plain, remove, require_replaceable
 
 TOKEN = re.compile(r"[0-9a-f]{16}")
-"""What a marker holds, so that unfinished files of a process that was killed can be told from those of others."""
+"""A token identifies the unfinished files of a process, so that they can be removed if it was killed."""
 
 
 def write_text(path: Path, text: str, token: str = "") -> None:
-    """Replace ``path`` by a file with this text."""
+    """Replace ``path`` with a file of this text."""
     write_bytes(path, text.encode(), token)
 
 
 def write_bytes(path: Path, content: bytes, token: str = "") -> None:
-    """Replace ``path`` by a file with this content."""
+    """Replace ``path`` with a file of this content."""
     with new_file(path, token) as file:
         file.write(content)
 
 
 @contextmanager
 def new_file(path: Path, token: str = "") -> Iterator[IO[bytes]]:
-    """A file to fill; it appears as ``path``, in place of the file that was there, when the block ends well."""
+    """Yield a file to fill; it replaces ``path`` when the block ends without an error."""
     _require_plain(path)
     filling = _hidden(path, token)
     descriptor = os.open(filling, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -52,9 +51,9 @@ def new_file(path: Path, token: str = "") -> Iterator[IO[bytes]]:
 
 @contextmanager
 def new_folder(path: Path, kind: FolderKind, token: str = "") -> Iterator[Path]:
-    """A folder to fill; it appears as ``path`` when the block ends well.
+    """Yield a folder to fill; it appears as ``path`` when the block ends without an error.
 
-    It takes the place of a folder of the same kind that holds nothing foreign; any other is refused.
+    It may replace a folder of the same kind without foreign files; any other folder is refused.
     """
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     require_replaceable(path, kind)
@@ -67,7 +66,7 @@ def new_folder(path: Path, kind: FolderKind, token: str = "") -> Iterator[Path]:
             _flush(file)
         _flush(filling)
         with suppress(FileNotFoundError):
-            shutil.copymode(path, filling)  # a folder that its owner has closed to others stays closed
+            shutil.copymode(path, filling)  # keep the permissions of a folder that is replaced
         _put(filling, path, kind, token)
         _flush(path.parent)
     except BaseException:
@@ -76,12 +75,12 @@ def new_folder(path: Path, kind: FolderKind, token: str = "") -> Iterator[Path]:
 
 
 def remove_folder(path: Path, kind: FolderKind, token: str = "") -> None:
-    """Remove a folder of ours that holds nothing foreign; it loses its name before it loses any file."""
+    """Remove a folder of ours without foreign files; it is renamed before any file is deleted."""
     remove(_set_aside(path, kind, token), kind)
 
 
 def remove_strays(folder: Path, token: str) -> None:
-    """Remove what a process that was killed left unfinished; ``token`` is the one that it wrote with."""
+    """Remove the unfinished files of a killed process, which wrote with this ``token``."""
     if not TOKEN.fullmatch(token):
         return
     for name in os.listdir(folder) if folder.is_dir() else ():
@@ -91,12 +90,12 @@ def remove_strays(folder: Path, token: str) -> None:
 
 
 def _put(filling: Path, path: Path, kind: FolderKind, token: str) -> None:
-    """Give a complete folder its name; what had it is set aside first, and put back if that fails."""
+    """Rename a complete folder to ``path``; an existing one is moved aside first, and back if renaming fails."""
     done = _renamed(filling, path)
     while not done:
         try:
             aside = _set_aside(path, kind, token)
-        except FileNotFoundError:  # another process has just set it aside
+        except FileNotFoundError:  # another process has just moved it aside
             done = _renamed(filling, path)
             continue
         try:
@@ -108,11 +107,11 @@ def _put(filling: Path, path: Path, kind: FolderKind, token: str) -> None:
 
 
 def _set_aside(path: Path, kind: FolderKind, token: str) -> Path:
-    """Rename a folder to a hidden name, unless it turns out to hold something foreign."""
+    """Rename a folder to a hidden name, unless it contains foreign files."""
     aside = _hidden(path, f"old.{token}" if token else "old")
     os.rename(path, aside)
     try:
-        require_replaceable(aside, kind)  # now that nobody finds it any more
+        require_replaceable(aside, kind)  # again, now that no other process can add files
     except BaseException:
         _put_back(aside, path, kind)
         raise
@@ -121,11 +120,11 @@ def _set_aside(path: Path, kind: FolderKind, token: str) -> Path:
 
 def _put_back(aside: Path, path: Path, kind: FolderKind) -> None:
     if not _renamed(aside, path):
-        remove(aside, kind)  # another process has put a newer one in its place
+        remove(aside, kind)  # another process has created a newer one
 
 
 def _renamed(folder: Path, path: Path) -> bool:
-    """Rename a folder; False if another folder, which is not empty, has the name."""
+    """Rename a folder; return False if there is a non-empty folder of that name."""
     try:
         os.rename(folder, path)
     except OSError as error:
@@ -141,7 +140,7 @@ def _hidden(path: Path, token: str) -> Path:
 
 def _require_plain(path: Path) -> None:
     if os.path.lexists(path) and not is_plain(path):
-        raise FileExistsError(errno.EEXIST, "it is a link, a folder or a device, which is not replaced", str(path))
+        raise FileExistsError(errno.EEXIST, "links, folders and devices are not replaced", str(path))
 
 
 def _flush(path: Path) -> None:

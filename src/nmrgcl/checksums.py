@@ -1,4 +1,4 @@
-"""Checksums, written with files that travel and checked before they are believed: ``SHA256SUMS``, and in JSON."""
+"""Write and verify checksums: ``SHA256SUMS`` of a folder, and of values in JSON."""
 
 import hashlib
 import json
@@ -11,24 +11,24 @@ from nmrgcl.errors import ModelError
 
 NAME = "SHA256SUMS"
 LARGEST = 1 << 28
-"""Bytes of a listed file, unless it may have any number: hashing one that never ends would take for ever."""
+"""Largest size of a listed file, unless it is ``unlimited``."""
 
 
 def write_checksums(folder: Path) -> None:
-    """List every file of ``folder`` the way the ``sha256sum`` command does."""
+    """List every file of ``folder`` in the format of the ``sha256sum`` command."""
     files = sorted(p for p in folder.iterdir() if p.is_file() and p.name != NAME)
     (folder / NAME).write_text("".join(f"{_digest(p)}  {p.name}\n" for p in files), encoding="utf-8")
 
 
 def verify_checksums(folder: Path, required: tuple[str, ...], *, unlimited: str) -> None:
-    """Raise unless every listed file is there unchanged and the ``required`` ones are listed.
+    """Raise ModelError unless every listed file is unchanged and the ``required`` ones are listed.
 
-    The one called ``unlimited`` may be of any size.
+    The file called ``unlimited`` may have any size.
     """
     try:
         lines = reading.read_text(folder / NAME).splitlines()
     except (OSError, ValueError):
-        raise ModelError(f"{folder}: no readable {NAME}; this is not a complete model folder") from None
+        raise ModelError(f"{folder}: has no readable {NAME}, so it is not a complete model folder") from None
     listed: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         digest, separator, name = line.partition("  ")
@@ -52,7 +52,7 @@ def verify_checksums(folder: Path, required: tuple[str, ...], *, unlimited: str)
 
 
 def checksum_of(values: Mapping[str, Any]) -> str:
-    """SHA-256 of everything that ``values``, ready for JSON, say but for the checksum itself."""
+    """Return the SHA-256 of ``values`` as JSON, without the checksum itself."""
     rest = {key: value for key, value in values.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""A classifier of graphs in three lines: embeddings, and the SVM that ``nmrgcl evaluate`` judges them with."""
+"""A graph classifier: embeddings, and the SVM that ``nmrgcl evaluate`` uses."""
 
 from typing import Any, Self
 
@@ -18,19 +18,19 @@ from nmrgcl.evaluate.cross_validation import INNER_FOLDS, Penalty, penalties
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):
-    """Pre-train an encoder on graphs without labels, then fit an RBF SVM on its embeddings with them.
+    """Pre-train an encoder on graphs without labels, then fit an RBF SVM on the embeddings with labels.
 
     Args:
-        embedder: what embeds; ``GraphEmbedder()`` if None. One that is fitted already is not fitted again inside
-            scikit-learn's ``FrozenEstimator``.
-        c: of the SVM: "grid" chooses by cross-validation among the labelled graphs, "default" is 1, or a number.
-        random_state: the seed of the folds that choose C and calibrate probabilities.
+        embedder: the embedder; None: ``GraphEmbedder()``. Wrap a fitted one in scikit-learn's ``FrozenEstimator`` to
+            use it as it is.
+        c: penalty of the SVM: a number, "default" (1), or "grid" to choose it by cross-validation.
+        random_state: seed of the folds that choose C and calibrate probabilities.
 
     Attributes:
-        embedder_: the fitted one.
-        svm_: standardisation and SVM, fitted.
-        classes_: in the order of the columns of ``predict_proba``.
-        c_: the C that was chosen.
+        embedder_: the fitted embedder.
+        svm_: the fitted standardisation and SVM.
+        classes_: the classes, in the order of the columns of ``predict_proba``.
+        c_: the chosen C.
     """
 
     def __init__(self, embedder: Any = None, *, c: Penalty = "grid", random_state: int | None = 0) -> None:
@@ -44,10 +44,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, graphs: Any, y: Any = None) -> Self:
-        """Fit on ``graphs`` and their classes ``y``; without ``y`` those of the dataset, if ``graphs`` has any."""
+        """Fit on ``graphs`` and their classes ``y``, by default those of the dataset."""
         embedder = GraphEmbedder(normalise="none") if self.embedder is None else clone(self.embedder)
         if getattr(embedder, "level", "graph") != "graph":
-            raise SettingError("GraphClassifier: the embedder has level='node'; classify nodes by nmrgcl evaluate")
+            raise SettingError("GraphClassifier: the embedder has level='node'; use nmrgcl evaluate to classify nodes")
         labels, known = self._labels(graphs, y)
         values = penalties(self.c)
         folds = self._folds(labels[known], choosing=len(values) > 1)
@@ -61,24 +61,24 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         else:
             self.c_, self.svm_ = values[0], make_pipeline(StandardScaler(), SVC(C=values[0]))
             self.svm_.fit(z[known], labels[known])
-        # predict is by the SVM itself, as in an evaluation; only probabilities need the decision values calibrated.
+        # predict uses the SVM itself, as an evaluation does; only probabilities need calibrated decision values.
         self._calibrated = CalibratedClassifierCV(clone(self.svm_), cv=folds, ensemble=False)
         self._calibrated.fit(z[known], labels[known])
         self.embedder_, self.classes_ = embedder, self.svm_.classes_
         return self
 
     def predict(self, graphs: Any) -> np.ndarray:
-        """``[B]`` classes."""
+        """Return the ``[B]`` predicted classes."""
         check_is_fitted(self)
         return np.asarray(self.svm_.predict(self.embedder_.transform(graphs)))
 
     def predict_proba(self, graphs: Any) -> np.ndarray:
-        """``[B, C]`` probabilities of ``classes_``, calibrated on folds; near a tie they may contradict ``predict``."""
+        """Return ``[B, C]`` probabilities of ``classes_``, calibrated on folds; they may contradict close decisions."""
         check_is_fitted(self)
         return np.asarray(self._calibrated.predict_proba(self.embedder_.transform(graphs)))
 
     def _labels(self, graphs: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """``[B]`` classes, and which of them are known."""
+        """Return the ``[B]`` classes, and a mask of the known ones."""
         if y is not None:
             labels = np.asarray(y)
             if labels.ndim != 1:
@@ -86,7 +86,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             return labels, np.ones(len(labels), bool)
         dataset = as_dataset(graphs)
         if dataset.y is None or dataset.level != "graph" or not dataset.classes:
-            raise DataError(f"{dataset.name}: has no classes of graphs; pass them as y, or use GraphEmbedder")
+            raise DataError(f"{dataset.name}: the graphs have no classes; pass them as y, or use GraphEmbedder")
         return np.asarray(dataset.classes)[dataset.y], dataset.y >= 0
 
     def _folds(self, labels: np.ndarray, *, choosing: bool) -> StratifiedKFold:

@@ -1,4 +1,4 @@
-"""What users are told when their input cannot be used: one line that names the place and the remedy."""
+"""Errors about user input: one line with the place and the remedy."""
 
 import multiprocessing
 import warnings
@@ -8,22 +8,22 @@ from typing import Any
 
 
 class UserError(Exception):
-    """Something the user can mend; its text is the whole message and the command exits with code 2."""
+    """An error that the user can fix; commands print its text and exit with code 2."""
 
 
 class DataError(UserError):
-    """A dataset that is missing, malformed, or does not fit what it is used for."""
+    """A dataset is missing, malformed, or unsuitable."""
 
 
 class SettingError(UserError):
-    """A setting, method or view that does not exist or has an impossible value."""
+    """A setting, method or view does not exist or has an invalid value."""
 
 
 class NonFiniteError(SettingError):
-    """A loss or gradient that is not a number; the weights are as they were before it.
+    """A loss or gradient is not finite; the weights were not changed by it.
 
     Attributes:
-        where: epoch, batch and the numbers of the batch's graphs.
+        where: epoch, batch and the indices of its graphs.
     """
 
     def __init__(self, message: str, **where: Any) -> None:
@@ -32,13 +32,13 @@ class NonFiniteError(SettingError):
 
 
 class ModelError(UserError):
-    """A model or run folder that is missing, damaged, or does not fit the data."""
+    """A model or run folder is missing, damaged, or does not match the data."""
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text with escapes in place of line breaks, control characters and broken Unicode, but for those in ``keep``.
+    """Escape line breaks, control characters and invalid Unicode, except for those in ``keep``.
 
-    File names and labels come from anywhere: a message that quotes them stays one line that no terminal obeys.
+    File names and labels are untrusted; a message that quotes them must stay on one line and be safe in a terminal.
     """
     if text.isprintable():
         return text
@@ -46,7 +46,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """End of a sentence about an unknown ``name``: the closest of ``known``, else all of them."""
+    """Return the end of a message about an unknown ``name``: the closest of ``known``, else all of them."""
     names = sorted(known)
     lowered = {n.lower(): n for n in names}
     close = [lowered[m] for m in get_close_matches(name.lower(), lowered, n=3, cutoff=0.55)]
@@ -56,10 +56,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 class DataWarning(UserWarning):
-    """What was changed in, or left out of, the graphs that a user has given; its text is one line."""
+    """A warning, in one line, about what was changed in or left out of a user's graphs."""
 
 
 def say(text: str) -> None:
-    """Warn once of what a user should know about the data; workers leave it to the process that started them."""
+    """Issue a DataWarning; worker processes leave it to the main process."""
     if multiprocessing.current_process().name == "MainProcess":
         warnings.warn(text, DataWarning, stacklevel=3)

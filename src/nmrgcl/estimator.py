@@ -1,4 +1,4 @@
-"""Graph embeddings for people who live in scikit-learn."""
+"""Graph embeddings as a scikit-learn transformer."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -46,16 +46,16 @@ _SAVED_ELSEWHERE = {
     "device",
     "verbose",
 }
-"""Parameters that a model folder holds in its settings, or that belong to a machine."""
+"""Parameters that a model folder stores in its settings, or that depend on the machine."""
 
 
 def ids_of(dataset: Dataset, level: Literal["graph", "node"]) -> np.ndarray:
-    """As files of embeddings hold them."""
+    """Return the ids of graphs or nodes as in files of embeddings."""
     return id_array(dataset.ids(level), dataset.counts[level == "node"])
 
 
 def saved_parameters(folder: Path | str, cls: type[BaseEstimator]) -> dict[str, Any]:
-    """Those in a model folder that ``cls`` has."""
+    """Return the parameters stored in a model folder that ``cls`` accepts."""
     known = set(cls._get_param_names()) - _SAVED_ELSEWHERE
     return {name: value for name, value in read_embedder(Path(folder))["parameters"].items() if name in known}
 
@@ -63,40 +63,40 @@ def saved_parameters(folder: Path | str, cls: type[BaseEstimator]) -> dict[str, 
 class GraphEmbedder(TransformerMixin, BaseEstimator):
     """Pre-train an encoder on graphs without labels; returns one embedding per graph.
 
-    Graphs are a dataset's name or path, graphs of PyG, NetworkX or igraph, adjacency matrices, or ``Graphs``;
-    ``docs/your-data.md`` says how they are read. With ``level="node"`` it is one graph, and there is one
-    embedding per node.
+    Graphs may be a dataset name or path, PyG, NetworkX or igraph graphs, adjacency matrices, or ``Graphs``;
+    ``docs/your-data.md`` describes how they are read. With ``level="node"``, pass one graph to get one embedding per
+    node.
 
     Args:
-        method: its name, a file of one's own such as ``mine.py``, or a class.
-        encoder: the recipe's if None; its name, a file such as ``gcn.py:GCN3``, or any ``torch.nn.Module`` that takes
-            PyG's ``(x, edge_index, batch)``: a class, a function of the number of features, or an instance, whose
-            weights are what every seed starts from.
+        method: name of the method, a file such as ``mine.py``, or a class.
+        encoder: None: that of the preset. Otherwise a name, a file such as ``gcn.py:GCN3``, or a ``torch.nn.Module``
+            with PyG's signature ``(x, edge_index, batch)``: a class, a function of the number of features, or an
+            instance, from whose weights every seed starts.
         level: ``graph``, or ``node`` for the nodes of one graph.
-        preset: which recipe; the method's own for that level if None.
-        random_state: the seed of everything; None or a ``RandomState``: another one each time.
-        settings: single settings on top of the preset, for example ``{"train.epochs": 5}``. Searches may name them one
-            by one: ``settings__epochs``, ``settings__encoder__units``.
-        normalise: the scale of embeddings: ``none``, ``l2``, ``standardise`` or ``squash`` (docs/using-embeddings.md).
-        node_feature: the node attribute, or a list of them, to use as features; None: all that are numbers or text.
-        edge_feature: likewise of edges, used where ``data.edges`` asks for attributes.
-        edge_weight: the edge attribute that is the weight, if edges have it; None: edges have no weight.
-        categorical: whole numbers in node features name kinds of nodes, so that each value is a column of its own.
-        directed: edges lead where they are said to, instead of both ways.
-        unknown: what to do with labels of nodes or edges that were not there in ``fit``: ``error`` or ``zero``.
+        preset: name of the preset; None: the default of the method for this level.
+        random_state: seed of everything; None or a ``RandomState`` draws one.
+        settings: settings that override the preset, for example ``{"train.epochs": 5}``. They are also available as
+            parameters, for example ``settings__epochs`` or ``settings__encoder__units``.
+        normalise: scaling of embeddings: ``none``, ``l2``, ``standardise`` or ``squash`` (docs/using-embeddings.md).
+        node_feature: the node attribute, or list of attributes, to use as features; None: all numbers and text.
+        edge_feature: the same for edges, if ``data.edges`` selects attributes.
+        edge_weight: the edge attribute that holds the weight, if there is one; None: edges are unweighted.
+        categorical: treat integer node features as categories, one-hot encoded.
+        directed: keep the direction of edges instead of making every edge undirected.
+        unknown: how to treat node or edge labels that did not occur in ``fit``: ``error`` or ``zero``.
         device: ``auto``, ``cpu`` or ``cuda``.
         verbose: print each epoch.
-        warm_start: ``fit`` goes on from where the last one ended, for as many epochs again.
+        warm_start: let ``fit`` continue the previous training, for the same number of epochs again.
 
     Attributes:
         model_: the pre-trained model.
-        history_: one ``Epoch`` for each pass over the graphs.
-        ids_: what the graphs or nodes of ``fit`` are called, in their order; counted from 0 if they have no ids.
-        n_features_out_: the width of embeddings.
+        history_: one ``Epoch`` per pass over the graphs.
+        ids_: ids of the graphs or nodes of ``fit``, in order; numbers from 0 if they have none.
+        n_features_out_: dimension of the embeddings.
     """
 
     PRESET: ClassVar[str | None] = None
-    """The recipe where none is named; None: the method's own."""
+    """The default preset; None: that of the method."""
 
     def __init__(
         self,
@@ -136,9 +136,9 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         self.warm_start = warm_start
 
     def fit(self, graphs: Any, y: Any = None) -> Self:
-        """Pre-train on ``graphs``; ``y`` is not looked at."""
+        """Pre-train on ``graphs``; ``y`` is ignored."""
         seed = _seed(self.random_state)
-        self._resolved(graphs, self.level, seed)  # what is impossible is said before the data is loaded
+        self._resolved(graphs, self.level, seed)  # report invalid settings before the data is loaded
         require_word(self.normalise or "none")
         device = choose_device(self.device)
         dataset = self._dataset(graphs)
@@ -170,22 +170,22 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, graphs: Any) -> np.ndarray:
-        """``[B, D]`` embeddings in the order of ``graphs``, or ``[N, D]`` in that of the nodes."""
+        """Return ``[B, D]`` embeddings in the order of the graphs, or ``[N, D]`` in the order of the nodes."""
         model = self._fitted()
         z = embed_dataset(model, self._dataset(graphs), choose_device(self.device), unknown=self.unknown).z
         return normalised(z, self._scale(model), model.columns)
 
     @property
     def n_features_out_(self) -> int:
-        """The width of embeddings."""
+        """The dimension of the embeddings."""
         return self._fitted().method.width
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """``z0``, ``z1``, …: the names of the columns."""
+        """Return the names of the columns: ``z0``, ``z1``, …."""
         return np.array([f"z{i}" for i in range(self.n_features_out_)], dtype=object)
 
     def save(self, folder: Path | str) -> None:
-        """Write a model folder, as ``nmrgcl pretrain`` does; it replaces an earlier model, but no other folder."""
+        """Write a model folder, as ``nmrgcl pretrain`` does; it may replace an earlier model, but no other folder."""
         model = self._fitted()
         with atomic.new_folder(Path(folder), MODEL) as fresh:
             ids = getattr(self, "ids_", np.empty(0)).tolist()
@@ -201,13 +201,13 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         encoder: Named | None = None,
         **options: Any,
     ) -> Self:
-        """A fitted embedder from a model folder, with the parameters that it was saved with.
+        """Load a fitted embedder from a model folder, with its saved parameters.
 
         Args:
-            folder: of the model.
-            method: the file or the class of a method of one's own, which this user has not named before.
-            encoder: likewise of an encoder of one's own.
-            options: such as ``device``, for the constructor; they replace those that were saved.
+            folder: the model folder.
+            method: file or class of a custom method that is not yet known on this machine.
+            encoder: the same for a custom encoder.
+            options: parameters of the constructor, such as ``device``, that override the saved ones.
         """
         if method is not None:
             method_reference(method)
@@ -253,7 +253,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return cls.load(fetch_model(name, revision=revision, token=token), **options)
 
     def _saved_parameters(self) -> dict[str, Any]:
-        """Plain values that a model's settings do not hold, and that do not belong to a machine."""
+        """Return the plain parameters that neither are in the settings nor depend on the machine."""
         given = self.get_params(deep=False).items()
         plain = (str, int, float, list, tuple, type(None))
         return {name: value for name, value in given if name not in _SAVED_ELSEWHERE and isinstance(value, plain)}
@@ -264,7 +264,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return tags
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments and, if ``deep``, each setting as ``settings__…``."""
+        """Return the parameters of the constructor and, if ``deep``, each setting as ``settings__…``."""
         params: dict[str, Any] = super().get_params(deep)
         if deep:
             given = dict(flatten(self.settings)) if isinstance(self.settings, Mapping) else {}
@@ -272,10 +272,10 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Change arguments of the constructor, or single settings: ``settings__epochs=5``."""
+        """Change parameters of the constructor, or single settings: ``settings__epochs=5``."""
         single = {key: params.pop(key) for key in list(params) if key.startswith("settings__")}
         super().set_params(**params)
-        if single:  # in a new dictionary: the old one is the user's, or that of the estimator this one was cloned from
+        if single:  # in a new dictionary, because a clone shares the old one
             given = dict(flatten(self.settings or {}))
             for key, value in single.items():
                 name = key.removeprefix("settings__").replace("__", ".")
@@ -285,7 +285,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         return self
 
     def _before(self) -> Model | None:
-        """What a warm start goes on from; a method that fits all graphs at once starts anew."""
+        """Return the model from which a warm start continues; methods that are fitted directly start anew."""
         model: Model | None = getattr(self, "model_", None) if self.warm_start else None
         return model if model is not None and isinstance(model.method, Pretraining) else None
 
@@ -307,10 +307,10 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         )
 
     def _resolved(self, graphs: Any, kind: str, seed: int = 0) -> Settings:
-        """As the commands resolve them; a dataset by name may have values of its own in the preset."""
+        """Resolve settings as commands do; a preset may have special values for a named dataset."""
         if not isinstance(self.settings, Mapping | None):
             raise SettingError(
-                f"settings is a dictionary such as {{'epochs': 5}}, not a {type(self.settings).__name__}"
+                f"settings must be a dictionary such as {{'epochs': 5}}, not a {type(self.settings).__name__}"
             )
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": seed, "level": self.level}
@@ -327,7 +327,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
 
 
 def _seed(random_state: Any) -> int:
-    """A number as it is; else one that NumPy's generator draws, as scikit-learn does."""
+    """Return an integer seed, drawn from a random state if necessary, as scikit-learn does."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

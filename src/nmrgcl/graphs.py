@@ -1,26 +1,37 @@
 """Many graphs as flat tensors on one device: the one type that travels through the library.
 
-A view of the graphs is a set of masks over the same tensors, not a copy, so that shapes stay static
-and nothing has to wait for the host. ``compact()`` applies the masks for those who want smaller tensors.
+A view of the graphs is a set of masks over the same tensors, not a copy, so that shapes stay static and nothing has to
+wait for the host. ``compact()`` applies the masks for those who want smaller tensors.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmrgcl import ops
+from nmrgcl.edge_pairs import edge_pairs
 from nmrgcl.errors import DataError
+from nmrgcl.ops import on_host
+from nmrgcl.ops.batch import Structure, gather, gather_padded, graphs_per_pass, select_edges, take_rows
+from nmrgcl.ops.masks import edges_between
+from nmrgcl.ops.new_edges import Listed, Merged, merge_edges
+from nmrgcl.room import Room
 from nmrgcl.sparse_rows import entry_rows, is_sparse, select_rows
 
-GRAPHS_AT_ONCE = 512
-"""In one pass of an encoder that does not learn."""
-NODES_IN_CACHES = 8192
-"""On a processor, in one such pass; tensors of more nodes are read from memory again and again (LAB.md)."""
+NODE_FIELDS = ("x",)
+EDGE_FIELDS = ("edge_attr", "edge_weight")
+"""What a batch takes along row by row; ``y`` belongs to the nodes or to the graphs."""
+
+
+class Sizes(NamedTuple):
+    """``[B]`` nodes and directed edges of each graph, on the host."""
+
+    nodes: Tensor
+    edges: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +48,7 @@ class Graphs:
         batch: ``[N]`` the graph of each node.
         pair: ``[E]`` the first of the (one or two) directed edges that make up the same undirected edge.
         symmetric: every edge has its reverse, so the adjacency matrix is its own transpose.
-        y: labels, one row a graph or a node (``y_level``).
+        y: labels, one row per graph or per node (``y_level``).
         edge_attr: ``[E, ...]`` features of edges.
         edge_weight: ``[E]`` positive weights, which may have a gradient; None means all one.
         node_keep: ``[N]`` which nodes a view keeps; None means all.
@@ -45,6 +56,8 @@ class Graphs:
         added: ``[2, A]`` edges that a view adds, padded to a size that does not depend on chance.
         added_keep: ``[A]`` which entries of ``added`` are edges and not padding.
         views: 2 where the second half of the graphs are the first half again, to be seen as another view.
+        known_sizes: the sizes of the graphs, where they were known before the graphs came to a device; None means
+            that the device is asked for them when they are needed. A copy with other pointers must not have them.
     """
 
     x: Tensor
@@ -64,6 +77,7 @@ class Graphs:
     added: Tensor | None = None
     added_keep: Tensor | None = None
     views: int = 1
+    known_sizes: Sizes | None = None
 
     @classmethod
     def build(
@@ -94,18 +108,14 @@ class Graphs:
         key = destination * num_nodes + source
         if not bool((key[1:] >= key[:-1]).all()):
             key, order = torch.sort(key, stable=True)
-            edge_index, edge_attr, edge_weight = (
-                edge_index[:, order],
-                _select(edge_attr, order),
-                _select(edge_weight, order),
-            )
-        pair, found = _pair_edges(edge_index, key, num_nodes)
-        row_ptr = pad(torch.bincount(edge_index[1], minlength=num_nodes).cumsum(0), (1, 0))
+            edge_index = edge_index[:, order]
+            edge_attr, edge_weight = _select(edge_attr, order), _select(edge_weight, order)
+        pair, found = edge_pairs(edge_index, key, num_nodes)
         return cls(
             x=x,
             num_features=num_features,
             edge_index=edge_index.contiguous(),
-            row_ptr=row_ptr,
+            row_ptr=pad(torch.bincount(edge_index[1], minlength=num_nodes).cumsum(0), (1, 0)),
             node_ptr=node_ptr,
             batch=batch,
             pair=pair,
@@ -138,28 +148,28 @@ class Graphs:
 
     @property
     def categorical(self) -> bool:
-        """Whether ``x`` names columns instead of holding values."""
+        """True if ``x`` names columns instead of holding values."""
         return not self.x.is_floating_point()
 
     @cached_property
     def edge_ptr(self) -> Tensor:
-        """``[B + 1]`` the edges of graph ``g`` are ``edge_ptr[g]:edge_ptr[g + 1]``; every batch asks for it."""
+        """``[B + 1]``; the edges of graph ``g`` are ``edge_ptr[g]:edge_ptr[g + 1]``."""
         return self.row_ptr.index_select(0, self.node_ptr)
 
     @property
     def split(self) -> Tensor | None:
-        """``[1]`` the first node of the second view, where there are two."""
+        """``[1]`` the first node of the second view, if there are two."""
         half = self.num_graphs // 2
         return self.node_ptr[half : half + 1] if self.views == 2 else None
 
     @property
     def masked(self) -> bool:
-        """Whether a view has removed or added anything (or might have)."""
+        """True if a view has removed or added anything, or might have."""
         return self.node_keep is not None or self.edge_keep is not None or self.added is not None
 
     @property
     def weights_learn(self) -> bool:
-        """Whether a gradient by the weights of the edges is asked for."""
+        """True if the weights of the edges need a gradient."""
         return self.edge_weight is not None and self.edge_weight.requires_grad
 
     def __len__(self) -> int:
@@ -177,7 +187,7 @@ class Graphs:
         values = ((f.name, getattr(self, f.name)) for f in fields(self))
         moved: dict[str, Any] = {name: value.to(device) for name, value in values if isinstance(value, Tensor)}
         there = replace(self, **moved)
-        return there.sized_like(self) if self.device.type == "cpu" else there
+        return there.sized_like(self) if on_host(self.node_ptr) else there
 
     def dense_x(self) -> Tensor:
         """``[N, F]`` features as floating point, whichever way they are stored."""
@@ -192,138 +202,69 @@ class Graphs:
 
     # Batches
 
-    @cached_property
-    def _host_ptr(self) -> tuple[Tensor, Tensor]:
-        """Pointers on the host: sizes of a batch are known there without asking the device."""
-        return self.node_ptr.cpu(), self.edge_ptr.cpu()
-
-    def sizes(self) -> tuple[Tensor, Tensor]:
+    def sizes(self) -> Sizes:
         """``[B]`` nodes and directed edges of each graph, on the host."""
-        nodes, edges = self._host_sizes.unbind(1)
-        return nodes, edges
+        return Sizes(*self._sizes.unbind(1))
+
+    @cached_property
+    def _sizes(self) -> Tensor:
+        """``[B, 2]`` the columns of ``sizes()``, so that one look-up finds both numbers of a graph."""
+        known = self.known_sizes or [ptr.cpu().diff() for ptr in (self.node_ptr, self.edge_ptr)]
+        return torch.stack([*known], 1)
 
     def sized_like(self, other: "Graphs") -> "Graphs":
-        """These graphs, whose sizes are those of ``other``: the host need not ask the device for them."""
-        vars(self)["_host_ptr"] = other._host_ptr
-        return self
-
-    def _bounds(self, index: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Where the nodes and the edges of the graphs named by ``index`` begin and end; others may be millions."""
-        nodes = self.node_ptr.index_select(0, index), self.node_ptr.index_select(0, index + 1)
-        return nodes, (self.row_ptr.index_select(0, nodes[0]), self.row_ptr.index_select(0, nodes[1]))
-
-    @cached_property
-    def _host_sizes(self) -> Tensor:
-        """``[B, 2]`` on the host: how many nodes and edges each graph has."""
-        return torch.stack([ptr.diff() for ptr in self._host_ptr], 1)
+        """These graphs, which have the sizes of ``other``; no device need be asked for them."""
+        return replace(self, known_sizes=other.sizes())
 
     def take(self, index: Tensor) -> "Graphs":
         """The graphs named by ``index`` (on the host), in that order: gathers on the device, no waiting for it."""
         if self.added is not None:
             return self.merge_added().take(index)
-        num_nodes, num_edges = self._host_sizes.index_select(0, index).sum(0).tolist()
+        nodes, edges = self._sizes.index_select(0, index).sum(0).tolist()
         index = index.to(self.device, non_blocking=True)
-        of_nodes, of_edges = self._bounds(index)
-        nodes, edges = _Ranges(*of_nodes, num_nodes), _Ranges(*of_edges, num_edges)
-        row_ptr = self.row_ptr.index_select(0, nodes.items) - edges.shift.index_select(0, nodes.owner)
-        return Graphs(
-            x=select_rows(self.x, nodes.items),
-            num_features=self.num_features,
-            edge_index=_select_edges(self.edge_index, edges.items).sub_(nodes.shift.index_select(0, edges.owner)),
-            row_ptr=pad(row_ptr, (0, 1), value=num_edges),
-            node_ptr=nodes.ptr,
-            batch=nodes.owner,
-            pair=self.pair.index_select(0, edges.items) - edges.shift.index_select(0, edges.owner),
-            symmetric=self.symmetric,
-            y=_select(self.y, index if self.y_level == "graph" else nodes.items),
-            y_level=self.y_level,
-            edge_attr=_select(self.edge_attr, edges.items),
-            edge_weight=_select(self.edge_weight, edges.items),
-            node_keep=_select(self.node_keep, nodes.items),
-            edge_keep=_select(self.edge_keep, edges.items),
-        )
+        return self._batch(gather(self, index, nodes=nodes, edges=edges), index, select_rows)
 
-    def passes(self, index: Tensor) -> Iterator["Graphs"]:
-        """The graphs named by ``index`` (on the host) in turn, as many at a time as an encoder is quick with.
-
-        For embedding and classifying only: on a processor, what caches do not hold takes up to four times as long.
-        """
-        size = GRAPHS_AT_ONCE
-        if self.device.type == "cpu":
-            size = max(1, min(size, NODES_IN_CACHES * self.num_graphs // max(1, self.num_nodes)))
-        yield from (self.take(part) for part in index.split(size))
-
-    def take_padded(self, index: Tensor, room: "Room") -> "Graphs":
+    def take_padded(self, index: Tensor, room: Room) -> "Graphs":
         """``take`` for an ``index`` on the device, with tensors as large as ``room`` says whatever the batch needs.
 
         Shapes then do not depend on the batch, and nothing is asked of the host. What is not needed is masked, comes
         last, and lies in no row and no graph. The batch must fit.
         """
-        if ops.serve(index):
-            return self._gather_padded(index, room)
-        of_nodes, of_edges = self._bounds(index)
-        nodes = _Ranges(*of_nodes, room.nodes, padded=True)
-        edges = _Ranges(*of_edges, room.edges, padded=True)
-        row_ptr = self.row_ptr.index_select(0, nodes.items) - edges.shift.index_select(0, nodes.owner)
-        row_ptr = torch.where(nodes.used, row_ptr, edges.ptr[-1])
-        edge_index = self.edge_index.index_select(1, edges.items) - nodes.shift.index_select(0, edges.owner)
-        pair = self.pair.index_select(0, edges.items) - edges.shift.index_select(0, edges.owner)
-        return Graphs(
-            x=select_rows(self.x, nodes.items),
-            num_features=self.num_features,
-            edge_index=torch.where(edges.used, edge_index, room.nodes - 1),
-            row_ptr=torch.cat([row_ptr, edges.ptr[-1:]]),
-            node_ptr=nodes.ptr,
-            batch=nodes.owner,
-            pair=torch.where(edges.used, pair, torch.arange(room.edges, device=self.device)),
-            symmetric=self.symmetric,
-            y=_select(self.y, index if self.y_level == "graph" else nodes.items),
-            y_level=self.y_level,
-            edge_attr=_select(self.edge_attr, edges.items),
-            edge_weight=_select(self.edge_weight, edges.items),
-            node_keep=nodes.used if self.node_keep is None else nodes.used & self.node_keep[nodes.items],
-            edge_keep=edges.used if self.edge_keep is None else edges.used & self.edge_keep[edges.items],
-        )
+        return self._batch(gather_padded(self, index, nodes=room.nodes, edges=room.edges), index, take_rows)
 
-    def _gather_padded(self, index: Tensor, room: "Room") -> "Graphs":
-        """``take_padded`` by a kernel."""
-        from nmrgcl.ops.triton.batch import gather_structure
-        from nmrgcl.ops.triton.rows import take_rows
+    def _batch(self, found: Structure, index: Tensor, select: Callable[[Tensor, Tensor], Tensor]) -> "Graphs":
+        """The graphs named by ``index``, put together as ``found`` says."""
+        sources = dict.fromkeys(NODE_FIELDS, found.nodes) | dict.fromkeys(EDGE_FIELDS, found.edges)
+        sources["y"] = index if self.y_level == "graph" else found.nodes
+        changes: dict[str, Any] = {
+            name: None if value is None else select(value, source)
+            for name, source in sources.items()
+            for value in [getattr(self, name)]
+        }
+        changes |= found._asdict()
+        del changes["nodes"], changes["edges"]
+        return replace(self, **changes, views=1, known_sizes=None)
 
-        found = gather_structure(
-            index, self.edge_index, self.row_ptr, self.node_ptr, self.pair, self.node_keep, self.edge_keep,
-            nodes=room.nodes, edges=room.edges,
-        )  # fmt: skip
-        y = None if self.y is None else take_rows(self.y, index if self.y_level == "graph" else found.nodes)
-        return Graphs(
-            x=take_rows(self.x, found.nodes),
-            num_features=self.num_features,
-            edge_index=found.edge_index,
-            row_ptr=found.row_ptr,
-            node_ptr=found.node_ptr,
-            batch=found.batch,
-            pair=found.pair,
-            symmetric=self.symmetric,
-            y=y,
-            y_level=self.y_level,
-            edge_attr=None if self.edge_attr is None else take_rows(self.edge_attr, found.edges),
-            edge_weight=None if self.edge_weight is None else take_rows(self.edge_weight, found.edges),
-            node_keep=found.node_keep,
-            edge_keep=found.edge_keep,
-        )
+    def passes(self, index: Tensor) -> Iterator["Graphs"]:
+        """The graphs named by ``index`` (on the host) in turn, as many at a time as an encoder is fastest with.
+
+        For embedding and classifying only, where the size of a batch does not change the result.
+        """
+        size = graphs_per_pass(self.num_graphs, self.num_nodes, self.device)
+        yield from (self.take(part) for part in index.split(size))
 
     def twice(self) -> "Graphs":
-        """All graphs, and all of them again as a second view, with masks of their own: both at the cost of one pass."""
+        """All graphs, and all of them again as a second view with masks of its own: both at the cost of one pass."""
         index = torch.arange(2 * self.num_graphs, device=self.device) % self.num_graphs
         return replace(self.take_padded(index, Room(2 * self.num_nodes, 2 * self.num_edges)), views=2)
 
-    def room_for(self, batch_size: int) -> "Room":
+    def room_for(self, batch_size: int) -> Room:
         """Enough for practically every random batch of that size; it depends on the graphs and the size alone."""
         return Room.for_batches(*self.sizes(), batch_size)
 
-    def fits(self, index: Tensor, room: "Room") -> bool:
-        """Whether the batch named by ``index`` (on the host) has room."""
-        nodes, edges = self._host_sizes.index_select(0, index).sum(0).tolist()
+    def fits(self, index: Tensor, room: Room) -> bool:
+        """True if ``room`` suffices for the batch named by ``index`` (on the host)."""
+        nodes, edges = self._sizes.index_select(0, index).sum(0).tolist()
         return bool(nodes <= room.nodes and edges <= room.edges)
 
     # Views
@@ -347,22 +288,33 @@ class Graphs:
     @cached_property
     def live_edges(self) -> Tensor:
         """``[E]`` which edges are there: kept themselves, and so are both their ends; every layer asks for it."""
-        live = self.edge_keep
-        if self.node_keep is not None and ops.serve(self.node_keep):
-            from nmrgcl.ops.triton.masks import edges_between
-
-            return edges_between(self.edge_index, self.node_keep, live)
         if self.node_keep is not None:
-            source, destination = (self.node_keep.index_select(0, end) for end in self.edge_index)
-            ends = source.logical_and_(destination)
-            live = ends if live is None else ends.logical_and_(live)
-        return torch.ones_like(self.pair, dtype=torch.bool) if live is None else live
+            return edges_between(self.edge_index, self.node_keep, self.edge_keep)
+        return torch.ones_like(self.pair, dtype=torch.bool) if self.edge_keep is None else self.edge_keep
 
     def node_counts(self) -> Tensor:
         """``[B]`` how many nodes each graph keeps."""
         if self.node_keep is None:
             return self.node_ptr.diff()
         return pad(self.node_keep.cumsum(0), (1, 0))[self.node_ptr].diff()
+
+    def with_new_edges(self, new: Listed | Merged) -> "Graphs":
+        """These graphs with edges that a view adds, which are listed apart or already sorted in among the others."""
+        if isinstance(new, Listed):
+            return replace(self, added=new.added, added_keep=new.keep)
+        return replace(
+            self,
+            edge_index=new.edge_index,
+            row_ptr=new.row_ptr,
+            pair=new.pair,
+            edge_keep=new.edge_keep,
+            # Edges that a view invents have no features of their own: zero, and the ordinary weight.
+            edge_attr=_select_or(self.edge_attr, new.origin, 0),
+            edge_weight=_select_or(self.edge_weight, new.origin, 1),
+            added=None,
+            added_keep=None,
+            known_sizes=None,
+        )
 
     def merge_added(self) -> "Graphs":
         """Sort the added edges in among the others; padding goes last, beyond every row.
@@ -371,34 +323,7 @@ class Graphs:
         """
         if self.added is None or self.added_keep is None:
             return self
-        n, own, new = self.num_nodes, self.num_edges, self.added.shape[1]
-        there = self.added_keep
-        if self.node_keep is not None:
-            there = there & self.node_keep[self.added].all(0)
-        added = torch.where(there, self.added, n - 1)
-        key, by_key = torch.sort(torch.where(there, added[1] * n + added[0], n * n), stable=True)
-        own_before = torch.searchsorted(self.edge_index[1] * n + self.edge_index[0], key)
-        new_before = self.pair.new_zeros(own + 1).scatter_add_(0, own_before, torch.ones_like(key))
-        position = torch.arange(own + new, device=self.device)
-        own_place = position[:own] + new_before.cumsum(0)[:own]
-        new_place = torch.empty_like(key).index_copy_(0, by_key, own_before + position[:new])
-        order = torch.empty_like(position).index_copy_(0, torch.cat([own_place, new_place]), position)
-        # The second half of what is added is the first, reversed.
-        first = torch.minimum(*new_place.chunk(2))
-        pair = torch.cat([own_place.index_select(0, self.pair), first, first])
-        rows = torch.zeros_like(self.row_ptr).scatter_add_(0, added[1] + 1, there.long())
-        return replace(
-            self,
-            edge_index=_select_edges(torch.cat([self.edge_index, added], 1), order),
-            row_ptr=self.row_ptr + rows.cumsum(0),
-            pair=pair.index_select(0, order),
-            # Edges that a view invents have no features of their own: zero, and the ordinary weight.
-            edge_attr=_select(_extend(self.edge_attr, new, 0), order),
-            edge_weight=_select(_extend(self.edge_weight, new, 1), order),
-            edge_keep=torch.cat([self.live_edges, there]).index_select(0, order),
-            added=None,
-            added_keep=None,
-        )
+        return self.with_new_edges(merge_edges(self, self.added, self.added_keep))
 
     def compact(self) -> "Graphs":
         """The same graphs without masks: what is removed is gone, what is added is sorted in."""
@@ -410,13 +335,14 @@ class Graphs:
         edges = self.live_edges.nonzero().squeeze(1)
         plain = replace(
             self,
-            edge_index=_select_edges(self.edge_index, edges),
+            edge_index=select_edges(self.edge_index, edges),
             row_ptr=kept_edges.index_select(0, self.row_ptr),
             # A pair goes as a whole, so the first of the two is still there.
             pair=kept_edges.index_select(0, self.pair.index_select(0, edges)),
             edge_attr=_select(self.edge_attr, edges),
             edge_weight=_select(self.edge_weight, edges),
             edge_keep=None,
+            known_sizes=None,
         )
         return plain if plain.node_keep is None else plain._without_nodes()
 
@@ -433,7 +359,7 @@ class Graphs:
         return replace(self, edge_keep=self.live_edges)._without_nodes()
 
     def _without_nodes(self) -> "Graphs":
-        """Only kept nodes, if no edge that is kept touches another one."""
+        """Only the kept nodes; no edge that is kept may touch another one."""
         keep = torch.ones_like(self.batch, dtype=torch.bool) if self.node_keep is None else self.node_keep
         nodes, kept = keep.nonzero().squeeze(1), keep.cumsum(0)
         row_ptr = torch.cat([self.row_ptr.index_select(0, nodes), self.row_ptr[-1:]])
@@ -448,79 +374,16 @@ class Graphs:
             edge_index=number.index_select(0, self.edge_index.flatten()).view_as(self.edge_index),
             row_ptr=row_ptr,
             node_keep=None,
+            known_sizes=None,
         )
-
-
-@dataclass(frozen=True)
-class Room:
-    """How many nodes and edges a padded batch has."""
-
-    nodes: int
-    edges: int
-
-    @classmethod
-    def for_batches(cls, nodes: Tensor, edges: Tensor, batch_size: int) -> "Room":
-        """Enough for practically every random batch of graphs of which each has so many."""
-        sizes = [nodes.double(), edges.double()]
-        # A sum of so many draws exceeds its mean by five standard deviations once in millions; the largest, never.
-        bounds = [
-            min(s.mean() * batch_size + 5 * s.std(correction=0) * batch_size**0.5, s.max() * batch_size) for s in sizes
-        ]
-        return cls.of(*map(int, bounds))
-
-    @classmethod
-    def of(cls, nodes: int, edges: int) -> "Room":
-        """Of at least that size; sizes come in steps, so that few kernels are compiled for them."""
-        return cls(nodes // 256 * 256 + 256, edges // 256 * 256 + 256)
-
-
-class _Ranges:
-    """The items of the ranges ``start[i]:end[i]``, one range after another.
-
-    There are ``total`` of them, or fewer, and then the rest of the places is not ``used``.
-    """
-
-    def __init__(self, start: Tensor, end: Tensor, total: int, *, padded: bool = False) -> None:
-        count = end - start
-        self.ptr = pad(count.cumsum(0), (1, 0))
-        self.shift = start - self.ptr[:-1]  # old position minus new position
-        place = torch.arange(total, device=start.device)
-        if padded:
-            self.used = place < self.ptr[-1]
-            self.owner = torch.searchsorted(self.ptr[1:], place, right=True).clamp_(max=start.shape[0] - 1)
-            self.items = torch.where(self.used, place + self.shift.index_select(0, self.owner), 0)
-        else:
-            self.owner = torch.repeat_interleave(count, output_size=total)
-            self.items = place + self.shift.index_select(0, self.owner)
-
-
-def _pair_edges(edge_index: Tensor, key: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
-    """First edge of each undirected pair, and whether an edge has its reverse (``[E]`` each).
-
-    ``key`` = destination · N + source, sorted. The k-th copy of an edge is paired with the k-th copy of its reverse.
-    """
-    position = torch.arange(key.shape[0], device=key.device)
-    if key.shape[0] == 0:
-        return position, torch.ones_like(key, dtype=torch.bool)
-    reverse_key = edge_index[0] * num_nodes + edge_index[1]
-    # In place, because the largest datasets are as large as memory allows.
-    reverse = torch.searchsorted(key, reverse_key).sub_(torch.searchsorted(key, key)).add_(position)
-    reverse.clamp_(max=key.shape[0] - 1)
-    found = key[reverse] == reverse_key
-    return torch.where(found, torch.minimum(position, reverse), position), found
 
 
 def _select(values: Tensor | None, index: Tensor) -> Tensor | None:
     return None if values is None else values.index_select(0, index)
 
 
-def _select_edges(edge_index: Tensor, index: Tensor) -> Tensor:
-    """``edge_index[:, index]``, row by row, which is faster."""
-    out = edge_index.new_empty(2, index.shape[0])
-    for ends, place in zip(edge_index, out, strict=True):
-        torch.index_select(ends, 0, index, out=place)
-    return out
-
-
-def _extend(values: Tensor | None, count: int, fill: float) -> Tensor | None:
-    return None if values is None else torch.cat([values, values.new_full((count, *values.shape[1:]), fill)])
+def _select_or(values: Tensor | None, index: Tensor, beyond: float) -> Tensor | None:
+    """``_select`` where an index one beyond the last row means a row of ``beyond``."""
+    if values is None:
+        return None
+    return torch.cat([values, values.new_full((1, *values.shape[1:]), beyond)]).index_select(0, index)

@@ -1,9 +1,9 @@
-"""Where downloads, caches and kept files are."""
+"""The folder of downloads and caches."""
 
 import os
 from pathlib import Path
 
 
 def home() -> Path:
-    """``NMRGCL_HOME``, else ``~/.cache/nmrgcl``."""
+    """Return ``NMRGCL_HOME``, by default ``~/.cache/nmrgcl``."""
     return Path(os.path.expanduser(os.environ.get("NMRGCL_HOME") or "~/.cache/nmrgcl"))

@@ -1,4 +1,4 @@
-"""One writer a folder: a lock that the system takes back when its owner dies, however it dies."""
+"""A lock for one writer per folder, which the system releases when its owner dies."""
 
 import fcntl
 import os
@@ -16,14 +16,14 @@ _OWNER = re.compile(r"process \d+ on [^\n]*\n")
 
 
 class BusyError(SettingError):
-    """Another process has the lock."""
+    """Another process holds the lock."""
 
 
 @contextmanager
 def locked(folder: Path, name: str = NAME, *, wait: bool = False) -> Iterator[None]:
-    """Hold ``folder/name`` while the block runs; BusyError where another process does, unless ``wait``.
+    """Hold the lock ``folder/name`` inside the block; raise BusyError if another process holds it, unless ``wait``.
 
-    The file itself stays: removing it would let two processes hold locks on two files of one name.
+    The file is not removed afterwards, because two processes could then lock two files of the same name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     descriptor, new = _open(folder / name)
@@ -33,7 +33,7 @@ def locked(folder: Path, name: str = NAME, *, wait: bool = False) -> Iterator[No
         except BlockingIOError:
             owner = _owner(descriptor).strip() or "another process"
             raise BusyError(f"{folder}: {owner} is writing here; wait for it or choose another folder") from None
-        if new or _owner(descriptor):  # the lock of another program is held, but its content is not ours
+        if new or _owner(descriptor):  # a file of another program is locked, but not overwritten
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         yield
@@ -42,7 +42,7 @@ def locked(folder: Path, name: str = NAME, *, wait: bool = False) -> Iterator[No
 
 
 def _open(path: Path) -> tuple[int, bool]:
-    """The file, and whether it was made just now; links are not followed."""
+    """Open the file without following links; also return True if it was created."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666), True
@@ -53,6 +53,6 @@ def _open(path: Path) -> tuple[int, bool]:
 
 
 def _owner(descriptor: int) -> str:
-    """What an earlier owner wrote; empty if the file holds anything else."""
+    """Return the note of an earlier owner; empty if the file contains anything else."""
     text = os.pread(descriptor, 300, 0).decode("utf-8", "replace")
     return text if _OWNER.fullmatch(text) else ""

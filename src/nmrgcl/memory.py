@@ -1,4 +1,4 @@
-"""How much memory is left, and what does not fit into it."""
+"""Available memory, and checks that something fits into it."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from nmrgcl.errors import DataError
 
 
 def available_bytes(device: torch.device) -> int:
-    """Memory that can be had now; where the system does not say, 4 GB."""
+    """Return the memory that is available now; 4 GB if the system does not tell."""
     if device.type == "cuda":
-        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # freed, but not given back
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # free in torch's own cache
         return torch.cuda.mem_get_info(device)[0] + kept
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -20,7 +20,7 @@ def available_bytes(device: torch.device) -> int:
 
 
 def require_bytes(needed: float, what: str, remedy: str) -> None:
-    """DataError, with a ``remedy``, where ``what`` would take more of the host's memory than is left."""
+    """Raise DataError, with a ``remedy``, if ``what`` needs more host memory than is available."""
     left = available_bytes(torch.device("cpu"))
     if needed > left:
         raise DataError(f"{what} need {needed / 1e9:,.1f} GB of memory, but {left / 1e9:,.1f} GB are left; {remedy}")

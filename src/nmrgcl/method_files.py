@@ -1,6 +1,6 @@
-"""The files of methods: each file in ``nmrgcl/methods`` that ends in ``METHOD = …`` is one, named as the file is.
+"""Find methods: each file in ``nmrgcl/methods`` that ends with ``METHOD = …`` is one, named after the file.
 
-A file of one's own is a method, too, known by its reference (``own_code``).
+A user's file can be a method too; it is identified by its reference (see ``own_code``).
 """
 
 import inspect
@@ -22,17 +22,17 @@ _OPTION = re.compile(r"^    (\w+): .+ = setting\(", re.MULTILINE)
 
 @dataclass(frozen=True)
 class NoOptions:
-    """The options of a method that has none of its own."""
+    """The options of a method without options."""
 
 
 def method_names() -> list[str]:
-    """Every method of the package; their names cost no torch."""
+    """Return the methods of the package, without loading torch."""
     return sorted(path.stem for path in _method_files())
 
 
 def option_names() -> set[str]:
-    """The names of all options that only some methods have, read from the source of methods without loading torch."""
-    files = [*_method_files(), *(_HERE / "words").glob("*.py")]  # some inherit options from there
+    """Return the options of all methods, read from their source without loading torch."""
+    files = [*_method_files(), *(_HERE / "words").glob("*.py")]  # some methods inherit options from there
     return {name for file in files for name in _OPTION.findall(reading.read_text(file))}
 
 
@@ -43,9 +43,9 @@ def _method_files() -> list[Path]:
 
 
 def method_reference(method: str | type[Any]) -> str:
-    """What settings call the method that a user has named: by its name, its file or its class.
+    """Return how settings refer to a method that a user has given by name, file or class.
 
-    A file is run only because the user named it, so this is not for names that come from files.
+    The file will be executed, so this must only be called with what the user typed, never with names from files.
     """
     if isinstance(method, str):
         return own_code.remember(Path(method).expanduser()) if own_code.is_path(method) else method
@@ -65,12 +65,12 @@ def method_reference(method: str | type[Any]) -> str:
 
 
 def load_method(name: str) -> type[Any]:
-    """The class that the file of the method ``name`` ends with."""
+    """Return the class of a method."""
     module = own_code.load_code(name) if own_code.is_reference(name) else _packaged(name)
     found = getattr(module, "METHOD", None)
     if not isinstance(found, type) or "options" not in _hints(found):
         file = own_code.origin(name) if own_code.is_reference(name) else module.__file__
-        raise SettingError(f"{file}: names no method; end it with METHOD = and a subclass of Pretraining or Embedder")
+        raise SettingError(f"{file}: defines no method; end it with METHOD = a subclass of Pretraining or Embedder")
     return found
 
 
@@ -79,7 +79,7 @@ def _packaged(name: str) -> ModuleType:
     if module is not None:
         return module
     if own_code.is_path(name):
-        raise SettingError(f"{name}: a file is named with --method, or method= in Python, and nowhere else")
+        raise SettingError(f"{name}: a file can only be given with --method, or with method= in Python")
     if name not in method_names():
         raise SettingError(f"unknown method {name!r}; {nearest(name, method_names())}")
     try:
@@ -90,7 +90,7 @@ def _packaged(name: str) -> ModuleType:
 
 
 def options_class(method: str) -> type[Any]:
-    """The dataclass of the options that only this method has: the type of its attribute ``options``."""
+    """Return the dataclass of a method's options, which is the type of its attribute ``options``."""
     kind = load_method(method)
     found = _hints(kind)["options"]  # type: ignore[arg-type]  # mypy: a class is hashable
     if found is Any:

@@ -1,4 +1,4 @@
-"""The card that travels with a model: what it is, what it was trained on, how to use and cite it."""
+"""The model card of a pre-trained encoder."""
 
 import json
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ def model_card(
     pooled: bool = False,
     metrics: Mapping[str, float] | None = None,
 ) -> str:
-    """Markdown with the header that model hubs read.
+    """Return Markdown with the header for model hubs.
 
-    ``pooled``: the encoder itself gives a row per graph. ``metrics`` are what it was judged by, if it was.
+    ``pooled``: the encoder itself pools nodes to graphs. ``metrics`` are evaluation results, if there are any.
     """
     encoder, edges = settings.encoder, features.edges
     readout = f", {encoder.pool} pooling" if settings.level == "graph" and not pooled else ""
@@ -48,7 +48,7 @@ def model_card(
         "Dataset": dataset,
         **({"SHA-256 of the data": data_sha256} if data_sha256 else {}),
         **(
-            {"Sample": f"{most:,} of its graphs at most, drawn at random"}
+            {"Sample": f"at most {most:,} of its graphs, drawn at random"}
             if (most := settings.train.max_graphs)
             else {}
         ),
@@ -141,6 +141,6 @@ def _index(label: str, dataset: str, metrics: Mapping[str, float] | None) -> str
 
 
 def _cell(value: object) -> str:
-    """Text that cannot break out of a table or start a tag."""
+    """Escape text for a table cell."""
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())

@@ -1,4 +1,4 @@
-"""A pre-trained encoder as a folder: ``config.json``, ``model.safetensors``, a card and checksums."""
+"""Save and load a pre-trained encoder as a folder: ``config.json``, ``model.safetensors``, a card and checksums."""
 
 import hashlib
 import json
@@ -27,19 +27,19 @@ from nmrgcl.settings.renamed import is_old, renamed
 from nmrgcl.train.checkpoint import packed
 
 FORMAT = 2
-"""Of ``config.json``. Since 2, the options of a method are under ``options``."""
+"""Version of ``config.json``. Since version 2, the options of a method are under ``options``."""
 MAX_CONFIG = 1 << 28
-"""Bytes of ``config.json``, which lists every label that the model knows."""
+"""Largest size of ``config.json``, which lists every label that the model knows."""
 WEIGHTS = "model.safetensors"
 FILES = ("config.json", "README.md", WEIGHTS, "SHA256SUMS")
 EMBEDDER = "embedder.json"
-"""Parameters of ``GraphEmbedder`` that are not settings, and the ids of what it was fitted on; ``save`` writes it."""
+"""Parameters of ``GraphEmbedder`` that are not settings, and the ids of the graphs it was fitted on."""
 BESIDE = (EMBEDDER, "metrics.jsonl", "timings.jsonl", "evaluation.json", "splits.json", "report.html")
-"""What a run and its evaluation add to a model."""
+"""Files that a run and its evaluation add to a model folder."""
 
 
 def _is_config(values: Mapping[str, Any]) -> bool:
-    """Every library has a config.json; ours names the version of this one, and settings and features as it does."""
+    """Return True if a config.json is ours, because many libraries use that name."""
     parts = [values.get(name) for name in ("settings", "features")]
     return isinstance(values.get("nmrgcl"), str) and all(isinstance(part, dict) for part in parts)
 
@@ -49,13 +49,13 @@ MODEL = FolderKind("model", "config.json", _is_config, lambda _: (*FILES, *BESID
 
 @dataclass(frozen=True)
 class Model:
-    """A method with what it takes to feed it.
+    """A trained method with its settings and features.
 
-    ``encoder_only``: what the method has beside its encoder, such as a projection head, is neither kept nor loaded. The
-    model embeds, and other trainings start from it.
+    ``encoder_only``: only the encoder is saved and loaded, without projection heads and the like. Such a model can
+    embed graphs and serve as a start for other trainings.
 
-    ``data_sha256`` is of the graphs and features it was trained on, ``columns`` of its embeddings of them; models of
-    earlier versions do not have these. ``normalise`` is the scale that its user wants embeddings on.
+    ``data_sha256`` is the digest of the training graphs and features, and ``columns`` the scale of their embeddings;
+    both are None in models of earlier versions. ``normalise`` is the default scaling of embeddings.
     """
 
     method: Pretraining | Embedder
@@ -69,18 +69,18 @@ class Model:
 
     @property
     def weights(self) -> torch.nn.Module:
-        """The part whose weights a folder holds."""
+        """The module whose weights are saved."""
         if not self.encoder_only:
             return self.method
         if not isinstance(self.method, Pretraining):
-            raise ModelError(f"method {self.settings.label} has no encoder that could be kept alone")
+            raise ModelError(f"method {self.settings.label} has no encoder that could be saved separately")
         return self.method.encoder
 
 
 def save_model(
     folder: Path, model: Model, *, training: dict[str, Any] | None = None, embedder: dict[str, Any] | None = None
 ) -> None:
-    """Fill an existing ``folder``; ``training`` (epochs, loss …) and ``embedder`` are recorded as they are."""
+    """Write a model to an existing ``folder``; ``training`` (epochs, loss …) and ``embedder`` are stored unchanged."""
     config = {
         "format": FORMAT,
         "nmrgcl": __version__,
@@ -100,13 +100,13 @@ def save_model(
     (folder / "README.md").write_text(card, encoding="utf-8")
     if embedder is not None:
         (folder / EMBEDDER).write_text(json.dumps(embedder) + "\n", encoding="utf-8")
-    # Not by safetensors' save_file, which on a full disk raises an error of its own kind.
+    # Not with safetensors' save_file, whose error on a full disk is not an OSError.
     (folder / WEIGHTS).write_bytes(packed(model.weights.state_dict()))
     write_checksums(folder)
 
 
 def weights_digest(module: torch.nn.Module) -> str:
-    """SHA-256 of all parameters and buffers."""
+    """Return the SHA-256 of all parameters and buffers."""
     digest = hashlib.sha256()
     for name, tensor in module.state_dict().items():
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
@@ -115,7 +115,7 @@ def weights_digest(module: torch.nn.Module) -> str:
 
 
 def folder_digest(folder: Path) -> str:
-    """SHA-256 of the checksums of a model folder, which stand for its weights and settings."""
+    """Return the SHA-256 of a model folder's checksums, which identifies its weights and settings."""
     try:
         return hashlib.sha256(reading.read_bytes(folder / CHECKSUMS)).hexdigest()
     except OSError as error:
@@ -123,9 +123,9 @@ def folder_digest(folder: Path) -> str:
 
 
 def load_model(folder: Path) -> Model:
-    """The model in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error.
+    """Load the model in ``folder``, in evaluation mode on the CPU; anything unexpected is an error.
 
-    Weights that are bfloat16 in the file become float32.
+    Weights that are stored as bfloat16 become float32.
     """
     verify_checksums(folder, required=("config.json", WEIGHTS), unlimited=WEIGHTS)
     try:
@@ -149,7 +149,7 @@ def load_model(folder: Path) -> Model:
         require_word(normalise, f"{folder / 'config.json'}: normalise")
         model = Model(method, settings, features, str(config["dataset"]), digest, alone, normalise=normalise)
         model.weights.load_state_dict(load(weights))
-        if (columns := config.get("columns")) is not None:  # only now does a method that fits know its width
+        if (columns := config.get("columns")) is not None:  # some methods know their width only with their weights
             model = replace(model, columns=ColumnScale.from_dict(columns, method.width))
     except UserError:
         raise
@@ -161,12 +161,12 @@ def load_model(folder: Path) -> Model:
 
 
 def read_embedder(folder: Path) -> dict[str, Any]:
-    """What ``save_model`` was given as ``embedder``, empty if that was nothing; ``load_model`` checks its bytes."""
+    """Read the ``embedder`` values that ``save_model`` stored, if any; ``load_model`` verifies the checksum."""
     try:
         found = json.loads(reading.read_text(folder / EMBEDDER, MAX_CONFIG))
         names = [str(name) for name in found["ids"] if type(name) in (str, int)]
         if not isinstance(found["parameters"], dict) or len(names) < len(found["ids"]):
-            raise TypeError("its parameters or ids are none")
+            raise TypeError("its parameters or ids are invalid")
         if max(map(len, names), default=0) > LONGEST:
             raise ValueError("an id is too long")
     except FileNotFoundError:
@@ -177,9 +177,7 @@ def read_embedder(folder: Path) -> dict[str, Any]:
 
 
 def _least_bytes(settings: Settings, features: FeatureSpec) -> int:
-    """What the matrices of any encoder need in bfloat16: a model that claims millions of layers is refused before it is
-    built.
-    """
+    """Return a lower bound on the size of the weights, so that settings with absurd sizes are refused early."""
     units, layers = settings.encoder.units, settings.encoder.layers
     if is_own(settings.encoder.name):
         return network_bytes(settings.encoder.name, num_features=features.width, units=units, layers=layers)

@@ -1,4 +1,4 @@
-"""Embeddings of molecules for people who live in scikit-learn: SMILES in, one row of numbers per molecule out."""
+"""Molecule embeddings as a scikit-learn transformer: returns one embedding per SMILES."""
 
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -22,31 +22,31 @@ from nmrgcl.run.molecules import embed_smiles, load_molecule_model
 
 
 class MoleculeEmbedder(GraphEmbedder):
-    """Embed molecules by a trained encoder, or pre-train one without labels; returns one row per SMILES.
+    """Embed molecules with a trained encoder, or pre-train one without labels; returns one embedding per SMILES.
 
-    Where neither a model nor a training is named (by ``method``, ``encoder``, ``preset`` or ``settings``), the encoder
-    is the one that comes with the package, or is trained by the preset ``molecules`` where none comes with it. SMILES
-    are a list, an array, a pandas series, or a table of one column.
+    Without a ``model`` and without settings for a training (``method``, ``encoder``, ``preset`` or ``settings``), the
+    bundled encoder is used; if there is none, an encoder is trained with the preset ``molecules``. SMILES may be a
+    list, an array, a pandas series, or a table of one column.
 
     Args:
-        method: its name, a file of one's own such as ``mine.py``, or a class; the preset's if None.
-        model: a model folder that was trained on molecules, or ``"bundled"``. It is used as it is: ``transform`` needs
-            no ``fit`` then, and ``fit`` only checks its molecules.
-        encoder: the recipe's if None; otherwise as ``GraphEmbedder`` takes it.
-        preset: which recipe to train by; ``molecules`` if None.
-        random_state: the seed of everything; None or a ``RandomState``: another one each time.
-        settings: single settings on top of the preset, for example ``{"train.epochs": 5}``.
-        normalise: the scale of embeddings, as ``GraphEmbedder`` has it; None: that of the model given, or ``squash``.
-        invalid: what to do with rows that are not molecules: ``error``, or ``nan`` for rows of NaN, which training
-            leaves out. There is always one row per SMILES, so that rows and labels stay aligned.
+        method: name of the method, a file such as ``mine.py``, or a class; None: that of the preset.
+        model: a model folder trained on molecules, or ``"bundled"``. It is used as it is: ``transform`` then needs no
+            ``fit``, and ``fit`` only checks its molecules.
+        encoder: None: that of the preset; otherwise as in ``GraphEmbedder``.
+        preset: name of the preset to train with; None: ``molecules``.
+        random_state: seed of everything; None or a ``RandomState`` draws one.
+        settings: settings that override the preset, for example ``{"train.epochs": 5}``.
+        normalise: scaling of the embeddings, as in ``GraphEmbedder``; None: that of the given model, or ``squash``.
+        invalid: how to treat rows that are not molecules: ``error``, or ``nan`` for rows of NaN, which are ignored in
+            training. There is always one row per SMILES, so that rows and labels stay aligned.
         device: ``auto``, ``cpu`` or ``cuda``.
         verbose: print each epoch.
-        warm_start: ``fit`` goes on from where the last one ended, unless a model was given.
+        warm_start: let ``fit`` continue the previous training, unless a model was given.
 
     Attributes:
         model_: the model.
-        history_: one ``Epoch`` for each pass over the molecules; empty where nothing was trained.
-        ids_: the rows of the molecules of ``fit``, from 0; those that are not molecules are left out.
+        history_: one ``Epoch`` per pass over the molecules; empty if nothing was trained.
+        ids_: row numbers, from 0, of the valid molecules of ``fit``.
     """
 
     PRESET = "molecules"
@@ -81,7 +81,7 @@ class MoleculeEmbedder(GraphEmbedder):
         self.invalid = invalid
 
     def fit(self, smiles: Any, y: Any = None) -> Self:
-        """Pre-train on the molecules, unless a model is used as it is; ``y`` is not looked at."""
+        """Pre-train on the molecules, unless a model was given; ``y`` is ignored."""
         given = self._given()
         if given is None:
             return super().fit(smiles, y)
@@ -92,7 +92,7 @@ class MoleculeEmbedder(GraphEmbedder):
         return self
 
     def transform(self, smiles: Any) -> np.ndarray:
-        """``[B, D]`` embeddings in the order of ``smiles``."""
+        """Return ``[B, D]`` embeddings in the order of ``smiles``."""
         model, texts = self._fitted(), _texts(smiles)
         z = np.full((len(texts), model.method.width), np.nan, np.float32)
         jobs = 1 if len(texts) < MANY else -1
@@ -103,7 +103,7 @@ class MoleculeEmbedder(GraphEmbedder):
 
     @classmethod
     def load(cls, folder: Path | str, **options: Any) -> Self:
-        """``MoleculeEmbedder(model=folder)`` with the parameters that it was saved with; ``options`` replace them."""
+        """Return ``MoleculeEmbedder(model=folder)`` with its saved parameters; ``options`` override them."""
         return cls(model=folder, **(saved_parameters(folder, cls) | options))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -115,7 +115,7 @@ class MoleculeEmbedder(GraphEmbedder):
         return tags
 
     def _given(self) -> Path | str | None:
-        """The model to use as it is; None: ``fit`` trains one."""
+        """Return the model to use as it is; None if ``fit`` trains one."""
         training = (self.method, self.encoder, self.preset, self.settings)
         unnamed = all(value is None for value in training)
         return BUNDLED if self.model is None and unnamed and is_there() else self.model
@@ -130,7 +130,7 @@ class MoleculeEmbedder(GraphEmbedder):
         return self.normalise or ("squash" if self._given() is None else model.normalise)
 
     def _dataset(self, graphs: Any) -> Dataset:
-        """The valid molecules."""
+        """Return the valid molecules as a dataset."""
         texts = _texts(graphs)
         molecules, invalid = featurise(texts)
         self._refuse(invalid)
@@ -143,7 +143,7 @@ class MoleculeEmbedder(GraphEmbedder):
 
     def _refuse(self, invalid: list[Invalid]) -> None:
         if self.invalid not in ("error", "nan"):
-            raise SettingError(f"invalid is {self.invalid!r}; it is error or nan")
+            raise SettingError(f"invalid is {self.invalid!r}; it must be error or nan")
         if invalid and self.invalid == "error":
             raise DataError(f"{_first(invalid)}; correct it, or use invalid='nan' for rows of NaN")
 
@@ -153,7 +153,7 @@ def _first(invalid: list[Invalid]) -> str:
 
 
 def _texts(smiles: Any) -> list[Any]:
-    """The SMILES of a list, an array, a series or a table of one column."""
+    """Return the SMILES of a list, an array, a series or a table of one column."""
     if isinstance(smiles, str | bytes | Path) or not hasattr(smiles, "__len__"):
         raise DataError(f"SMILES must be a list or a column, not {type(smiles).__name__}")
     cells = np.asarray(smiles.to_numpy() if hasattr(smiles, "to_numpy") else smiles, dtype=object)

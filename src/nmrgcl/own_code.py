@@ -1,9 +1,9 @@
-"""Code of one's own: Python files that a user has named, kept by their digest.
+"""User code: Python files of methods and encoders, identified by their digest.
 
-A file that is named on the command line or in Python is copied to ``NMRGCL_HOME/code`` and from then on known by a
-reference, NAME@DIGEST: the same code on every machine, whatever its folder. Settings, keys of cells and model folders
-hold the reference; workers and later processes find the copy. Files from elsewhere can only refer to code that this
-user has named before: no model, config or result brings code that is run.
+A file that the user names on the command line or in Python is copied to ``NMRGCL_HOME/code`` and identified by a
+reference, NAME@DIGEST, which stands for the same code on every machine. Settings, cell keys and model folders contain
+the reference; workers and later processes find the copy. A model, config or result can only refer to code that this
+user has named before; it never brings code that is executed.
 """
 
 import hashlib
@@ -21,21 +21,21 @@ from nmrgcl.home import home
 REFERENCE = re.compile(r"([^\W\d]\w*)@([0-9a-f]{32})")
 LARGEST = 1 << 20
 _live: dict[str, ModuleType] = {}
-"""Modules of this process by reference; those of classes that are in no file are nowhere else."""
+"""Modules of this process by reference; classes defined outside of a file exist only here."""
 
 
 def is_path(name: str) -> bool:
-    """Whether ``name`` names a Python file."""
+    """Return True if ``name`` is a Python file."""
     return name.endswith(".py")
 
 
 def is_reference(name: str) -> bool:
-    """Whether ``name`` refers to code that was kept."""
+    """Return True if ``name`` is a reference to user code."""
     return REFERENCE.fullmatch(name) is not None
 
 
 def label(name: str) -> str:
-    """The name to show: that of the file for a reference."""
+    """Return the name for display, without the digest of a reference."""
     return name.partition("@")[0]
 
 
@@ -47,7 +47,7 @@ def remember(path: Path | str) -> str:
     except OSError as error:
         raise SettingError(f"{path}: cannot be read ({error.strerror})") from None
     if not re.fullmatch(r"[^\W\d]\w*", path.stem):
-        raise SettingError(f"{path}: a file of code is named like a variable, for example my_method.py")
+        raise SettingError(f"{path}: the name of the file must be a valid identifier, for example my_method.py")
     reference = f"{path.stem}@{_digest(source)}"
     kept = _place(reference)
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -57,21 +57,21 @@ def remember(path: Path | str) -> str:
 
 
 def remember_module(name: str, module: ModuleType, source: str) -> str:
-    """Know the code of a class that is in no file of its own, in this process only."""
+    """Register the code of a class without a file of its own, for this process only."""
     reference = f"{name}@{_digest(source.encode())}"
     _live[reference] = module
     return reference
 
 
 def load_code(reference: str, command: str = "nmrgcl methods") -> ModuleType:
-    """The module that ``reference`` stands for, which the user has named once, for example with ``command`` FILE."""
+    """Return the module for ``reference``, which the user must have named before, for example with ``command`` FILE."""
     if reference not in _live:
         _live[reference] = _run(reference, command)
     return _live[reference]
 
 
 def origin(reference: str) -> Path:
-    """The file that was named; its folder may hold more, such as a preset."""
+    """Return the original file; its folder may contain more, such as a preset."""
     try:
         return Path(reading.read_text(_place(reference).with_suffix(".origin")).strip())
     except (OSError, ValueError):
@@ -79,12 +79,12 @@ def origin(reference: str) -> Path:
 
 
 def is_kept(reference: str) -> bool:
-    """Whether its file was kept; code that was given in Python has none."""
+    """Return True if there is a copy of its file; a class defined in Python has none."""
     return _place(reference).exists()
 
 
 def told(error: Exception, reference: str) -> str:
-    """The end of a line about an error in that code: where in its file, if it is there, and the error's own words."""
+    """Return the end of a message about an error in user code: its place in the file, if known, and its text."""
     at = f" of {origin(reference)}{_line(error, _place(reference))}" if is_kept(reference) else ""
     return f"{at}: {type(error).__name__}: {_words(error)}"
 
@@ -95,18 +95,18 @@ def _run(reference: str, command: str) -> ModuleType:
         source = reading.read_bytes(place, LARGEST)
     except OSError:
         raise SettingError(
-            f"{reference}: its file {file} is not known here; name it once, for example with {command} {file}"
+            f"{reference}: its file {file} is unknown on this machine; name it once, for example with {command} {file}"
         ) from None
     if f"{label(reference)}@{_digest(source)}" != reference:
-        raise SettingError(f"{place}: was changed after it was kept; name {file} again")
+        raise SettingError(f"{place}: was changed after it was copied; name {file} again")
     name = f"nmrgcl_code_{reference.replace('@', '_')}"
     spec = spec_from_loader(name, loader=None, origin=str(place))
     assert spec is not None
     module = module_from_spec(spec)
     module.__file__ = str(place)
-    sys.modules[name] = module  # dataclasses and annotations look it up
+    sys.modules[name] = module  # needed by dataclasses and annotations
     if str(file.parent) not in sys.path:
-        sys.path.append(str(file.parent))  # for what the file imports from beside itself
+        sys.path.append(str(file.parent))  # for imports from the same folder
     try:
         exec(compile(source, str(place), "exec"), module.__dict__)
     except Exception as error:

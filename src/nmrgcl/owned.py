@@ -1,8 +1,8 @@
-"""The rule for files that are not ours: they are never changed.
+"""Ownership of files: those that this package did not write are never changed.
 
-A folder is ours only if it holds our marker, a JSON file that says that this package wrote it. In such a folder the
-names that the marker stands for are ours, and temporary names that contain its token. We remove and replace nothing
-else; where something foreign is in the way, the command refuses. Links are never ours: we make none.
+A folder is ours only if it contains our marker, a JSON file which states that this package wrote it. In such a folder,
+the names listed by the marker are ours, and so are temporary names that contain its token. Nothing else is removed or
+replaced; a command refuses if foreign files are in the way. Links are never ours, because we create none.
 """
 
 import json
@@ -18,18 +18,18 @@ from nmrgcl import reading
 from nmrgcl.errors import SettingError
 
 MAX_BYTES = 1 << 28
-"""No marker is larger."""
+"""Largest size of a marker."""
 
 
 @dataclass(frozen=True)
 class FolderKind:
-    """A kind of folder that is ours.
+    """A kind of folder that this package writes.
 
     Attributes:
-        what: in a word, for messages.
-        marker: the name of the file that makes a folder ours.
-        recognise: whether the values in a file of that name were written by us.
-        names: every name that we may have written in the folder, given the values of its marker.
+        what: its name in messages.
+        marker: name of the marker file.
+        recognise: returns True if the values in a marker file were written by us.
+        names: returns every name that we may have written in the folder, given the values of its marker.
     """
 
     what: str
@@ -39,20 +39,20 @@ class FolderKind:
 
 
 def read_marker(folder: Path, kind: FolderKind) -> dict[str, Any] | None:
-    """The values of the marker; None if the folder is not ours."""
+    """Return the values of the marker; None if the folder is not ours."""
     values = _values(folder / kind.marker)
     return values if values is not None and kind.recognise(values) else None
 
 
 def is_plain(path: Path) -> bool:
-    """True for a regular file; False for a link, even to a regular file."""
+    """Return True for a regular file, but not for a link to one."""
     with suppress(OSError):
         return stat.S_ISREG(path.lstat().st_mode)
     return False
 
 
 def require_replaceable(folder: Path, kind: FolderKind) -> None:
-    """Refuse to put a new folder in place of this one, unless it is absent, empty, or ours with nothing foreign."""
+    """Raise SettingError unless the folder is absent, empty, or ours without foreign files."""
     while True:
         seen = _version(folder)
         problem = _problem(folder, kind) if seen else None
@@ -71,7 +71,7 @@ def _problem(folder: Path, kind: FolderKind) -> str | None:
         return f"cannot be read ({error.strerror});"
     values = read_marker(folder, kind)
     if values is None:
-        return f"is not empty and holds no {kind.what};" if found else None
+        return f"is not empty and contains no {kind.what};" if found else None
     names = kind.names(values)
     strange = (name for name in found if name not in names or not is_plain(folder / name))
     return next((f"{name!r} is not part of the {kind.what}; move it away or" for name in strange), None)
@@ -85,7 +85,7 @@ def _version(folder: Path) -> tuple[int, int, int] | None:
 
 
 def remove(folder: Path, kind: FolderKind) -> None:
-    """Remove what is ours in a folder of ours, its marker last, and then the folder if nothing else is in it."""
+    """Remove our files from a folder of ours, the marker last, and the folder itself if it is then empty."""
     names = kind.names(read_marker(folder, kind) or {})
     for name in sorted(names, key=lambda name: name == kind.marker):
         if is_plain(folder / name):
@@ -94,21 +94,19 @@ def remove(folder: Path, kind: FolderKind) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a folder unless something is left in it."""
+    """Remove a folder if it is empty."""
     with suppress(OSError):
         folder.rmdir()
 
 
 def require_no_link(path: Path) -> None:
-    """Refuse to write through a link out of a folder of ours."""
+    """Raise SettingError if the path is a link, which may lead out of a folder of ours."""
     if path.is_symlink():
-        raise SettingError(
-            f"{path}: is a link, and nothing is written through links; remove it or choose another place"
-        )
+        raise SettingError(f"{path}: is a link, and links are not written to; remove it or choose another place")
 
 
 def require_named(path: Path, *kinds: FolderKind) -> None:
-    """Refuse to replace a file unless its folder is one of these kinds, whose marker stands for that name."""
+    """Raise SettingError if the file exists and is not one that a folder of these kinds lists."""
     found = ((kind, read_marker(path.parent, kind)) for kind in kinds)
     ours = any(values is not None and path.name in kind.names(values) for kind, values in found)
     if os.path.lexists(path) and not (ours and is_plain(path)):
@@ -116,19 +114,19 @@ def require_named(path: Path, *kinds: FolderKind) -> None:
 
 
 def require_format(path: Path, format_: str) -> None:
-    """Refuse to replace a JSON file that is not of this format."""
+    """Raise SettingError if the file exists and is not JSON of this format."""
     if os.path.lexists(path) and (not is_plain(path) or (_values(path) or {}).get("format") != format_):
         raise _foreign(path)
 
 
 def require_signed(path: Path, signature: bytes) -> None:
-    """Refuse to replace a file that does not contain ``signature``."""
+    """Raise SettingError if the file exists and does not contain ``signature``."""
     if os.path.lexists(path) and not (is_plain(path) and signature in reading.read_bytes(path, limit=None)):
         raise _foreign(path)
 
 
 def require_group(marker: Path, format_: str, others: Collection[Path]) -> None:
-    """Refuse to replace a JSON file of another format or, where there is none, any of the files that belong to it."""
+    """Raise SettingError if ``marker`` exists in another format, or any of ``others`` exists without it."""
     require_format(marker, format_)
     for path in others:
         if os.path.lexists(path) and not (marker.exists() and is_plain(path)):
@@ -140,7 +138,7 @@ def _foreign(path: Path) -> SettingError:
 
 
 def _values(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a regular file."""
+    """Return the JSON object in a regular file, if there is one."""
     try:
         values = json.loads(reading.read_bytes(path, MAX_BYTES)) if is_plain(path) else None
     except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Reading files that may turn out to be anything: only regular ones are opened, and only up to an expected size."""
+"""Read untrusted files: only regular files are opened, and only up to an expected size."""
 
 import errno
 import io
@@ -7,13 +7,13 @@ import stat
 from pathlib import Path
 
 SMALL = 16 << 20
-"""Bytes that settings, records and the like never exceed."""
+"""Largest size of settings, records and the like."""
 
 
 def open_file(path: Path, limit: int | None = None) -> io.BufferedReader:
-    """Open ``path``; OSError unless it is, or links to, a regular file of at most ``limit`` bytes.
+    """Open ``path``; raise OSError unless it is, or links to, a regular file of at most ``limit`` bytes.
 
-    Reading a pipe would wait for a writer, and a device such as /dev/zero never ends.
+    Reading a pipe could block, and a device such as /dev/zero never ends.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
@@ -31,11 +31,11 @@ def open_file(path: Path, limit: int | None = None) -> io.BufferedReader:
 
 
 def read_bytes(path: Path, limit: int | None = SMALL) -> bytes:
-    """The content of a regular file of at most ``limit`` bytes; OSError for anything else."""
+    """Read a regular file of at most ``limit`` bytes; raise OSError for anything else."""
     with open_file(path, limit) as file:
         if limit is None:
             return file.read()
-        # Asked for more than there is, Python would allocate all of that: 256 MiB for a file of a few bytes.
+        # Python allocates the full size requested, even for a file of a few bytes.
         content = file.read(os.fstat(file.fileno()).st_size + 1)
     if len(content) > limit:  # it has grown since
         raise _too_large(path, limit)
@@ -43,9 +43,9 @@ def read_bytes(path: Path, limit: int | None = SMALL) -> bytes:
 
 
 def read_text(path: Path, limit: int | None = SMALL) -> str:
-    """The same as UTF-8; UnicodeDecodeError, which is a ValueError, where it is not."""
+    """Read a UTF-8 file; raise UnicodeDecodeError, a ValueError, if it is not UTF-8."""
     return read_bytes(path, limit).decode()
 
 
 def _too_large(path: Path, limit: int) -> OSError:
-    return OSError(errno.EFBIG, f"larger than the {limit >> 20} MiB that are read", os.fspath(path))
+    return OSError(errno.EFBIG, f"larger than the limit of {limit >> 20} MiB", os.fspath(path))

@@ -1,4 +1,4 @@
-"""Records: JSON that says what it is by format and version, and mostly proves by a checksum that nobody changed it."""
+"""Records: JSON files with format, version and, in most cases, a checksum."""
 
 import errno
 import json
@@ -16,11 +16,11 @@ _HEADER = ("format", "version", "checksum")
 
 
 class RecordError(Exception):
-    """Why a record cannot be used, in words that follow the name of its file.
+    """The reason why a record cannot be used, as a text that follows the name of its file.
 
     Attributes:
-        problem: "unreadable" where the system refuses to read it, "foreign" where it is something else, "older" and
-            "newer" where it is of another version, "changed" where its checksum does not match.
+        problem: "unreadable" if the system cannot read it, "foreign" if it is something else, "older" or "newer" for
+            another version, "changed" if its checksum does not match.
     """
 
     def __init__(self, problem: Literal["unreadable", "foreign", "older", "newer", "changed"], words: str) -> None:
@@ -28,21 +28,21 @@ class RecordError(Exception):
         self.problem = problem
 
     def told(self, error: type[UserError], source: Path | str, remedy: str) -> UserError:
-        """The line for users, with the remedy; that for a newer version is always the same."""
+        """Return the error for users; the remedy for a newer version is always to upgrade."""
         return error(f"{source}: {self}; {'upgrade nmrgcl' if self.problem == 'newer' else remedy}")
 
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """One kind of record.
+    """A kind of record.
 
     Attributes:
         name: the value of ``format``.
-        version: the one that is written, and the newest that is read.
-        what: it is, in words that follow "not".
-        oldest: version that is read.
-        sealed: whether it has a checksum.
-        limit: bytes that no such file exceeds.
+        version: the version that is written, and the newest that is read.
+        what: a description that can follow "not".
+        oldest: the oldest version that is read.
+        sealed: True if it has a checksum.
+        limit: largest size of the file.
     """
 
     name: str
@@ -54,24 +54,24 @@ class RecordFormat:
 
     @property
     def mismatch(self) -> RecordError:
-        """To be raised for values that are not what this kind of record holds."""
+        """The error for values that do not belong in this kind of record."""
         return RecordError("foreign", f"not {self.what}")
 
     def seal(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The values with format and version before them and the checksum behind."""
+        """Add format, version and checksum to the values."""
         whole = {"format": self.name, "version": self.version, **values}
         return whole | {"checksum": checksum_of(whole)} if self.sealed else whole
 
     def to_text(self, values: Mapping[str, Any], indent: int | None = None) -> str:
-        """The record as JSON, on one line unless it is indented."""
+        """Return the record as JSON, on one line unless it is indented."""
         return json.dumps(self.seal(values), indent=indent, allow_nan=False)
 
     def write(self, path: Path, values: Mapping[str, Any], *, token: str = "", indent: int | None = None) -> None:
-        """Write the record, whole or not at all; names of unfinished files contain ``token``."""
+        """Write the record atomically; the name of the unfinished file contains ``token``."""
         atomic.write_text(path, self.to_text(values, indent) + "\n", token)
 
     def parse(self, text: str | bytes) -> dict[str, Any]:
-        """The values without their header; RecordError where ``text`` is not such a record, as it was written."""
+        """Return the values without the header; raise RecordError if ``text`` is not an intact record of this kind."""
         try:
             values = json.loads(text, parse_constant=_refuse, parse_float=_finite)
             version = values["version"]
@@ -89,7 +89,7 @@ class RecordFormat:
         return {name: value for name, value in values.items() if name not in _HEADER}
 
     def read(self, path: Path) -> dict[str, Any] | None:
-        """The values of a file; None where there is none, RecordError where it is not such a record."""
+        """Read a file; return None if it does not exist, and raise RecordError if it is not such a record."""
         try:
             return self.parse(reading.read_bytes(path, self.limit))
         except FileNotFoundError:

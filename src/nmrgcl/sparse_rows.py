@@ -1,4 +1,4 @@
-"""Features of which most are zero, as PyTorch's CSR tensors: the few operations on rows and columns it lacks."""
+"""Sparse features as PyTorch CSR tensors, with the row operations that PyTorch lacks."""
 
 import warnings
 
@@ -7,22 +7,22 @@ from torch import Tensor
 
 
 def sparse_rows(ptr: Tensor, column: Tensor, value: Tensor, width: int) -> Tensor:
-    """``[len(ptr) - 1, width]``: the entries of row v are ``ptr[v]:ptr[v + 1]``."""
+    """Return a sparse matrix ``[len(ptr) - 1, width]``; the entries of row v are ``ptr[v]:ptr[v + 1]``."""
     shape = (ptr.shape[0] - 1, width)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch says once that such tensors are in beta
+        warnings.simplefilter("ignore")  # PyTorch warns that CSR tensors are in beta
         return torch.sparse_csr_tensor(ptr, column, value, shape, check_invariants=False)
 
 
 def is_sparse(x: Tensor) -> bool:
-    """Whether ``x`` holds the entries that are not zero alone."""
+    """Return True if ``x`` is a CSR tensor."""
     return x.layout == torch.sparse_csr
 
 
 def select_rows(x: Tensor, index: Tensor, *, total: int | None = None) -> Tensor:
-    """``x.index_select(0, index)`` for dense and sparse ``x``.
+    """Return ``x.index_select(0, index)`` for dense and sparse ``x``.
 
-    Of sparse rows a GPU is asked how many entries they have, unless ``total`` says it.
+    ``total``, the number of entries of the result, avoids a synchronisation with the GPU for sparse ``x``.
     """
     if not is_sparse(x):
         return x.index_select(0, index)
@@ -36,15 +36,15 @@ def select_rows(x: Tensor, index: Tensor, *, total: int | None = None) -> Tensor
 
 
 def permute_rows(x: Tensor, order: Tensor) -> Tensor:
-    """``x`` with its rows in another order; nothing waits for a device."""
+    """Permute the rows of ``x``, without a synchronisation with the GPU."""
     return select_rows(x, order, total=x.values().shape[0] if is_sparse(x) else None)
 
 
 def entry_rows(x: Tensor) -> Tensor:
-    """The row of each entry of sparse ``x``."""
+    """Return the row of each entry of sparse ``x``."""
     return torch.repeat_interleave(x.crow_indices().diff(), output_size=x.values().shape[0])
 
 
 def with_values(x: Tensor, value: Tensor) -> Tensor:
-    """Sparse ``x`` with other values in the same places."""
+    """Return sparse ``x`` with its values replaced."""
     return sparse_rows(x.crow_indices(), x.col_indices(), value, x.shape[1])

@@ -4,11 +4,11 @@ import pytest
 import torch
 from scipy.linalg import expm
 
-from nmrgcl.augment import diffusion_on_device
 from nmrgcl.augment.diffusion import Diffusion, diffuse
 from nmrgcl.encode import GCN
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops import diffusion
 from tests.examples import one_graph, random_graphs
 
 
@@ -46,14 +46,15 @@ def test_everything_passed_on_is_the_dense_matrix(kind: Diffusion, weighted: boo
 def test_the_way_of_a_gpu_leads_to_the_same_entries(
     kind: Diffusion, keep: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diffusion_on_device, "BLOCK", 5)
+    monkeypatch.setattr(diffusion, "BLOCK", 5)
     base = random_graphs([9, 4], density=0.3)
     pair_weight = torch.rand(base.num_edges) + 0.5
     graphs = Graphs.build(
         base.edge_index, base.node_ptr, x=base.x, edge_weight=pair_weight[base.pair] if weighted else None
     )
     slow = diffuse(graphs, kind, keep=keep, accuracy=0.0)
-    found = diffusion_on_device.diffuse_on_device(graphs, kind, alpha=0.2, time=5.0, keep=keep)
+    monkeypatch.setattr(diffusion, "on_host", lambda _: False)
+    found = diffuse(graphs, kind, keep=keep)
     torch.testing.assert_close(dense(found), dense(slow), atol=5e-6, rtol=0)
     assert torch.equal(found.row_ptr, torch.searchsorted(found.edge_index[1], torch.arange(graphs.num_nodes + 1)))
     assert bool((found.edge_index[1] * 13 + found.edge_index[0]).diff().gt(0).all())

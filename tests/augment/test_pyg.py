@@ -216,7 +216,7 @@ def test_numbers_of_nodes_are_refused_once_nodes_are_lost() -> None:
     data = items([9])[0]
     data.edge_label_index = torch.tensor([[0, 1], [2, 8]])
     assert torch.equal(seen(DropEdges(0.5), data).edge_label_index, data.edge_label_index)
-    with pytest.raises(DataError, match="edge_label_index holds numbers of nodes"):
+    with pytest.raises(DataError, match="edge_label_index contains indices of nodes"):
         seen(DropNodes(0.9), data)
 
 

@@ -16,8 +16,8 @@ from nmrgcl.augment import (
     ShuffleNodes,
     Subgraph,
 )
-from nmrgcl.augment.edges import _draw_distinct, _NodePairs
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.new_edges import NodePairs, draw_distinct
 from tests.examples import complete, cycle, edge_set, one_graph, random_graphs, undirected
 
 TRIALS = 4000
@@ -111,7 +111,7 @@ def test_the_kth_free_pair_is_the_kth_that_is_no_edge(directed: bool) -> None:
     graphs = DropEdges(0.3)(graphs).keep_nodes(torch.rand(graphs.num_nodes) < 0.8)
     assert graphs.node_keep is not None
     live = {frozenset(edge) for edge in graphs.edge_index[:, graphs.live_edges].T.tolist()}
-    pairs = _NodePairs(graphs)
+    pairs = NodePairs(graphs)
     for number, (begin, end) in enumerate(zip(graphs.node_ptr[:-1], graphs.node_ptr[1:], strict=True)):
         kept = [node for node in range(int(begin), int(end)) if graphs.node_keep[node]]
         free = [(i, j) for j in kept for i in kept if i < j and frozenset((i, j)) not in live]
@@ -122,7 +122,7 @@ def test_the_kth_free_pair_is_the_kth_that_is_no_edge(directed: bool) -> None:
 
 def test_pairs_of_a_large_graph_are_decoded_exactly() -> None:
     n = 3_000_001
-    pairs = _NodePairs(Graphs.build(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, n])))
+    pairs = NodePairs(Graphs.build(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, n])))
     j = torch.cat([torch.arange(1, 2000), torch.arange(n - 2000, n)])
     for i in (torch.zeros_like(j), j - 1):
         first, second = pairs.free_pair(torch.zeros_like(j), j * (j - 1) // 2 + i)
@@ -133,7 +133,7 @@ def test_pairs_of_a_large_graph_are_decoded_exactly() -> None:
 def test_drawing_without_replacement_gives_every_subset_equally_often() -> None:
     torch.manual_seed(0)
     trials = 20000
-    group, number, used = _draw_distinct(torch.full((trials,), 3), torch.full((trials,), 5), 3 * trials + 7)
+    group, number, used = draw_distinct(torch.full((trials,), 3), torch.full((trials,), 5), 3 * trials + 7)
     assert int(used.sum()) == 3 * trials
     assert torch.equal(group[used], torch.arange(trials).repeat_interleave(3))
     subsets = Counter(tuple(sorted(row)) for row in number[used].reshape(trials, 3).tolist())
@@ -143,7 +143,7 @@ def test_drawing_without_replacement_gives_every_subset_equally_often() -> None:
 
 
 def test_drawing_everything_draws_everything() -> None:
-    group, number, used = _draw_distinct(torch.tensor([4, 0, 2]), torch.tensor([4, 9, 2]), 8)
+    group, number, used = draw_distinct(torch.tensor([4, 0, 2]), torch.tensor([4, 9, 2]), 8)
     assert sorted(number[used & (group == 0)].tolist()) == [0, 1, 2, 3]
     assert sorted(number[used & (group == 2)].tolist()) == [0, 1]
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cosine_similarity
 
 from nmrgcl.contrast import cca_loss, jensen_shannon, merit_loss
-from nmrgcl.contrast.streamed import row_logsumexp
+from nmrgcl.ops.similarities import row_logsumexp
 
 
 def four(batch: int = 7, width: int = 3) -> list[Tensor]:
@@ -64,7 +64,7 @@ def test_merit_by_its_definition() -> None:
 @pytest.mark.parametrize("bound", [math.inf, 30.0])
 @pytest.mark.parametrize("without_own", [False, True])
 def test_streamed_rows_equal_the_matrix_form(without_own: bool, bound: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmrgcl.contrast.streamed.TILE", 3)
+    monkeypatch.setattr("nmrgcl.ops.similarities.TILE", 3)
     a, b, *_ = (z.requires_grad_() for z in four())
     matrix = a @ b.T / 0.5
     if without_own:

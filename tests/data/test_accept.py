@@ -98,7 +98,7 @@ def test_labels_may_be_text_missing_or_no_classes() -> None:
     assert (data.classes, data.y.tolist()) == (("a", "b"), [1, -1, 0])  # type: ignore[union-attr]
     whole = as_dataset([Data(num_nodes=1, y=torch.tensor([1.0])), Data(num_nodes=1, y=torch.tensor([float("nan")]))])
     assert (whole.classes, whole.y.tolist()) == ((1,), [0, -1])  # type: ignore[union-attr]
-    with pytest.warns(DataWarning, match="y left out \\(classes are whole numbers or text\\)"):
+    with pytest.warns(DataWarning, match="y left out \\(classes must be integers or text\\)"):
         assert as_dataset([Data(num_nodes=1, y=torch.tensor([0.5]))]).y is None
     graph = nx.empty_graph(2)
     graph.graph["y"] = 0.25
@@ -115,15 +115,15 @@ def test_one_column_that_is_the_same_everywhere_counts_as_none() -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (np.ones((3, 2)), "graph 0: 3 by 2 is not square"),
-        (-np.ones((2, 2)), "-1.0 at [0, 0] is not a positive weight"),
+        (np.ones((3, 2)), "graph 0: an adjacency matrix must be square, not 3 by 2"),
+        (-np.ones((2, 2)), "the weight -1.0 at [0, 0] is not positive"),
         ([(np.zeros((2, 2)), np.ones((3, 1)))], "has 3 rows of features for 2 nodes"),
-        ([np.zeros((2, 2)), (np.zeros((2, 2)), np.ones((2, 1)))], "graph 0: has no features, but others have"),
+        ([np.zeros((2, 2)), (np.zeros((2, 2)), np.ones((2, 1)))], "graph 0: has no features, but others do"),
         (["CCO", "C"], "SMILES are for MoleculeEmbedder"),
         ([nx.path_graph(2), np.zeros((2, 2))], "a mixture of Graph, ndarray"),
         ({"a": 1}, "cannot read graphs from dict"),
         (iter([]), "there are no graphs in the list"),
-        ([Data(num_nodes=1, y={})], "y is a dict; a class is a whole number or text"),
+        ([Data(num_nodes=1, y={})], "y is a dict; classes must be integers or text"),
     ],
 )
 def test_what_is_no_graph_is_said_in_one_line(wrong: Any, told: str) -> None:
@@ -136,7 +136,7 @@ def test_what_is_no_graph_is_said_in_one_line(wrong: Any, told: str) -> None:
 def test_weights_of_networkx_can_be_named_or_left_out() -> None:
     graph = nx.Graph()
     graph.add_edge(0, 1, weight=-1, strength=3)
-    with pytest.raises(DataError, match=r"graph 0, edge \(0, 1\): weight -1 is not a positive number"):
+    with pytest.raises(DataError, match=r"graph 0, edge \(0, 1\): weight -1 is not a positive 32-bit float"):
         as_dataset(graph)
     weight = as_dataset(graph, edge_weight="strength").graphs.edge_weight
     assert weight is not None
@@ -155,5 +155,7 @@ def test_a_library_that_is_missing_is_said_in_one_line(module: str, monkeypatch:
 
 
 def test_names_take_no_options() -> None:
-    with pytest.raises(DataError, match="motifs: is taken as it was published; options are for graphs of your own"):
+    with pytest.raises(
+        DataError, match="motifs: a published dataset is used unchanged; these options are for your own graphs"
+    ):
         load("motifs", node_feature="x")

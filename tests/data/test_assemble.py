@@ -84,7 +84,7 @@ def test_some_labels_may_be_missing() -> None:
     assert encode_labels(["b", None, "a"], "here")[0] == ("a", "b")
     assert encode_labels([None, None], "here")[1].tolist() == [-1, -1]  # type: ignore[union-attr]
     assert encode_labels(None, "here") == ((), None)
-    with pytest.raises(DataError, match="partly numbers and partly text"):
+    with pytest.raises(DataError, match="mix numbers and text"):
         encode_labels([1, "1"], "here")
 
 

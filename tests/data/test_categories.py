@@ -64,19 +64,17 @@ def test_what_a_model_does_not_know_is_zeros_and_counted() -> None:
     assert again == spec
     assert again.categories == (("role", ("boss", "clerk")),)
     with pytest.warns(
-        DataWarning, match="^graphs: values that the model does not know count as zeros: 'role' of 2 nodes$"
+        DataWarning, match="^graphs: values unknown to the model are encoded as zeros: 'role' of 2 nodes$"
     ):
         assert seen(as_dataset(people("aide", "boss", "aide")), spec) == [[0, 0, 0], [10, 1, 0], [20, 0, 0]]
-    with pytest.raises(
-        DataError, match="has no node attribute 'role', which these features are made of; it has no text"
-    ):
+    with pytest.raises(DataError, match="these features need the node attribute 'role'; available: no text"):
         seen(as_dataset(people(None, None)), spec)
 
 
 def test_names_of_nodes_are_no_features() -> None:
     graph = nx.path_graph(30)
     nx.set_node_attributes(graph, {i: f"node {i}" for i in graph}, "name")
-    with pytest.warns(DataWarning, match="'name' has 30 different values among 30 nodes, so it is taken for a name"):
+    with pytest.warns(DataWarning, match="'name' has 30 different values among 30 nodes; it looks like an id"):
         assert choose_features(as_dataset(graph)).kind == "degree"
     twice = as_dataset([graph, graph])  # where two nodes share each name, it is a kind
     assert choose_features(twice).width == 30
@@ -120,7 +118,7 @@ def test_a_store_and_json_lines_keep_them(tmp_path: Path) -> None:
 def test_csv_columns_of_text_are_categories_and_those_of_edges_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("source,target,kind\na,b,x\nb,c,y\n")
     (tmp_path / "nodes.csv").write_text("node,role,age,label\na,clerk,1,red\nb,,2,blue\nc,boss,3,red\n")
-    with pytest.warns(DataWarning, match="the text in column 'kind' of edges left out"):
+    with pytest.warns(DataWarning, match="text column 'kind' of edges left out"):
         data = load(str(tmp_path))
     assert seen(data) == [[1, 0, 1, 0, 1], [2, 1, 0, 0, 0], [3, 0, 1, 1, 0]]  # age, label, role
     with pytest.warns(DataWarning):
@@ -136,8 +134,8 @@ def test_json_lines_take_text_for_labels(tmp_path: Path) -> None:
     assert seen(load(str(path))) == [[0, 1], [1, 0], [0, 1]]
     wrong = {
         '{"edges": [], "node_labels": [1, "a"]}': "line 1: node_labels: text after integers",
-        '{"edges": [], "num_nodes": 2, "node_categories": {"r": ["a"]}}': "line 1: node_categories, 'r': lists 1, but",
-        '{"edges": [], "node_categories": {"r": ["a", 1]}}': "line 1: node_categories, 'r': holds both text and",
+        '{"edges": [], "num_nodes": 2, "node_categories": {"r": ["a"]}}': "'r': has 1 entries, but",
+        '{"edges": [], "node_categories": {"r": ["a", 1]}}': "line 1: node_categories, 'r': mixes text and",
     }
     for line, told in wrong.items():
         path.write_text(line + "\n")
@@ -148,13 +146,13 @@ def test_json_lines_take_text_for_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"node_feature": 3}, "node_feature is the name of a node attribute or a list of names; int 3 is none"),
-        ({"node_feature": ["age", None]}, "NoneType None is none"),
-        ({"node_feature": ["age", "age"]}, "names an attribute twice"),
+        ({"node_feature": 3}, "node_feature must be the name of a node attribute or a list of names, not int 3"),
+        ({"node_feature": ["age", None]}, "not NoneType None"),
+        ({"node_feature": ["age", "age"]}, "contains an attribute twice"),
         ({"node_feature": "y"}, "y is the class of a node"),
         ({"node_feature": "agee"}, "no node has the attribute 'agee'; did you mean age?"),
-        ({"edge_weight": 1}, "edge_weight is the name of an edge attribute or None"),
-        ({"categorical": "yes"}, "categorical is True or False"),
+        ({"edge_weight": 1}, "edge_weight must be the name of an edge attribute or None"),
+        ({"categorical": "yes"}, "categorical must be True or False"),
     ],
 )
 def test_choices_that_are_impossible_are_one_line(options: dict[str, Any], told: str) -> None:

@@ -63,19 +63,19 @@ def test_each_column_of_labels_is_numbered_on_its_own(tmp_path: Path) -> None:
 
 def test_what_a_dataset_does_not_have_is_told_in_one_line(tiny: Dataset) -> None:
     plain = replace(tiny, edge_labels=None)
-    with pytest.raises(DataError, match="^T: has no edge labels; available edge features: attributes, none$"):
+    with pytest.raises(DataError, match="^T: there are no edge labels; available edge features: attributes, none$"):
         choose_features(plain, edges="labels")
     with pytest.raises(DataError, match="unknown kind 'colour'; known: auto, labels, attributes, none"):
         choose_features(plain, edges="colour")
-    with pytest.raises(DataError, match="has no edge labels, which these features are made of"):
+    with pytest.raises(DataError, match="these features need edge labels"):
         apply_features(plain, choose_features(tiny, edges="labels"))
     spec = choose_features(tiny, edges="attributes")
-    with pytest.raises(DataError, match="has 2 attributes per edge, but these features have 1"):
+    with pytest.raises(DataError, match="there are 2 attributes per edge, but these features need 1"):
         apply_features(replace(tiny, edge_attributes=np.zeros((6, 2), np.float32)), spec)
-    with pytest.raises(DataError, match="has 2 labels per edge, but these features have 1"):
+    with pytest.raises(DataError, match="there are 2 labels per edge; these features need 1"):
         apply_features(replace(tiny, edge_labels=np.zeros((6, 2), np.int64)), choose_features(tiny, edges="labels"))
     without_edges = replace(tiny, edge_labels=np.zeros((0, 1), np.int64))
-    with pytest.raises(DataError, match="has no edge labels"):
+    with pytest.raises(DataError, match="there are no edge labels"):
         choose_features(without_edges, edges="labels")
 
 
@@ -83,8 +83,8 @@ def test_a_label_that_a_model_does_not_know_is_an_error_or_no_feature(tiny: Data
     spec = choose_features(tiny, edges="labels")
     other = replace(tiny, edge_labels=np.array([[10], [10], [25], [25], [30], [30]]))
     told = (
-        "^T: the edge from node 3 to node 2 has the label 25, which is not among the 3 these features know; "
-        "with unknown=zero such edges have no features$"
+        "^T: the edge from node 3 to node 2 has the label 25, which is not among the 3 labels the model knows; "
+        "use unknown=zero to encode such edges as zeros$"
     )
     with pytest.raises(DataError, match=told):
         apply_features(other, spec)
@@ -149,7 +149,7 @@ def test_pygs_numbers_are_attributes_and_its_whole_numbers_labels() -> None:
     assert edge_attr(real, "auto") == [[0.5], [0.5], [2], [2]] * 2
     whole = as_dataset(molecule(edge_attr=torch.tensor([7, 7, 4, 4])))
     assert edge_attr(whole, "auto") == [[2], [2], [1], [1]]
-    with pytest.raises(DataError, match="has no edge attributes; available edge features: labels, none"):
+    with pytest.raises(DataError, match="there are no edge attributes; available edge features: labels, none"):
         choose_features(whole, edges="attributes")
 
 

@@ -101,11 +101,17 @@ def test_json_lines_have_ids_of_graphs_and_of_the_nodes_of_one(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        (['{"edges": [], "id": "a"}', '{"edges": []}'], "line 2: has no id, but line 1 has"),
+        (['{"edges": [], "id": "a"}', '{"edges": []}'], "line 2: has no id, but line 1 does"),
         (['{"edges": [], "id": ""}'], "line 1: id: "),
         (['{"edges": [], "id": 1.5}'], "line 1: id: "),
-        (['{"edges": []}', '{"edges": [], "node_ids": []}'], "line 2: has node_ids; only a file of one graph"),
-        (['{"edges": [[0, 1]], "num_nodes": 2, "node_ids": ["a"]}'], "line 1: node_ids lists 1, but the graph has 2"),
+        (
+            ['{"edges": []}', '{"edges": [], "node_ids": []}'],
+            "line 2: node_ids are allowed only in a file of one graph",
+        ),
+        (
+            ['{"edges": [[0, 1]], "num_nodes": 2, "node_ids": ["a"]}'],
+            "line 1: node_ids has 1 entries, but the graph has 2",
+        ),
     ],
 )
 def test_ids_that_do_not_fit_are_refused(lines: list[str], told: str, tmp_path: Path) -> None:
@@ -163,5 +169,5 @@ def test_ids_of_a_store_that_do_not_fit_its_graphs_are_refused(tmp_path: Path) -
     for count, length in ((3, 1), (4, 5 * LONGEST)):
         wrong = {"graph_ids": np.full(count * length, 65, np.uint8), "graph_ids_lengths": np.full(count, length)}
         write_store(tmp_path / "bad", good.graphs(), extra={**good.extra, **wrong}, meta=good.meta)
-        with pytest.raises(DataError, match="ids do not fit the graphs"):
+        with pytest.raises(DataError, match="ids do not match the graphs"):
             open_dataset(tmp_path / "bad")

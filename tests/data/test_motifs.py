@@ -44,5 +44,5 @@ def test_sizes_and_labels_do_not_tell_the_class() -> None:
 
 
 def test_fewer_graphs_than_classes_are_refused() -> None:
-    with pytest.raises(SettingError, match="2 graphs; at least 3"):
+    with pytest.raises(SettingError, match="2 graphs are too few; at least 3"):
         motifs(2)

@@ -54,7 +54,7 @@ def test_auto_takes_labels_then_attributes_then_degrees(tmp_path: Path) -> None:
     assert choose_features(data).kind == "attributes"
     data = read_tu(write_tu(tmp_path / "b", node_labels=None, node_attributes=None))
     assert choose_features(data) == FeatureSpec("degree", 33, max_degree=32)
-    with pytest.raises(DataError, match="T: has no node labels; available features: constant, degree"):
+    with pytest.raises(DataError, match="T: there are no node labels; available features: constant, degree"):
         choose_features(data, "labels")
 
 
@@ -69,13 +69,13 @@ def test_features_that_do_not_fit_say_what_differs(tiny: Dataset, tmp_path: Path
     other = read_tu(write_tu(tmp_path / "b", node_labels="0\n3\n4\n0\n5\n", node_attributes="1\n2\n3\n4\n5\n"))
     with pytest.raises(DataError, match="node 3 has the label 4, which is not among the 3"):
         apply_features(other, choose_features(tiny, "labels"))
-    with pytest.raises(DataError, match="has 1 attributes per node, but these features have 2"):
+    with pytest.raises(DataError, match="there are 1 attributes per node, but these features need 2"):
         apply_features(other, choose_features(tiny, "attributes"))
-    with pytest.raises(DataError, match="has 1 labels per node, but these features have 2"):
+    with pytest.raises(DataError, match="there are 1 labels per node; these features need 2"):
         apply_features(other, FeatureSpec("labels", 3, labels=((0, 1), (0,))))
     bare = read_tu(write_tu(tmp_path / "c", node_labels=None, node_attributes=None))
     for kind in ("labels", "attributes"):
-        with pytest.raises(DataError, match=f"T: has no node {kind}, .*available: constant, degree"):
+        with pytest.raises(DataError, match=f"T: these features need node {kind}; available: constant, degree"):
             apply_features(bare, choose_features(tiny, kind))
     # Fewer values than known are fine: the columns stay where they were.
     fewer = read_tu(write_tu(tmp_path / "d", node_labels="5\n5\n5\n5\n5\n"))

@@ -65,7 +65,7 @@ def test_shuffled_labels_are_refused_by_name_and_read_by_path(files: Path, home:
         with pytest.raises(DataError) as caught:
             load("MUTAG")
         assert str(caught.value) == (
-            f"{home}/tu/MUTAG.zip: not MUTAG as published: {LABELS} is missing or changed; "
+            f"{home}/tu/MUTAG.zip: differs from the published MUTAG: {LABELS} is missing or changed; "
             "replace the file, or pass its path to use it as it is"
         )
     assert load(f"{home}/tu/MUTAG.zip").statistics.graphs == 188

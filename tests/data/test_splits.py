@@ -64,7 +64,7 @@ def test_the_public_split_is_the_datasets_own_whatever_the_seed() -> None:
 
 
 def test_a_split_with_an_empty_part_or_an_unknown_name_is_refused() -> None:
-    with pytest.raises(DataError, match="split random-10-10-80: there is nothing to train on among 3 labelled nodes"):
+    with pytest.raises(DataError, match="split random-10-10-80: of 3 labelled nodes there are none to train on"):
         split_nodes("random-10-10-80", np.zeros(3))
     with pytest.raises(SettingError, match="unknown split 'thirds'; known: public, random-10-10-80"):
         split_nodes("thirds", np.zeros(30))

@@ -42,7 +42,7 @@ def test_a_number_that_differs_is_named() -> None:
     with pytest.raises(DataError) as caught:
         require(PATH, CatalogEntry("PATH", 2, 2.01, 1.5, 2, features=7))
     assert str(caught.value) == (
-        "here: not PATH as published: 2 nodes a graph instead of 2.01, 1 edges a graph instead of 1.50, "
+        "here: differs from the published PATH: 2 nodes per graph instead of 2.01, 1 edges per graph instead of 1.50, "
         "0 features instead of 7; replace the file, or pass its path to use it as it is"
     )
 

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from nmrgcl.augment import AddEdges, Compose, DropEdges, DropNodes, Identity, Subgraph, View
 from nmrgcl.augment.diffusion import diffuse
 from nmrgcl.encode import ENCODERS, GAT, GCN, GIN, build_encoder, embed_graphs
-from nmrgcl.encode.aggregate import edge_counts, neighbour_sum, normalised_sum
+from nmrgcl.encode.gcn import normalised_sum
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs, Room
+from nmrgcl.ops.neighbour_sum import edge_counts, neighbour_sum
 from tests.examples import one_graph, random_graphs
 
 VIEWS: dict[str, View] = {

@@ -251,7 +251,7 @@ def test_an_embedder_with_it_is_saved_and_loaded(encoder: Any, tmp_path: Path) -
     assert f"{encoder.__name__}, given in Python ({encoder.__name__}@" in card
     assert ("sum pooling" in card) == (encoder is three)
     own_code._live.clear()
-    with pytest.raises(UserError, match=f"{encoder.__name__}.* is not known here; name it once"):
+    with pytest.raises(UserError, match=f"{encoder.__name__}.* is unknown on this machine; name it once"):
         load_model(tmp_path / "model")
     again = GraphEmbedder.load(tmp_path / "model", encoder=encoder, device="cpu")
     np.testing.assert_array_equal(again.transform("motifs"), z)
@@ -320,7 +320,7 @@ def test_workers_find_it_and_its_digest_is_part_of_the_key(gcn3: Path, tmp_path:
     assert Cell("MUTAG", settings_of("graphcl", f"{gcn3}:GCN3")).key == one.key
     gcn3.write_text(gcn3.read_text() + "# another version\n")
     assert Cell("MUTAG", settings_of("graphcl", str(gcn3))).key != one.key
-    with pytest.raises(UserError, match="every method here fixes another encoder.name"):
+    with pytest.raises(UserError, match="every method here has its own fixed encoder.name"):
         method_settings(["merit"], preset=None, assignments=with_encoder((), str(gcn3)), level="node", dataset="Cora")
 
 

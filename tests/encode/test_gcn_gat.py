@@ -5,8 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from nmrgcl.encode import GAT, GCN
-from nmrgcl.encode.aggregate import normalised_sum
 from nmrgcl.encode.gat import HEADS
+from nmrgcl.encode.gcn import normalised_sum
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from tests.examples import cycle, random_graphs
@@ -74,7 +74,7 @@ def test_gat_equals_pyg(kind: str) -> None:
 
 
 def test_the_normalised_matrix_is_worked_out_once_a_view() -> None:
-    from nmrgcl.encode.aggregate import _NORMALISED
+    from nmrgcl.encode.gcn import _NORMALISED
 
     graphs = cycle(4)
     before = len(_NORMALISED)

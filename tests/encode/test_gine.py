@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from nmrgcl.augment import AddEdges, Compose, DropEdges, DropNodes, View
 from nmrgcl.encode import GIN, MoleculeGIN, build_encoder, embed_graphs, pool
 from nmrgcl.encode.edge_names import EdgeShape
-from nmrgcl.encode.folded import folds
 from nmrgcl.encode.gin import GINELayer
 from nmrgcl.encode.messages import message_sum
 from nmrgcl.errors import DataError, SettingError
@@ -179,7 +178,6 @@ def test_without_edge_features_nothing_is_named_or_drawn_differently() -> None:
     graphs = random_graphs(SIZES, density=0.5, categorical=True)
     labelled = with_edge_labels(graphs, LABELS)
     torch.testing.assert_close(encoder(labelled), encoder(graphs), atol=0, rtol=0)
-    assert folds(encoder, graphs, "sum")  # type: ignore[arg-type]
     edged = build_encoder("gin", 4, layers=2, units=8, edges=LABELS)
     assert sorted(edged.state_dict()) == sorted([*plain, "layers.0.edges.weight", "layers.1.edges.weight"])
     assert sorted(build_encoder("molecule", 4, layers=1, units=8).state_dict()) == sorted(
@@ -197,7 +195,6 @@ NAMES = ("second.weight", "second.bias", "norm.weight", "norm.bias", "norm.runni
 def test_the_quick_way_that_reads_no_edge_features_is_not_taken_where_there_are_some() -> None:
     graphs = with_edge_labels(random_graphs(SIZES, density=0.5, categorical=True), LABELS)
     encoder = GIN(4, layers=2, units=8, edges=LABELS).train()
-    assert not folds(encoder, graphs, "sum")
     other = replace(graphs, edge_attr=graphs.edge_attr.flip(0))  # type: ignore[union-attr]
     assert not torch.allclose(embed_graphs(encoder, graphs, "sum"), embed_graphs(encoder, other, "sum"))
 

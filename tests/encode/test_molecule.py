@@ -9,14 +9,12 @@ from torch import Tensor, nn
 
 from nmrgcl.augment import VIEWS, AddEdges, Compose, DropEdges, DropNodes, OneOf, Subgraph
 from nmrgcl.encode import MoleculeGIN, build_encoder, pool
-from nmrgcl.encode.aggregate import edge_counts, neighbour_sum
-from nmrgcl.encode.aligned import LinearReLU, Product
 from nmrgcl.encode.edge_names import EdgeNames
-from nmrgcl.encode.molecule import AtomMap, multi_hot
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_method
+from nmrgcl.ops.neighbour_sum import edge_counts, neighbour_sum
 from nmrgcl.settings import resolve
 from nmrgcl.train import pretrain
 from tests.examples import one_graph, random_graphs
@@ -246,19 +244,6 @@ def test_the_setting_trains_with_every_view_and_depends_on_bonds() -> None:
         assert not torch.allclose(method.eval().embed(graphs), method.embed(other))
 
 
-def test_atoms_looked_up_are_atoms_multiplied() -> None:
-    torch.manual_seed(0)
-    x = torch.tensor([[0, 6], [5, -1], [-1, -1], [2, 2]])  # the last names one row twice
-    atoms = AtomMap(9, 4).double()
-    assert multi_hot(x, 16, torch.float64)[:, :9].tolist() == [
-        [1, 0, 0, 0, 0, 0, 1, 0, 0],
-        [0, 0, 0, 0, 0, 1, 0, 0, 0],
-        [0, 0, 0, 0, 0, 0, 0, 0, 0],
-        [0, 0, 2, 0, 0, 0, 0, 0, 0],
-    ]
-    torch.testing.assert_close(multi_hot(x, 9, torch.float64) @ atoms.weight, atoms(x))
-
-
 def test_spare_columns_stay_zero_and_change_nothing() -> None:
     graphs = molecules([6, 3, 9, 4, 7, 5])
     small = ["encoder.name=molecule", "layers=2", "encoder.units=5", "pool=mean", "batch_size=3", "epochs=3", "lr=0.1"]
@@ -276,15 +261,6 @@ def test_spare_columns_stay_zero_and_change_nothing() -> None:
         h = method.encoder.eval()(graphs)
         assert h.shape == (graphs.num_nodes, 5)
         torch.testing.assert_close(reference(method.encoder).eval()(graphs)[:, :5], h, atol=1e-4, rtol=1e-4)
-
-
-def test_a_linear_map_with_relu_and_its_gradients() -> None:
-    torch.manual_seed(0)
-    h, weight, bias = (torch.randn(*s, dtype=torch.float64, requires_grad=True) for s in ((7, 3), (4, 3), (4,)))
-    torch.testing.assert_close(LinearReLU.apply(h, weight, bias), torch.relu(h @ weight.T + bias))
-    assert torch.autograd.gradcheck(LinearReLU.apply, (h, weight, bias))
-    torch.testing.assert_close(Product.apply(h, weight), h @ weight.T)
-    assert torch.autograd.gradcheck(Product.apply, (h, weight))
 
 
 def test_a_bias_before_the_norm_has_no_gradient_to_speak_of() -> None:

@@ -13,8 +13,9 @@ from bench.molecules import bonded_molecules
 from nmrgcl.data.splits import Split
 from nmrgcl.encode import GCN, GIN, MoleculeGIN, embed_graphs, pool
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
+from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, Training, finetune_scores, train
 from nmrgcl.evaluate.goals import BINARY, NUMBERS, Goal
+from nmrgcl.evaluate.side_by_side import Epochs
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings import FinetuneSettings
 from tests.examples import random_graphs
@@ -179,6 +180,17 @@ def test_the_head_has_a_learning_rate_of_its_own() -> None:
         for name, value in model.named_parameters():
             step = float((value.detach() - before[name]).abs().max())
             assert step == pytest.approx(1e-3 if name.startswith("encoder") else scale * 1e-3, rel=1e-2), name
+
+
+def test_the_learning_rate_halves_every_so_many_epochs() -> None:
+    torch.manual_seed(0)
+    encoder = GCN(5, layers=1, units=8)
+    options = FinetuneSettings(epochs=5, patience=0, lr=0.08, halve_every=2, head_lr_scale=2.0)
+    task = Task(Classifier(encoder, encoder, 8, 2, 0.0), SPLIT, options)
+    y = torch.from_numpy(Y)
+    training = Training(task, NETWORK, y, "node")
+    train([training], Epochs([training], NETWORK, y, 0, capture=False))
+    assert [float(group["lr"]) for group in training.adam.param_groups] == pytest.approx([0.02, 0.04])
 
 
 def test_a_training_without_finite_outputs_says_so() -> None:

@@ -106,5 +106,5 @@ def test_a_task_that_cannot_be_learnt_counts_as_chance(model: Literal["forest", 
 def test_what_does_not_fit_together_is_refused_in_one_line() -> None:
     with pytest.raises(DataError, match=r"\[119, 40\] fingerprints and \[120, 2\] labels: pass one row of each"):
         fingerprint_score(BITS[1:], BINARY, SPLIT, model="linear")
-    with pytest.raises(DataError, match="no task has both classes in the test part"):
+    with pytest.raises(DataError, match="no task has both classes in the test data"):
         fingerprint_score(BITS, np.where(np.arange(120)[:, None] < 100, BINARY, 1.0), SPLIT, model="linear")

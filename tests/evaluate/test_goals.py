@@ -73,14 +73,14 @@ def changed(*values: tuple[int, int, float]) -> np.ndarray:
 @pytest.mark.parametrize(
     ("goal", "y", "told"),
     [
-        (CLASSES, np.array([1, 1, 0, 0, 0, 0]), "all of the training part is of one class"),
+        (CLASSES, np.array([1, 1, 0, 0, 0, 0]), "all training labels are of one class"),
         (BINARY, np.zeros(6), r"labels of shape \[6\]: pass one row per graph"),
-        (BINARY, changed((4, 0, -1)), "label -1: labels of yes-or-no tasks are 0, 1, or NaN"),
-        (BINARY, changed((0, 0, 1)), "no task has both classes in the training part"),
-        (BINARY, changed((3, 0, NAN)), "no task has both classes in the validation part"),
-        (BINARY, changed((4, 0, 1)), "no task has both classes in the test part"),
+        (BINARY, changed((4, 0, -1)), "label -1: labels of binary tasks are 0, 1, or NaN"),
+        (BINARY, changed((0, 0, 1)), "no task has both classes in the training data"),
+        (BINARY, changed((3, 0, NAN)), "no task has both classes in the validation data"),
+        (BINARY, changed((4, 0, 1)), "no task has both classes in the test data"),
         (NUMBERS, changed((0, 0, np.inf)), "some labels are infinite"),
-        (NUMBERS, changed((2, 0, NAN), (3, 0, NAN)), "all labels of the validation part are missing"),
+        (NUMBERS, changed((2, 0, NAN), (3, 0, NAN)), "all labels of the validation data are missing"),
     ],
 )
 def test_labels_that_cannot_be_used_are_refused_in_one_line(goal: Goal, y: np.ndarray, told: str) -> None:

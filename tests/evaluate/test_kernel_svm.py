@@ -66,7 +66,7 @@ def test_one_kernel_and_one_c_leave_nothing_to_choose() -> None:
         (KERNELS[0], "kernels have shape"),
         (KERNELS[:, :80], "kernels have shape"),
         (KERNELS[:0], "kernels have shape"),
-        (KERNELS * np.nan, "90 of 90 embeddings hold"),
+        (KERNELS * np.nan, "90 of 90 embeddings contain"),
     ],
 )
 def test_what_is_no_kernel_is_told(kernels: np.ndarray, words: str) -> None:
@@ -115,7 +115,7 @@ def a_device_that_solves(monkeypatch: pytest.MonkeyPatch, solved: float = 1.0) -
         return np.where(done, shares, -1.0), done
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernel_svm, "solves", lambda device, rows: True)
+        patch.setattr(kernel_svm, "can_solve", lambda device, rows: True)
         patch.setattr(svm_on_device, "shares_right", solve)
         yield calls
 

@@ -141,7 +141,7 @@ def test_what_cannot_be_judged_is_refused() -> None:
     with pytest.raises(DataError, match="one class"):
         linear_score(z, np.zeros(30, int), split)
     z[3, 1] = np.nan
-    with pytest.raises(DataError, match="1 of 30 embeddings hold NaN"):
+    with pytest.raises(DataError, match="1 of 30 embeddings contain NaN"):
         linear_score(z, y, split)
-    with pytest.raises(DataError, match="one label a node"):
+    with pytest.raises(DataError, match="one label per node"):
         linear_score(z, y[:5], split)

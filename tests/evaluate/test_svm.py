@@ -238,7 +238,7 @@ def test_a_class_smaller_than_the_folds_is_named() -> None:
 def test_a_class_too_small_to_choose_c_is_named_and_a_given_c_goes_on() -> None:
     z, _ = embeddings(rows=40)
     y = np.repeat([0, 1], [34, 6])
-    with pytest.raises(DataError, match=r"^class 1 has 6 members, 4 of them in a training fold.* c=\"default\""):
+    with pytest.raises(DataError, match=r"^class 1 has 6 members, 4 of them for training.* c=\"default\""):
         svm_scores(z, y, seed=0, folds=3, jobs=1)
     assert len(svm_scores(z, y, seed=0, folds=3, c="default", jobs=1)) == 3
 

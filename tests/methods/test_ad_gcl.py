@@ -93,13 +93,13 @@ def test_weights_multiply_those_that_graphs_bring() -> None:
 
 def test_graphs_without_edges_are_refused_in_one_line_and_a_batch_without_them_is_not() -> None:
     bare = random_graphs([3, 1, 4, 2], density=0.0, categorical=True)
-    with pytest.raises(DataError, match="learns which edges to take away, and these graphs have none"):
+    with pytest.raises(DataError, match="learns which edges to remove, and these graphs have none"):
         list(pretrain(build(), bare, TrainSettings(epochs=1, batch_size=2)))
     assert all(torch.isfinite(loss) for loss in build().train().losses(bare, Progress()))
 
 
 def test_an_encoder_that_reads_no_weights_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"learns the weights of edges; use encoder\.name = gin, gcn or molecule"):
+    with pytest.raises(SettingError, match=r"learns edge weights; use encoder\.name = gin, gcn or molecule"):
         build("encoder.name=gat")
 
 

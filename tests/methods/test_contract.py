@@ -166,7 +166,7 @@ def test_a_file_that_names_no_method_is_told_in_one_line(end: str, monkeypatch: 
     module.__file__ = "methods/broken.py"
     exec(end, module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    with pytest.raises(SettingError, match=r"methods/broken\.py: names no method; end it with METHOD ="):
+    with pytest.raises(SettingError, match=r"methods/broken\.py: defines no method; end it with METHOD ="):
         find_method("broken")
 
 
@@ -199,7 +199,7 @@ def test_grace_is_the_plain_loss_at_node_level() -> None:
     torch.manual_seed(1)
     (found,) = method.losses(NETWORK, Progress())
     torch.manual_seed(1)
-    z1, z2 = (method.head(method.embed(view(NETWORK))) for view in method.views)  # type: ignore[union-attr]
+    z1, z2 = (method.head(method.embed(view(NETWORK))) for view in method.views)
     torch.testing.assert_close(found, infonce(z1, z2, tau=0.7))
 
 

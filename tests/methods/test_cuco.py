@@ -133,7 +133,7 @@ def test_a_last_graph_that_is_alone_has_no_row() -> None:
 
 
 def test_what_it_cannot_use_is_told_in_one_line() -> None:
-    with pytest.raises(SettingError, match="needs a bank of at least two graphs, which survey fills; call it first"):
+    with pytest.raises(SettingError, match="needs a bank of at least two graphs; call survey first"):
         list(build().losses(GRAPHS, Progress()))
     with pytest.raises(SettingError, match="cuco embeds graphs, not nodes; use level = graph"):
         build("level=node")

@@ -114,9 +114,9 @@ def test_a_model_without_an_encoder_is_saved_loaded_judged_and_diagnosed(name: s
     assert estimate_cost(load("motifs"), settings, seeds=1, device=CPU).steps == 0
     cell = Cell("motifs", settings)
     assert execute(cell, Results(tmp_path), device=CPU).mean == pytest.approx(found.trained.folds.mean(), abs=3)
-    with pytest.raises(SettingError, match="has no encoder, which protocol finetune trains"):
+    with pytest.raises(SettingError, match="has no encoder that protocol finetune could train"):
         replace(cell, protocol="finetune")
-    with pytest.raises(SettingError, match=f"method {name} has no encoder, which is needed here"):
+    with pytest.raises(SettingError, match=f"method {name} has no encoder, but one is needed here"):
         build_pretraining(settings, 3)
 
 

@@ -5,13 +5,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from nmrgcl.contrast import streamed
-from nmrgcl.contrast.streamed import pair_softplus
-from nmrgcl.encode.aggregate import edge_scores
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_pretraining
 from nmrgcl.methods.gmi import GMI, edge_loss
+from nmrgcl.ops import similarities
+from nmrgcl.ops.neighbour_sum import edge_scores
+from nmrgcl.ops.similarities import pair_softplus
 from nmrgcl.train import Progress
 from tests.examples import one_graph, random_graphs, sparse_x
 from tests.methods.members import NETWORK, settings_of
@@ -41,7 +41,7 @@ def embeddings(rows: int) -> Tensor:
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_the_streamed_loss_of_edges_equals_the_dense_one(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed, "TILE", 7)  # several tiles, the last one smaller
+    monkeypatch.setattr(similarities, "TILE", 7)  # several tiles, the last one smaller
     graphs = NETWORK
     if directed:
         graphs = Graphs.build(NETWORK.edge_index[:, ::3], NETWORK.node_ptr, x=NETWORK.x)
@@ -144,5 +144,5 @@ def test_what_it_cannot_do_is_told_in_one_line() -> None:
         settings_of("gmi", "encoder.name=gin", "encoder.activation=relu", level="node")
     alone = one_graph(1)
     method = build_pretraining(settings_of("gmi", level="node"), alone.num_features)
-    with pytest.raises(DataError, match="gmi tells nodes from others, but this graph has only one node"):
+    with pytest.raises(DataError, match="gmi compares nodes with each other, but this graph has only one node"):
         list(method.losses(alone, Progress()))

@@ -74,7 +74,7 @@ NO_MOLECULES = {
 @pytest.mark.parametrize("name", ONLY)
 def test_other_graphs_are_refused(name: str, graphs: Graphs) -> None:
     method = build_pretraining(recipe(name, assignments=SMALL), graphs.num_features)
-    with pytest.raises(DataError, match=f"method {name} learns from molecules only, and these graphs are not; read"):
+    with pytest.raises(DataError, match=f"method {name} learns from molecules only, and these graphs are not"):
         list(method.losses(graphs, Progress()))
 
 

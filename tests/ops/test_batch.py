@@ -6,10 +6,16 @@ import pytest
 import torch
 
 from nmrgcl.graphs import Graphs, Room
+from nmrgcl.ops import batch
 from tests.examples import random_graphs
 from tests.ops import DEVICE
 
 FIELDS = ("x", "y", "edge_index", "row_ptr", "node_ptr", "batch", "pair", "edge_attr", "edge_weight")
+
+
+@pytest.fixture(autouse=True)
+def by_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "serve", lambda _: True)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -25,7 +31,7 @@ def test_a_gathered_batch_is_the_batch_and_nothing_more(masked: bool) -> None:
     for index in (torch.tensor([2, 0, 4, 5]), torch.tensor([4]), torch.tensor([7, 3, 7])):
         plain = graphs.take(index)
         room = Room(plain.num_nodes + 300, plain.num_edges + 700)
-        padded = elsewhere._gather_padded(index.to(DEVICE), room).to("cpu")
+        padded = elsewhere.take_padded(index.to(DEVICE), room).to("cpu")
         assert (padded.num_nodes, padded.num_edges) == (room.nodes, room.edges)
         assert torch.equal(padded.node_counts(), plain.node_counts())
         # What there is too much of is masked, in no row, and an edge of it is a pair of its own.
@@ -41,8 +47,8 @@ def test_a_gathered_batch_is_the_batch_and_nothing_more(masked: bool) -> None:
 
 def test_a_padded_batch_can_be_gathered_again() -> None:
     graphs = random_graphs([6, 1, 9, 4], density=0.4)
-    once = graphs.to(DEVICE)._gather_padded(torch.tensor([3, 0, 2], device=DEVICE), Room(64, 256))
-    twice = once._gather_padded(torch.tensor([0, 1, 2, 0, 1, 2], device=DEVICE), Room(128, 512)).to("cpu")
+    once = graphs.to(DEVICE).take_padded(torch.tensor([3, 0, 2], device=DEVICE), Room(64, 256))
+    twice = once.take_padded(torch.tensor([0, 1, 2, 0, 1, 2], device=DEVICE), Room(128, 512)).to("cpu")
     same_as(twice.compact(), graphs.take(torch.tensor([3, 0, 2, 3, 0, 2])))
 
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from nmrgcl.augment import DropEdges, DropNodes
-from nmrgcl.augment.edges import _add_by_kernel
 from nmrgcl.graphs import Graphs, Room
+from nmrgcl.ops import new_edges as operation
 from nmrgcl.ops.triton import new_edges
 from tests.examples import one_graph, random_graphs
 from tests.ops import DEVICE
@@ -23,7 +23,8 @@ def amount(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 def added_to(graphs: Graphs, p: float, chosen: torch.Tensor | None = None) -> Graphs:
     room = 2 * (int(p * graphs.num_edges // 2 + graphs.num_graphs / 2) + 1)
     chosen = None if chosen is None else chosen.to(DEVICE)
-    return _add_by_kernel(graphs.to(DEVICE), chosen, p, room).to("cpu")
+    there = graphs.to(DEVICE)
+    return there.with_new_edges(operation._by_kernel(there, chosen, p, room)).to("cpu")
 
 
 def undirected_edges(graphs: Graphs) -> Counter[tuple[int, int]]:

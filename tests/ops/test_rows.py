@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmrgcl.encode import aggregate
-from nmrgcl.encode.aggregate import neighbour_sum, normalised_sum
-from nmrgcl.encode.molecule import multi_hot
+from nmrgcl.encode.gcn import normalised_sum
 from nmrgcl.graphs import Graphs
-from nmrgcl.ops.triton.rows import edge_products, name_counts, row_counts, row_sums, spread_rows, take_rows
+from nmrgcl.ops import rows as operation
+from nmrgcl.ops.neighbour_sum import neighbour_sum
+from nmrgcl.ops.triton.rows import edge_products, row_counts, row_sums, spread_rows, take_rows
 from tests.examples import random_graphs
 from tests.ops import DEVICE
 
@@ -95,17 +95,6 @@ def test_edges_add_the_rows_of_the_table_that_they_name() -> None:
     torch.testing.assert_close((plain + named @ table).cpu().double(), expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("width", [3, 128, 300])
-def test_how_often_a_row_names_each_category(width: int, dtype: torch.dtype) -> None:
-    names = torch.randint(-1, width, (37, 2))
-    names[5] = 1
-    found = name_counts(names.to(DEVICE), width, dtype)
-    assert found.dtype == dtype
-    assert torch.equal(found.cpu().float(), multi_hot(names, width, torch.float32))
-    assert float(found[5, 1]) == 2
-
-
 def test_a_loop_adds_the_last_row_of_the_table_once_to_every_node() -> None:
     column, row_ptr = edges()
     h, table = torch.randn(NODES, 20, device=DEVICE), torch.randn(5, 20, device=DEVICE)
@@ -169,7 +158,7 @@ def test_neighbour_sum_and_its_gradients_equal_the_matrix_product(
     message = h[graphs.edge_index[0]] + (torch.cat([rows, rows[:1] * 0])[graphs.edge_attr].sum(1) if table else 0)
     on_weight = graphs.live_edges * (grad[graphs.edge_index[1]] * message).sum(1)
     for device, by_kernel in (("cpu", False), (DEVICE, True)):
-        monkeypatch.setattr(aggregate, "serve", lambda _, by_kernel=by_kernel: by_kernel)
+        monkeypatch.setattr(operation, "serve", lambda _, by_kernel=by_kernel: by_kernel)
         leaf, weight = (t.clone().to(device).requires_grad_() for t in (h, rows))
         there = graphs.to(device)
         if there.edge_weight is not None:
@@ -212,7 +201,7 @@ def test_the_weights_of_a_normalised_sum_learn_as_on_a_cpu(
     graphs, found = molecules(directed=True, weighted=True, masked=masked), []
     h = torch.randn(13, 6, dtype=torch.float64)
     for device, by_kernel in (("cpu", False), (DEVICE, True)):
-        monkeypatch.setattr(aggregate, "serve", lambda _, by_kernel=by_kernel: by_kernel)
+        monkeypatch.setattr(operation, "serve", lambda _, by_kernel=by_kernel: by_kernel)
         weight = graphs.edge_weight.to(device).clone().requires_grad_()  # type: ignore[union-attr]
         out = normalised_sum(h.to(device), replace(graphs.to(device), edge_weight=weight), count_self=count_self)
         out.square().sum().backward()

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from nmrgcl.augment import AddEdges, DropEdges, DropNodes, Subgraph, subgraph
-from nmrgcl.augment.walk_on_host import visited_nodes
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops import walk
 from tests.examples import cycle, one_graph, random_graphs
 from tests.ops import DEVICE
 
@@ -64,17 +64,16 @@ def walk_both_ways(graphs: Graphs) -> None:
     size = graphs.node_counts()
     start = subgraph.random_nodes(graphs, size, graphs.node_ptr[:-1])
     draws, restarts = torch.rand(25, len(size), dtype=torch.float64), torch.rand(25, len(size))
-    below = subgraph._running_weight(graphs)
-    rows = (start, graphs.row_ptr, graphs.edge_index[0], below, draws, restarts < 0.3)
-    found = visited_nodes(start, size, *rows[1:4], draws, restarts, p=0.3, ratio=0.6)
-    path = subgraph._walk(*rows)
-    assert torch.equal(found, Subgraph(ratio=0.6)._seen_in_time(path, graphs, size))
+    rows = graphs.row_ptr, graphs.edge_index[0], subgraph.running_weight(graphs)
+    found = walk.visited_nodes(start, size, *rows, draws, restarts, p=0.3, ratio=0.6)
+    path = walk.walk_path(start, *rows, draws, restarts < 0.3)
+    assert torch.equal(found, walk.seen_in_time(path, size, graphs.row_ptr, 0.6))
 
 
 def both_ways(view: Subgraph, graphs: Graphs, monkeypatch: pytest.MonkeyPatch, seed: int) -> list[Tensor]:
     kept = []
     for by_kernel in (False, True):
-        monkeypatch.setattr(subgraph, "serve", lambda _, by_kernel=by_kernel: by_kernel)
+        monkeypatch.setattr(walk, "serve", lambda _, by_kernel=by_kernel: by_kernel)
         torch.manual_seed(seed)
         keep = view(graphs).node_keep
         assert keep is not None
@@ -105,7 +104,7 @@ def test_a_graph_without_nodes_has_been_nowhere() -> None:
     """Its walk passes through the next graph, against the walk of that graph's own; all three nodes are new to it."""
     graphs = random_graphs([0, 3], density=1.0)
     path = torch.tensor([[0, 2], [1, 1], [2, 0]])
-    assert Subgraph(ratio=1.0)._seen_in_time(path, graphs, graphs.node_counts()).tolist() == [True, True, True]
+    assert walk.seen_in_time(path, graphs.node_counts(), graphs.row_ptr, 1.0).tolist() == [True, True, True]
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device on this machine")

@@ -171,18 +171,18 @@ def test_a_model_is_replaced_only_when_asked(capsys: Capture, tmp_path: Path, da
     [
         (rows(y=[*OXYGEN]).replace("smiles", "drug", 1), ["--labels", "y"], "'drug' looks like one"),
         ("smiles,y\nbad(,1\nworse),0\n", ["--labels", "y"], "none of its 2 rows is a valid molecule"),
-        (rows(y=[1] * 100), ["--labels", "y"], "column 'y' holds one class only"),
+        (rows(y=[1] * 100), ["--labels", "y"], "column 'y' has only one class"),
         (rows(y=["yes"] * 100), ["--labels", "y"], "column 'y' holds 'yes'; labels must be numbers"),
-        (rows(y=[*OXYGEN]), ["--labels", "z"], "has no column 'z'"),
-        (rows(y=[*OXYGEN]), ["--labels", "y", "--split", "column:fold"], "has no column 'fold'"),
+        (rows(y=[*OXYGEN]), ["--labels", "z"], "there is no column 'z'"),
+        (rows(y=[*OXYGEN]), ["--labels", "y", "--split", "column:fold"], "there is no column 'fold'"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--split", "time"], "unknown split 'time'"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--task", "classes"], "known: binary, numbers"),
-        (rows(y=[*OXYGEN]), ["--labels", "y", "--invalid", "keep"], "it is skip or error"),
+        (rows(y=[*OXYGEN]), ["--labels", "y", "--invalid", "keep"], "it must be skip or error"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--set", "units=0"], "encoder.units = 0 must be at least 1"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--model", "nowhere"], "no such run"),
         ("smiles,y\nCCO,1\nCCC,0\nCCN,1\n", ["--labels", "y"], "there is nothing to"),
         ("smiles,y\nCCO,1\nbad(,0\n", ["--labels", "y", "--invalid", "error"], "line 3, 'bad('"),
-        (rows(name2=["x"] * 100), [], "no column holds numbers to learn; name one with --labels"),
+        (rows(name2=["x"] * 100), [], "there is no numeric column to learn; name one with --labels"),
     ],
 )
 def test_bad_input_is_one_clear_line(
@@ -200,11 +200,11 @@ def test_predict_refuses_bad_input_in_one_line(capsys: Capture, tmp_path: Path, 
     model = str(tmp_path / "model")
     run(capsys, "finetune", str(data), "--labels", "oxygen", "--seeds", "1", "--out", model, *FAST)
     for arguments, message in (
-        ((str(tmp_path / "nowhere"), str(data)), "nmrgcl finetune makes one"),
+        ((str(tmp_path / "nowhere"), str(data)), "nmrgcl finetune creates one"),
         ((str(tmp_path), str(data)), "no readable SHA256SUMS"),
         ((model, str(tmp_path / "none.csv")), "none.csv"),
         ((model, str(data), "--out", str(tmp_path / "p.xlsx")), "known endings: .csv, .parquet"),
-        ((model, str(data), "--smiles", "smile"), "has no column 'smile'"),
+        ((model, str(data), "--smiles", "smile"), "there is no column 'smile'"),
     ):
         _, err = run(capsys, "predict", *arguments, "--device", "cpu", code=2)
         assert message in err
@@ -217,7 +217,7 @@ def test_tasks_that_nobody_named_and_nothing_can_be_learnt_of_are_left_out(capsy
     model = ["--out", str(tmp_path / "model")]
     out, err = run(capsys, "finetune", str(data), "--seeds", "1", *model, *FAST, "--json")
     assert json.loads(out)["tasks"] == ["y"]
-    assert "left out, since all labels are the same: same, empty (2)" in err
+    assert "left out, because all labels are the same: same, empty (2)" in err
 
 
 def test_a_dataset_of_the_catalog_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def test_an_encoder_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     molecules = read(tmp_path / "a.csv", "oxygen")
     split, start = split_molecules(molecules, "random"), pretrained()
     changed = finetune_settings(["units=16"], start)
-    with pytest.raises(SettingError, match="leave settings of its shape out"):
+    with pytest.raises(SettingError, match="leave that setting out"):
         list(fit_members(molecules, split, changed, [0], goal="binary", start=start, device=CPU))
     settings = tiny("encoder.name=gin", "data.edges=none")
     other = Model(build_pretraining(settings, 5), settings, FeatureSpec("constant", 1), "MUTAG")
@@ -124,11 +124,11 @@ def test_labels_of_zeros_and_ones_are_yes_or_no() -> None:
 @pytest.mark.parametrize(
     ("columns", "goal", "message"),
     [
-        ({"a": [1] * len(OXYGEN)}, "binary", "column 'a' holds one class only \\(1\\); leave it out"),
+        ({"a": [1] * len(OXYGEN)}, "binary", "column 'a' has only one class \\(1\\); leave it out"),
         ({"a": [2.5] * len(OXYGEN)}, "numbers", "is the same for all molecules"),
         ({"a": [None] * len(OXYGEN)}, "binary", "column 'a' is empty"),
-        ({"a": [0, 1, 2, *OXYGEN[3:]]}, "binary", "column 'a' holds 2; yes-or-no labels are 0 and 1"),
-        ({}, "binary", "no column holds numbers to learn"),
+        ({"a": [0, 1, 2, *OXYGEN[3:]]}, "binary", "column 'a' contains 2; binary labels must be 0 or 1"),
+        ({}, "binary", "there is no numeric column to learn"),
     ],
 )
 def test_labels_that_teach_nothing_are_named(tmp_path: Path, columns: dict, goal: str, message: str) -> None:

@@ -98,12 +98,12 @@ def test_a_changed_or_missing_file_is_named(folder: Path, name: str) -> None:
     [
         ({"tasks": ["oxygen", "another"]}, "weights have no head.weight"),
         ({"tasks": []}, "tasks, goal or seeds"),
-        ({"seeds": [3, 4, 5]}, "its weights have no"),
+        ({"seeds": [3, 4, 5]}, "do not match the settings"),
         ({"goal": "classes"}, "tasks, goal or seeds"),
-        ({"calibration": {"slope": [1.0, 2.0], "offset": [0.0, 0.0]}}, "calibration does not fit"),
+        ({"calibration": {"slope": [1.0, 2.0], "offset": [0.0, 0.0]}}, "calibration does not match"),
         ({"calibration": None}, "not a usable fine-tuned model"),
         ({"settings": {"encoder.units": 2**31 - 1}}, "."),
-        ({"settings": {"encoder.layers": 900}}, "its weights have no"),
+        ({"settings": {"encoder.layers": 900}}, "do not match the settings"),
         ({"settings": {"encoder.name": "mine.py:Net"}}, "unknown encoder"),
         ({"settings": {"nonsense": 1}}, "unknown setting"),
     ],
@@ -137,7 +137,7 @@ def test_a_record_of_another_kind_or_version_is_refused(folder: Path, tmp_path: 
     write_checksums(folder)
     with pytest.raises(ModelError, match="written by a newer version .*upgrade nmrgcl"):
         load_predictor(folder)
-    with pytest.raises(ModelError, match="no such folder; nmrgcl finetune makes one"):
+    with pytest.raises(ModelError, match="no such folder; nmrgcl finetune creates one"):
         load_predictor(tmp_path / "nowhere")
 
 

@@ -183,7 +183,7 @@ def test_places_that_cannot_be_read_or_written_are_named(run: Path, tmp_path: Pa
     with pytest.raises(SettingError, match="is a folder"):
         written(run, DATA, tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingError, match="cannot be made"):
+    with pytest.raises(SettingError, match="cannot be created"):
         written(run, DATA, tmp_path / "file" / "page.html")
 
 

@@ -29,6 +29,7 @@ from tests.reproduce.planted import planted, rows_of
 from tests.test_cli import write_tu
 
 CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147)}
+ROOT = Path(__file__).parents[2]
 MEASURED = ("figure1", "figure3", "theory")
 TABLES = {"table1": (1920, 192), "table2": (630, 56), "table3": (64, 5)}
 PRETRAINED = [row for row in load_sheet("table3").rows if row.pretrained_on and row.method in method_names()]
@@ -300,3 +301,12 @@ def test_theory_has_a_verdict_for_each_statement(tmp_path: Path) -> None:
 def test_planted_scores_are_where_they_belong() -> None:
     scores = planted(find_item("figure5"), lambda d, kind: float(len(d) + len(kind)), noise=0, only=["motifs"], seeds=1)
     assert scores.of("learned").tolist() == [[13.0]]
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "figure5", "figure6", "figure7", "figure8"])
+def test_every_keyed_row_of_the_stored_results_is_found(name: str) -> None:
+    values = json.loads((ROOT / "results" / f"{name}.json").read_text())
+    column = values["columns"].index("key")
+    keys = {row[column] for row in values["rows"] if row[column]}
+    assert keys
+    assert keys <= {placed.cell.key for placed in find_item(name).cells(Plan.from_dict(values["plan"]))}

@@ -16,16 +16,14 @@ from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
 from nmrgcl.reproduce.tables import cells as cells_module
-from nmrgcl.reproduce.tables import tuned as tuned_module
 from nmrgcl.reproduce.tables.cell_texts import device_marks, figure_text, marks_text
-from nmrgcl.reproduce.tables.cells import table_rows
+from nmrgcl.reproduce.tables.cells import table_rows, tuned_values
 from nmrgcl.reproduce.tables.claims import best_rival, leads_on_most, reaches_printed
 from nmrgcl.reproduce.tables.entries import entries, optimism
 from nmrgcl.reproduce.tables.nested import searched
 from nmrgcl.reproduce.tables.pairs import pairs_against, size_ratio
 from nmrgcl.reproduce.tables.sheet import load_sheet
 from nmrgcl.reproduce.tables.table import TableItem, unlabelled_rows
-from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.reproduce.verdict import Verdict
 from nmrgcl.run.cell import Cell
 from nmrgcl.settings import resolve
@@ -132,7 +130,7 @@ def test_a_row_fills_when_a_file_with_its_name_appears(monkeypatch: pytest.Monke
 def test_tuned_presets_make_a_row_where_there_are_any(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     presets = tmp_path / "presets"
     presets.mkdir()
-    monkeypatch.setattr(tuned_module.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(cells_module.resources, "files", lambda package: tmp_path)
     assert tuned_values("NCI1") is None
     (presets / "tuned.toml").write_text("train = { lr = 0.5 }\n[dataset.DD.encoder]\nunits = 8\n")
     assert tuned_values("DD") == {"train.lr": 0.5, "encoder.units": 8}

@@ -203,7 +203,7 @@ def test_molecules_are_embedded_without_a_model(small: Path, tmp_path: Path, cap
     data, out = write(tmp_path / "m.csv"), tmp_path / "z.npz"
     text, err = run(capsys, "embed", str(data), "--out", str(out), "--device", "cpu")
     assert text == f"100 molecules, 8 dimensions, in {out}\n"
-    assert err == "no model is named: this uses the bundled encoder (nmrgcl on ZINC-2.2M, 2 layers × 8 units)\n"
+    assert err == "no model given: using the bundled encoder (nmrgcl on ZINC-2.2M, 2 layers × 8 units)\n"
     unnamed = np.load(out)["z"]
     for name in ("bundled", str(small)):
         _, err = run(capsys, "embed", name, str(data), "--out", str(out), "--device", "cpu")
@@ -213,11 +213,9 @@ def test_molecules_are_embedded_without_a_model(small: Path, tmp_path: Path, cap
 
 def test_what_it_cannot_embed_is_said_in_one_line(small: Path, capsys: Capture) -> None:
     _, err = run(capsys, "embed", "MUTAG", "--device", "cpu", code=2)
-    assert err.splitlines()[-1] == (
-        "nmrgcl: MUTAG: holds graphs that are not molecules; name a MODEL of such graphs before it"
-    )
+    assert err.splitlines()[-1] == ("nmrgcl: MUTAG: these graphs are not molecules; pass a MODEL of such graphs first")
     _, err = run(capsys, "embed", str(small), "--device", "cpu", code=2)
-    assert err == f"nmrgcl: embed: {small} is a model, but there is no DATA; name a dataset or a file after it\n"
+    assert err == f"nmrgcl: embed: {small} is a model, but DATA is missing; pass a dataset or a file after it\n"
 
 
 def test_finetune_starts_from_it_unless_told_otherwise(small: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -228,7 +226,7 @@ def test_finetune_starts_from_it_unless_told_otherwise(small: Path, tmp_path: Pa
         size = ["--set", "layers=2", "--set", "units=8"] if "none" in model else []
         arguments = ["--labels", "oxygen", "--out", str(out), *QUICK, *size]
         _, err = run(capsys, "finetune", data, *arguments, *model)
-        assert ("no model is named: this uses the bundled encoder" in err) == (not model)
+        assert ("no model given: using the bundled encoder" in err) == (not model)
         starts[number] = json.loads((out / "predictor.json").read_text())["start"]
     assert starts == {0: "ZINC-2.2M", 1: "ZINC-2.2M", 2: "ZINC-2.2M", 3: None}
     weights = [load_file(tmp_path / f"out-{number}/model.safetensors") for number in range(4)]
@@ -237,7 +235,7 @@ def test_finetune_starts_from_it_unless_told_otherwise(small: Path, tmp_path: Pa
         assert torch.equal(tensor, weights[2][name])
     assert any(not torch.equal(tensor, weights[3][name]) for name, tensor in weights[0].items())
     _, err = run(capsys, "finetune", data, "--labels", "oxygen", *QUICK, "--set", "units=16", code=2)
-    assert "--set changes the encoder of --model; leave settings of its shape out, or use --model none" in err
+    assert "--set changes the shape of the encoder of --model; leave that setting out, or use --model none" in err
 
 
 def test_it_is_a_model_wherever_one_is_named(small: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -295,5 +293,5 @@ def test_where_it_is_missing_fine_tuning_starts_from_a_fresh_encoder_and_an_embe
     data = str(write(tmp_path / "m.csv"))
     small = [f"--set={key}={value}" for key, value in SMALL.items() if key.startswith("encoder.")]
     _, err = run(capsys, "finetune", data, "--labels", "oxygen", *QUICK, *small)
-    assert "no model is named, and none is bundled: this starts from a fresh encoder" in err
+    assert "no model given, and none is bundled: starting from a fresh encoder" in err
     assert not MoleculeEmbedder().__sklearn_is_fitted__()

@@ -114,7 +114,7 @@ def test_a_column_of_smiles_can_be_named(model: Path, tmp_path: Path, capsys: py
     path, out = tmp_path / "m.csv", tmp_path / "z.npz"
     path.write_text("structure,dose\nCCO,1\nCCN,2\n")
     _, err = run(capsys, "embed", str(model), str(path), "--out", str(out), code=2)
-    assert err.startswith(f"nmrgcl: {path}, line 1: no column is named source and target (edges) or smiles (molecules)")
+    assert err.startswith(f"nmrgcl: {path}, line 1: there is no column source, target (edges) or smiles (molecules)")
     assert "'structure' looks like SMILES" in err
     run(capsys, "embed", str(model), str(path), "--out", str(out), "--smiles", "structure")
     assert read_embeddings(out).id.tolist() == ["2", "3"]
@@ -128,11 +128,11 @@ def test_a_column_of_smiles_can_be_named(model: Path, tmp_path: Path, capsys: py
             ["--invalid", "error"],
             "line 3, 'C1CC': .*; correct it, or skip such rows \\(invalid=skip, --invalid skip\\)",
         ),
-        ("smiles\nCCO\n", ["--invalid", "drop"], "invalid is 'drop'; it is skip or error"),
+        ("smiles\nCCO\n", ["--invalid", "drop"], "invalid is 'drop'; it must be skip or error"),
         ("smiles\nbad\nworse\n", [], "none of its 2 rows is a valid molecule; line 2, 'bad': it is not a SMILES"),
         ("smiles\n", [], "has a header, but no molecules"),
-        ("dose,weight\n1,2\n", [], "no column is named source and target .* or smiles .*, but dose, weight"),
-        ("smiles\nCCO\n", ["--smiles", "smile"], "has no column 'smile'; did you mean smiles?"),
+        ("dose,weight\n1,2\n", [], "there is no column source, target .* or smiles .*, only dose, weight"),
+        ("smiles\nCCO\n", ["--smiles", "smile"], "there is no column 'smile'; did you mean smiles?"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(
@@ -150,7 +150,7 @@ def test_a_model_of_other_graphs_and_other_graphs_for_a_model_of_molecules(
     model: Path, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = save_other_model(tmp_path / "other")
-    told = f"nmrgcl: {other}: was trained on motifs, not on molecules; name a model of molecules\n"
+    told = f"nmrgcl: {other}: was trained on motifs, not on molecules; use a model of molecules\n"
     lines = tmp_path / "m.smi"
     lines.write_text("CCO\n")
     for given in (file, lines):
@@ -158,5 +158,5 @@ def test_a_model_of_other_graphs_and_other_graphs_for_a_model_of_molecules(
     out, _ = run(capsys, "embed", str(other), "motifs", "--out", str(tmp_path / "z.npz"))
     assert out.startswith("300 graphs, ")
     _, err = run(capsys, "embed", str(model), "motifs", "--out", str(tmp_path / "y.npz"), code=2)
-    assert err.startswith("nmrgcl: motifs: is not a file of molecules")
+    assert err.startswith("nmrgcl: motifs: these features need molecules")
     assert err.count("\n") == 1

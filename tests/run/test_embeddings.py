@@ -95,7 +95,7 @@ def test_a_csv_of_numbers_is_what_it_always_was(tmp_path: Path) -> None:
 def test_numbers_whose_squares_overflow_are_refused_in_one_line(value: float, split: str | None) -> None:
     z = np.random.default_rng(0).normal(size=(60, 3))
     z[7, 1] = value
-    with pytest.raises(DataError, match=r"1 of 60 embeddings hold NaN, infinity or numbers beyond 1e150"):
+    with pytest.raises(DataError, match=r"1 of 60 embeddings contain NaN, infinity or numbers beyond 1e150"):
         evaluate_embeddings(Embeddings(z, np.arange(60) % 2, np.arange(60)), "z", fold_seeds=1, jobs=1, split=split)
 
 

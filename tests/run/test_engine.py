@@ -19,7 +19,7 @@ from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import CellOutcome, compute_cell, execute
 from nmrgcl.run.interrupt import Interrupted
-from nmrgcl.run.machine import OutOfMemoryError, spoilt
+from nmrgcl.run.machine import OutOfMemoryError, cuda_is_unusable
 from nmrgcl.run.results import Results
 from nmrgcl.train import pretrain
 from tests.run.cells import CPU, quick
@@ -37,17 +37,17 @@ def deadly(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
 
 
 def sickly(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
-    """A worker whose GPU is of no use any more after a cell has failed."""
+    """A worker whose CUDA context is unusable after a cell has failed."""
     outcome = compute_cell(run, folder, device, stop)
     if outcome.status == "failed":
-        sys.modules["nmrgcl.run.execute"].spoilt = lambda: True  # type: ignore[attr-defined]
+        sys.modules["nmrgcl.run.execute"].cuda_is_unusable = lambda: True  # type: ignore[attr-defined]
     return outcome
 
 
 def crowded(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
-    """A worker that lacks memory for one cell at first, and for another always."""
+    """A worker that runs out of memory for one cell at first, and for another one always."""
     here, mark = sys.modules["nmrgcl.run.execute"], folder / ".crowded"
-    here.spoilt = spoilt  # type: ignore[attr-defined]  # it may have been a sickly one
+    here.cuda_is_unusable = cuda_is_unusable  # type: ignore[attr-defined]  # `sickly` may have run in this worker
     if run == HUGE or (run == POISON and not mark.exists()):
         mark.touch()
         with patch.object(here, "execute", side_effect=OutOfMemoryError("full")):
@@ -176,9 +176,7 @@ def test_a_cell_that_lacks_memory_beside_others_is_tried_alone(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("error", "expected"), [(None, False), (torch.OutOfMemoryError("full"), False), (RuntimeError("gone"), True)]
 )
-def test_a_gpu_that_is_full_is_not_spoilt(
-    error: Exception | None, expected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_gpu_is_not_unusable(error: Exception | None, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def rand(count: int, device: str) -> torch.Tensor:
         if error is not None:
             raise error
@@ -186,13 +184,13 @@ def test_a_gpu_that_is_full_is_not_spoilt(
 
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     monkeypatch.setattr(torch, "rand", rand)
-    assert spoilt() is expected
+    assert cuda_is_unusable() is expected
 
 
-def test_without_workers_a_gpu_that_is_of_no_use_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_workers_an_unusable_gpu_ends_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = iter([False, True])
-    monkeypatch.setattr("nmrgcl.run.backends.spoilt", lambda: next(told))
-    with pytest.raises(SettingError, match="the same command goes on"):
+    monkeypatch.setattr("nmrgcl.run.backends.cuda_is_unusable", lambda: next(told))
+    with pytest.raises(SettingError, match="run the command again to continue"):
         run_cells([quick(), quick(seed=1)], tmp_path, backend="inline")
     assert Results(tmp_path).finished(quick().key)
 

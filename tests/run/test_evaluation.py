@@ -62,7 +62,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "splits.json").write_text(text)
     with pytest.raises(ModelError, match="not what nmrgcl evaluate writes; run nmrgcl evaluate"):
         read_splits(tmp_path)
-    with pytest.raises(ModelError, match="is not there; run nmrgcl evaluate"):
+    with pytest.raises(ModelError, match="does not exist; run nmrgcl evaluate"):
         read_splits(tmp_path / "gone")
 
 

@@ -85,7 +85,7 @@ def test_another_s_run_json_is_refused(tmp_path: Path, text: str, options: Any) 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("seed-3/", "seed-3: is no model of nmrgcl; move it away"),
+        ("seed-3/", "seed-3: is not a model written by nmrgcl; move it away"),
         ("seed-0/notes.txt", "'notes.txt' is not part of the model; move it away"),
         ("evaluation.json", r"evaluation.json: was not written by nmrgcl; move it away"),
         ("splits.json", r"splits.json: was not written by nmrgcl; move it away"),
@@ -106,9 +106,9 @@ def test_a_run_is_not_replaced_if_something_foreign_has_a_name_of_its_parts(
 def test_a_folder_under_the_name_of_a_new_seed_is_refused(tmp_path: Path) -> None:
     train(tmp_path)
     (tmp_path / "seed-1").mkdir()
-    with pytest.raises(SettingError, match="seed-1: is no model of nmrgcl"):
+    with pytest.raises(SettingError, match="seed-1: is not a model written by nmrgcl"):
         train(tmp_path, seeds=[0, 1], resume="auto")
-    with pytest.raises(SettingError, match="seed-1: is no model of nmrgcl"):
+    with pytest.raises(SettingError, match="seed-1: is not a model written by nmrgcl"):
         train(tmp_path, overwrite=True)
     assert list((tmp_path / "seed-1").iterdir()) == []
 

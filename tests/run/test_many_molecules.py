@@ -128,7 +128,7 @@ def test_the_command_trains_on_some_molecules_for_some_steps(
     kept = json.loads((tmp_path / "r/seed-0/config.json").read_text())["settings"]["train"]
     assert (kept["max_graphs"], kept["steps"]) == (20, 7)
     card = (tmp_path / "r/seed-0/README.md").read_text()
-    assert "| Sample | 20 of its graphs at most, drawn at random |\n| Steps | 7 |" in card
+    assert "| Sample | at most 20 of its graphs, drawn at random |\n| Steps | 7 |" in card
     _, err = run(capsys, *command, "--steps", "7", "--set", "train.steps=8", code=2)
     assert "--set train.steps=8: --steps says 7; leave one of the two out" in err
     out, _ = run(capsys, *command, "--steps", "7", "--dry-run")

@@ -68,7 +68,7 @@ def test_scaffolds_that_are_known_need_no_rdkit(molecules: Path, monkeypatch: py
 
 
 def test_cells_that_make_no_sense_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="split = 'scaffold': protocol svm judges on stratified folds"):
+    with pytest.raises(SettingError, match="split = 'scaffold': protocol svm uses stratified folds"):
         cell(tmp_path, "svm")
     with pytest.raises(SettingError, match="protocol = 'ecfp_forest' is for molecules; use split scaffold or random"):
         cell(tmp_path, "ecfp_forest", "stratified")

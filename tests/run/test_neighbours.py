@@ -124,11 +124,11 @@ def test_embedded_files_stand_for_molecules(
         other
     )
     _, err = run(capsys, "neighbours", query, stored, "--model", str(other), code=2)
-    assert err == f"nmrgcl: {stored}: its embeddings are not by this model; embed it again\n"
+    assert err == f"nmrgcl: {stored}: its embeddings are by another model; embed it again\n"
     smaller = tmp_path / "smaller.parquet"
     for column, message in {
-        (0.5, 1.0): "has 1 dimensions, the query has 8; embed both by one model",
-        (None, 1.0): "embeddings or SMILES are missing in a row; embed it again",
+        (0.5, 1.0): "has 1 dimensions, the query has 8; embed both with the same model",
+        (None, 1.0): "a row lacks its embedding or SMILES; embed the molecules again",
     }.items():
         table = pyarrow.table({"id": ["a", "b"], "smiles": ["CCO", "C"], "z0": column})
         pyarrow.parquet.write_table(table, smaller)
@@ -139,7 +139,7 @@ def test_embedded_files_stand_for_molecules(
     assert "holds no molecules; write it with nmrgcl embed" in err
     np.savez(tmp_path / "plain.npz", z=np.eye(3), smiles=np.array(["C", "CC"]))
     _, err = run(capsys, "neighbours", asked, str(tmp_path / "plain.npz"), code=2)
-    assert "smiles and id must hold one text a row of z (3)" in err
+    assert "smiles and id must hold one text per row of z (3)" in err
 
 
 def test_a_csv_and_a_table_on_the_terminal(
@@ -171,9 +171,9 @@ def test_bad_options_are_one_line(
         (
             "--by",
             "cosine",
-        ): "--by cosine: needs --model (for example bundled), or two files that nmrgcl embed has written",
+        ): "--by cosine: needs --model (for example bundled), or two files written by nmrgcl embed",
         ("--out", "n.txt"): "n.txt: the ending must be .csv",
-        ("--model", str(other)): f"{other}: was trained on motifs, not on molecules; name a model of molecules",
+        ("--model", str(other)): f"{other}: was trained on motifs, not on molecules; use a model of molecules",
         (
             "--invalid",
             "error",
@@ -191,7 +191,7 @@ def test_bad_options_are_one_line(
         ("smiles\n", "has a header, but no molecules"),
         ("smiles\nbad\n", "none of its 1 rows is a valid molecule; line 2, 'bad': it is not a SMILES"),
         ("structure\nCCO\n", "'structure' looks like SMILES"),
-        ("source,target\n1,2\n", "holds graphs that are not molecules; pass a file of SMILES"),
+        ("source,target\n1,2\n", "these graphs are not molecules; pass a file of SMILES"),
     ],
 )
 def test_bad_files_are_one_line(

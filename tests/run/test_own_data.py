@@ -74,7 +74,10 @@ def test_labels_and_ids_may_change_since_training_sees_neither(
 def test_data_that_is_gone_is_asked_for(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (trained.parent / "graphs.jsonl").unlink()
     _, err = run(capsys, "evaluate", str(trained), code=2)
-    assert f"graphs.jsonl: no such file or folder; or say where its graphs are: nmrgcl evaluate {trained} DATA" in err
+    assert (
+        f"graphs.jsonl: no such file or folder; or say where the training data is: nmrgcl evaluate {trained} DATA"
+        in err
+    )
 
 
 def test_a_run_of_an_earlier_version_has_no_path_and_is_resumed(
@@ -88,7 +91,7 @@ def test_a_run_of_an_earlier_version_has_no_path_and_is_resumed(
     assert record is not None
     assert record.data_source == ""
     _, err = run(capsys, "evaluate", str(trained), code=2)
-    assert f"or say where its graphs are: nmrgcl evaluate {trained} DATA" in err
+    assert f"or say where the training data is: nmrgcl evaluate {trained} DATA" in err
     data = trained.parent / "graphs.jsonl"
     before = (trained / "seed-0" / "SHA256SUMS").read_bytes()
     run(capsys, "pretrain", str(data), *FAST, "--out", str(trained), "--resume")
@@ -128,7 +131,7 @@ def test_a_list_of_edges_is_data_to_diagnose_on_not_embeddings(
         ("id,x\na,1\n", "has no columns z0, z1, …; write it with nmrgcl embed"),
         ("z0,z0\n1,2\n", "two columns are named 'z0'; keep one of them"),
         ("z0,y\n1,a\nnone,b\n", "line 3: z0: "),
-        ("z0,y\n1,0.5\n2,1\n", "y must hold one class a row of z"),
+        ("z0,y\n1,0.5\n2,1\n", "y must hold one class per row of z"),
         ("", "has no columns z0"),
     ],
 )

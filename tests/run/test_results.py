@@ -52,7 +52,7 @@ def test_a_failed_cell_is_kept_until_it_is_finished(tmp_path: Path) -> None:
     results.put(DONE)
     assert results.failed() == []
     assert results.find(RUN.key[:6]) == DONE
-    with pytest.raises(SettingError, match="no cell"):
+    with pytest.raises(SettingError, match="no key begins with this"):
         results.find("x")
 
 
@@ -236,7 +236,7 @@ def test_cells_are_not_computed_through_links(tmp_path: Path, name: str) -> None
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SettingError, match=rf"{name}: is a link, and nothing is written through links"):
+    with pytest.raises(SettingError, match=rf"{name}: is a link, and links are not written to"):
         run_cells([RUN], tmp_path / "results", jobs=1, device="cpu")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -247,7 +247,7 @@ def test_cells_whose_folder_goes_do_not_end_well(tmp_path: Path) -> None:
     def remove(cell: object, outcome: object) -> None:
         shutil.rmtree(folder)
 
-    with pytest.raises(SettingError, match=r"results: was deleted during the run, and results with it"):
+    with pytest.raises(SettingError, match=r"results: was deleted during the run, together with results"):
         run_cells([RUN, quick(seed=1)], folder, jobs=1, device="cpu", on_done=remove)
 
 

@@ -160,10 +160,10 @@ def test_pre_training_changes_the_scores(unlabelled: Path, labelled: Path, tmp_p
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"settings": ["encoder.units=9"]}, "encoder: .*units=9.* but that of the pre-training is .*units=8"),
+        ({"settings": ["encoder.units=9"]}, "encoder: .*units=9.* but the pre-training has .*units=8"),
         ({"settings": ["data.edges=none"]}, "data: .*; use the same settings"),
-        ({"settings": ["method=graphcl", "train.epochs=1"]}, "method graphcl trains; a cell with a start has"),
-        ({"protocol": "svm", "split": "stratified", "selection": "paper"}, "judges during the training"),
+        ({"settings": ["method=graphcl", "train.epochs=1"]}, "method graphcl trains; a cell with a start needs"),
+        ({"protocol": "svm", "split": "stratified", "selection": "paper"}, "evaluates during training"),
     ],
 )
 def test_a_start_that_does_not_fit_is_refused(change: dict[str, Any], told: str) -> None:
@@ -175,7 +175,7 @@ def test_a_start_that_does_not_fit_is_refused(change: dict[str, Any], told: str)
 
 @pytest.mark.parametrize("method", ["untrained", "wl"])
 def test_a_start_must_pre_train_an_encoder(method: str) -> None:
-    with pytest.raises(SettingError, match=f"method {method} pre-trains no encoder"):
+    with pytest.raises(SettingError, match=f"method {method} does not pre-train an encoder"):
         Start("BBBP", recipe(method))
 
 

@@ -83,8 +83,8 @@ def test_one_seed_in_common_is_too_few_and_told_in_a_sentence() -> None:
     del there[cells[3].key]
     (found,) = compare_methods(cells, there)
     assert str(found).splitlines()[1:] == [
-        "no test of graphcl on motifs: it needs 3 scores (seeds × folds) that both methods have; use more --seeds, or "
-        "compute what is missing"
+        "no test for graphcl on motifs: it needs 3 scores (seeds × folds) of both methods; use more --seeds, or "
+        "compute the missing cells"
     ]
     assert found.to_rows() == [
         {"judge": cells[0].judge, "reference": "nmrgcl", "method": "graphcl", "dataset": "motifs", "mean": None}

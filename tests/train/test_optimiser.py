@@ -103,12 +103,12 @@ def test_settings_name_the_schedule_the_warm_up_and_the_decay() -> None:
     ("options", "told"),
     [
         ({"schedule": "cosin"}, "unknown schedule 'cosin'; did you mean cosine?"),
-        ({"warmup": 1.0}, "warmup = 1.0 is not a share of the training; use a number from 0 to below 1"),
-        ({"warmup": -0.1}, "warmup = -0.1 is not a share of the training; use a number from 0 to below 1"),
-        ({"warmup": math.nan}, "warmup = nan is not a share of the training; use a number from 0 to below 1"),
+        ({"warmup": 1.0}, "warmup = 1.0 is not a fraction of the training; use a number from 0 to below 1"),
+        ({"warmup": -0.1}, "warmup = -0.1 is not a fraction of the training; use a number from 0 to below 1"),
+        ({"warmup": math.nan}, "warmup = nan is not a fraction of the training; use a number from 0 to below 1"),
         ({"lr": 0.0}, "lr = 0.0 is not a learning rate; use a number above 0"),
-        ({"weight_decay": -1.0}, "weight_decay = -1.0 does not shrink weights; use a number from 0 on"),
-        ({"clip": 0.0}, "clip = 0.0 is not the norm of a gradient; use a number above 0, or None for no limit"),
+        ({"weight_decay": -1.0}, "weight_decay = -1.0 is not a weight decay; use 0 or a positive number"),
+        ({"clip": 0.0}, "clip = 0.0 is not a gradient norm; use a number above 0, or None for no clipping"),
     ],
 )
 def test_impossible_values_are_refused_in_one_line(options: dict[str, Any], told: str) -> None:

@@ -62,7 +62,7 @@ def test_two_candidates_then_a_third_and_nothing_is_computed_twice(
     assert tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")["nested"] == third["nested"]
     out, _ = run(capsys, *command(tmp_path, "--budget", "3", "--protocol", "lssvm"))
     assert f"{third['nested']['mean']:.2f} ± {third['nested']['std']:.2f}   honest" in out
-    assert "seen, no result" in out
+    assert "not a valid result" in out
 
 
 def test_the_settings_found_are_input_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ def test_the_settings_found_are_input_again(capsys: pytest.CaptureFixture[str], 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--protocol", "linear"], "--protocol linear: candidates are judged by svm or lssvm"),
+        (["--protocol", "linear"], "--protocol linear: candidates are evaluated by svm or lssvm"),
         (["--preset", "paper"], "svm.c = default leaves no inner scores to choose by; add --set svm.c=grid"),
         (["--set", "tau=0.3", "--set", "pool=sum"], "nothing is left to try"),
-        (["--every-scaling", "--set", "standardise=false"], "--every-scaling: --set holds svm.standardise"),
+        (["--every-scaling", "--set", "standardise=false"], "--every-scaling: --set fixes svm.standardise"),
         (["--space", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["--method", "nmrgl"], "nmrgcl"),
     ],
@@ -108,7 +108,7 @@ def test_results_without_inner_scores_are_named(capsys: pytest.CaptureFixture[st
     assert first is not None
     results.put(replace(first, scores={k: v for k, v in first.scores.items() if k != "inner"}))
     _, err = run(capsys, *command(tmp_path, "--budget", "1", "--protocol", "lssvm"), code=2)
-    assert "of an earlier version, without inner scores; use another --results" in err
+    assert "from an earlier version, without inner scores; use another --results" in err
 
 
 def test_a_candidate_that_fails_is_left_out(

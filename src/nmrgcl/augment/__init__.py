@@ -54,10 +54,10 @@ __all__ = [
 
 
 def build_view(choices: Sequence[Mapping[str, object]]) -> View:
-    """The view that settings describe: ``[{"name": "DropNodes", "p": 0.2}, …]``, several meaning one of them.
+    """The view that settings describe: ``[{"name": "DropNodes", "p": 0.2}, …]``, several mean one of them.
 
     A choice with ``"weight": 3`` is drawn three times as often as one without. ``{"name": "Compose", "views": […]}``
-    means its views one after the other.
+    applies its views one after the other.
     """
     if not choices:
         return Identity()
@@ -93,7 +93,7 @@ _KINDS: dict[Any, tuple[Any, str]] = {
     float: (int | float, "a number"),
     str: (str, "a word"),
 }
-"""What an option of each type accepts, and how that is said."""
+"""Which values an option of each type accepts, and how messages call them."""
 
 
 def _compose(options: dict[str, object]) -> View:

@@ -1,4 +1,4 @@
-"""Views that spare what is central (GCA, Zhu et al. 2021)."""
+"""Views that are more likely to keep what is central (GCA, Zhu et al. 2021)."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ from nmrgcl.sparse_rows import entry_rows, is_sparse
 
 
 def drop_rates(score: Tensor, owner: Tensor, groups: int, *, p: float, cap: float) -> Tensor:
-    """``p · (max − s) / (max − mean)``, at most ``cap``, with s the logarithm of ``score`` within each group.
+    """``p · (max − s) / (max − mean)``, at most ``cap``, where s is the logarithm of ``score``, within each group.
 
-    Where all scores are equal every rate is ``p``; a score of zero, whose logarithm says nothing, has the rate ``cap``.
+    If all scores are equal, every rate is ``p``. A score of zero has no logarithm; its rate is ``cap``.
     """
     counted = score > 0
     s = torch.where(counted, score, 1.0).log()
@@ -35,7 +35,7 @@ def drop_rates(score: Tensor, owner: Tensor, groups: int, *, p: float, cap: floa
 
 @dataclass(frozen=True)
 class DropCentralEdgesLess(View):
-    """Remove undirected edges with probability ``p`` on average, the less the more central their ends are (GCA)."""
+    """Remove undirected edges with probability ``p`` on average, central ones less often (GCA)."""
 
     p: float = 0.2
     centrality: str = "degree"
@@ -45,7 +45,7 @@ class DropCentralEdgesLess(View):
         _check(self, p=self.p, cap=self.cap)
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """An edge is as central as its ends are on average."""
+        """The centrality of an edge is the mean of that of its ends."""
         graphs = graphs.merge_added()
         score = centrality(graphs, self.centrality)[graphs.edge_index].mean(0)
         owner = graphs.batch.index_select(0, graphs.edge_index[1])
@@ -57,7 +57,7 @@ class DropCentralEdgesLess(View):
 
 @dataclass(frozen=True)
 class MaskCentralFeaturesLess(View):
-    """Set feature columns to zero with probability ``p`` on average, less where central nodes have them (GCA)."""
+    """Set feature columns to zero with probability ``p`` on average, less often those of central nodes (GCA)."""
 
     p: float = 0.2
     centrality: str = "degree"
@@ -67,7 +67,7 @@ class MaskCentralFeaturesLess(View):
         _check(self, p=self.p, cap=self.cap)
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """One mask a graph, the same for all its nodes."""
+        """One mask per graph, the same for all its nodes."""
         score = _column_scores(graphs, centrality(graphs, self.centrality)).flatten()
         owner = torch.arange(graphs.num_graphs, device=graphs.device).repeat_interleave(graphs.num_features)
         rate = drop_rates(score, owner, graphs.num_graphs, p=self.p, cap=self.cap)
@@ -78,7 +78,7 @@ class MaskCentralFeaturesLess(View):
 
 
 def _column_scores(graphs: Graphs, central: Tensor) -> Tensor:
-    """``[B, F]``: Σ |x| of each column, weighted by how central its nodes are."""
+    """``[B, F]``: Σ |x| over the nodes of each graph, weighted by how central they are."""
     if not graphs.categorical and not is_sparse(graphs.x) and graphs.num_graphs == 1:
         return (central.to(graphs.x.dtype) @ graphs.x.abs())[None]
     if graphs.categorical:

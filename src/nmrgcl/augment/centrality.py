@@ -10,7 +10,7 @@ from nmrgcl.graphs import Graphs
 
 DAMPING = 0.85
 ITERATIONS = 200
-"""Of power iterations: fixed, so that no step waits to see whether they have converged."""
+"""Power iterations; their number is fixed, so that no step waits to see whether they have converged."""
 
 
 def degree(graphs: Graphs) -> Tensor:
@@ -19,7 +19,7 @@ def degree(graphs: Graphs) -> Tensor:
 
 
 def pagerank(graphs: Graphs) -> Tensor:
-    """``[N]`` PageRank, summing to one in each graph; what a node without edges holds is spread over its graph."""
+    """``[N]`` PageRank, summing to one in each graph; the rank of a node without edges is spread over its graph."""
     size = graphs.node_ptr.diff().double()[graphs.batch]
     source, destination = graphs.edge_index
     out = torch.zeros_like(size).index_add_(0, source, torch.ones_like(source, dtype=size.dtype))
@@ -52,7 +52,7 @@ _KNOWN: dict[str, WeakTensorKeyDictionary] = {name: WeakTensorKeyDictionary() fo
 
 
 def centrality(graphs: Graphs, name: str) -> Tensor:
-    """``[N]`` by all edges, whatever a view has removed; worked out once for each graph."""
+    """``[N]`` by all edges, including those that a view has removed; computed once for each graph."""
     known = _KNOWN[name]
     if graphs.edge_index not in known:
         known[graphs.edge_index] = CENTRALITIES[name](graphs)

@@ -13,7 +13,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 
 LARGEST = 1e300
-"""Weights that sum to less have bounds that are numbers."""
+"""Weights whose sum is below this have finite partial sums."""
 
 
 @dataclass(frozen=True)
@@ -21,27 +21,27 @@ class Identity(View):
     """The graphs as they are."""
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """Nothing happens."""
+        """The same graphs."""
         return graphs
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn(View):
-    """Each graph gets the one of the views whose number it has drawn (``[B]``); a second copy of it gets the same."""
+    """Each graph gets the view whose number it has drawn (``[B]``); a second copy of the graph gets the same one."""
 
     views: tuple[View, ...]
     draw: Tensor
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """The draw is for one copy of the graphs."""
+        """``draw`` has one entry per graph, not per copy."""
         return _apply(self.views, self.draw.repeat(graphs.views), graphs, chosen)
 
 
 @dataclass(frozen=True, init=False)
 class OneOf(View):
-    """Each graph, not each batch, gets one of the views, drawn evenly or as often as ``weights`` say.
+    """Each graph, not each batch, gets one of the views, drawn evenly or in proportion to ``weights``.
 
-    Equal weights are none, so that they draw what is drawn without them.
+    Equal weights count as none, so that they lead to the same draws.
     """
 
     views: tuple[View, ...]
@@ -56,11 +56,11 @@ class OneOf(View):
         object.__setattr__(self, "weights", weights if weights and len(set(weights)) > 1 else None)
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """Every graph draws for itself."""
+        """Every graph draws its own view."""
         return _apply(self.views, self._draw(graphs.num_graphs, graphs.device), graphs, chosen)
 
     def _draw(self, count: int, device: torch.device) -> Tensor:
-        """``[count]`` the numbers of views; weights are compared with, not sent to the device, which would wait."""
+        """``[count]`` numbers of views. Bounds are compared one by one: sending them to a device would make it wait."""
         if self.weights is None:
             return torch.randint(len(self.views), (count,), device=device)
         *bounds, total = accumulate(self.weights)
@@ -69,8 +69,8 @@ class OneOf(View):
 
 
 def _apply(views: Sequence[View], draw: Tensor, graphs: Graphs, chosen: Tensor | None) -> Graphs:
-    """Each view passes the graphs that drew another one, so they can act one after the other, in any order."""
-    # A walk is cheapest where nothing is masked yet.
+    """Each view leaves graphs alone that drew another one, so views act one after the other, in any order."""
+    # A walk is cheapest as long as nothing is masked.
     for number, view in sorted(enumerate(views), key=lambda item: not isinstance(item[1], Subgraph)):
         mine = draw == number
         graphs = view(graphs, mine if chosen is None else mine & chosen)
@@ -78,7 +78,7 @@ def _apply(views: Sequence[View], draw: Tensor, graphs: Graphs, chosen: Tensor |
 
 
 def _checked(weights: Sequence[float], count: int) -> tuple[float, ...]:
-    """``weights`` of ``count`` choices, if they can be drawn by."""
+    """``weights`` as floats, if they are valid for ``count`` views."""
     numbers = isinstance(weights, list | tuple) and all(
         isinstance(weight, int | float) and not isinstance(weight, bool) for weight in weights
     )
@@ -99,7 +99,7 @@ def on_halves(graphs: Graphs, first: View, second: View) -> Graphs:
 
 @dataclass(frozen=True, init=False)
 class Compose(View):
-    """The views one after the other: the compound augmentation that the paper leaves for later."""
+    """The views one after the other: the compound augmentation that the paper leaves to future work."""
 
     views: tuple[View, ...]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nmrgcl.augment.view import View, chance, check_share
+from nmrgcl.augment.view import View, check_share
 from nmrgcl.graphs import Graphs
-from nmrgcl.ops import serve
+from nmrgcl.ops.masks import blank_drawn_rows
 from nmrgcl.sparse_rows import entry_rows, is_sparse, with_values
 
 
@@ -21,7 +21,7 @@ class MaskFeatures(View):
         check_share(self, p=self.p)
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """One mask a graph, the same for all its nodes."""
+        """One mask per graph, the same for all its nodes."""
         keep = torch.rand(graphs.num_graphs, graphs.num_features, device=graphs.device) >= self.p
         if chosen is not None:
             keep = keep | ~chosen[:, None]
@@ -51,12 +51,4 @@ class DropFeatures(View):
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """The node itself and its edges stay."""
         draw = torch.rand(graphs.num_nodes, device=graphs.device)
-        if serve(draw) and not is_sparse(graphs.x):
-            from nmrgcl.ops.triton.masks import blank_drawn_rows
-
-            blank = -1.0 if graphs.categorical else 0.0
-            return replace(graphs, x=blank_drawn_rows(graphs.x, draw, graphs.batch, chosen, self.p, blank))
-        keep = (draw >= chance(self.p, chosen, graphs.batch))[:, None]
-        if is_sparse(graphs.x):
-            return replace(graphs, x=with_values(graphs.x, graphs.x.values() * keep[entry_rows(graphs.x), 0]))
-        return replace(graphs, x=torch.where(keep, graphs.x, -1) if graphs.categorical else graphs.x * keep)
+        return replace(graphs, x=blank_drawn_rows(graphs.x, draw, graphs.batch, chosen, self.p))

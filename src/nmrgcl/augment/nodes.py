@@ -7,7 +7,7 @@ from torch import Tensor
 
 from nmrgcl.augment.view import View, check_share
 from nmrgcl.graphs import Graphs
-from nmrgcl.ops import serve
+from nmrgcl.ops.masks import keep_drawn_nodes
 from nmrgcl.sparse_rows import permute_rows
 
 
@@ -21,21 +21,10 @@ class DropNodes(View):
         check_share(self, p=self.p)
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """Where chance would remove every node of a graph, one of them, drawn evenly, stays."""
+        """If chance would remove every node of a graph, one of them, drawn evenly, stays."""
         draw = torch.rand(graphs.num_nodes, device=graphs.device)
-        if serve(draw):
-            from nmrgcl.ops.triton.masks import keep_drawn_nodes
-
-            kept = keep_drawn_nodes(draw, graphs.node_ptr, graphs.node_keep, chosen, self.p)
-            return replace(graphs, node_keep=kept)
-        if graphs.node_keep is not None:
-            draw = torch.where(graphs.node_keep, draw, -1.0)
-        # The largest draw of a graph is below p only if all of them are.
-        largest = draw.new_full((graphs.num_graphs,), -1.0).scatter_reduce_(0, graphs.batch, draw, "amax")
-        threshold = largest.clamp(max=self.p)
-        if chosen is not None:
-            threshold = threshold * chosen
-        return graphs.keep_nodes(draw >= threshold.index_select(0, graphs.batch))
+        kept = keep_drawn_nodes(draw, graphs.batch, graphs.node_ptr, graphs.node_keep, chosen, self.p)
+        return replace(graphs, node_keep=kept)
 
 
 @dataclass(frozen=True)
@@ -62,9 +51,9 @@ class ShuffleNodes(View):
 
 
 def draw_nodes(graphs: Graphs, count: Tensor) -> tuple[Tensor, Tensor]:
-    """The nodes of each graph in random order, removed ones last, and whether each is among the first ``count``.
+    """``[N]`` the nodes of each graph in random order, removed ones last, and ``[N]`` whether each of these is drawn.
 
-    ``count`` is ``[B]``, the results are ``[N]``.
+    The first ``count`` (``[B]``) of each graph are.
     """
     draw = torch.rand(graphs.num_nodes, device=graphs.device, dtype=torch.float64)
     if graphs.node_keep is not None:

@@ -7,10 +7,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmrgcl.augment.view import View, check_share
-from nmrgcl.augment.walk_on_host import visited_nodes as on_the_host
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
-from nmrgcl.ops import serve
+from nmrgcl.ops.walk import visited_nodes, walking_graphs
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,13 @@ class Subgraph(View):
             raise SettingError(f"Subgraph: steps = {self.steps!r} must be at least 1")
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
-        """All graphs walk side by side; the host, which may ask who is chosen, leaves the others out."""
+        """All graphs walk side by side."""
         graphs = graphs.merge_added()
         if graphs.num_nodes == 0:
             return graphs
         size, first = graphs.node_counts(), graphs.node_ptr[:-1]
-        on_host = graphs.device.type == "cpu"
-        if on_host and chosen is not None:
-            walkers = chosen.nonzero().squeeze(1)
+        walkers = None if chosen is None else walking_graphs(chosen)
+        if walkers is not None:
             size, first = size.index_select(0, walkers), first.index_select(0, walkers)
         keep = self._visited(graphs, random_nodes(graphs, size, first), size)
         if chosen is not None:
@@ -47,7 +45,7 @@ class Subgraph(View):
         return graphs.keep_nodes(keep)
 
     def around(self, graphs: Graphs, start: Tensor) -> Graphs:
-        """Likewise where the walk of each graph begins at the node that ``start`` (``[B]``) names."""
+        """The same with a walk that begins at the node that ``start`` (``[B]``) names for each graph."""
         graphs = graphs.merge_added()
         return graphs.keep_nodes(self._visited(graphs, start, graphs.node_counts())) if graphs.num_nodes else graphs
 
@@ -55,49 +53,12 @@ class Subgraph(View):
         """``[N]`` the nodes that walks from ``start`` see in graphs of ``size`` nodes."""
         draws = torch.rand(self.steps, start.shape[0], device=graphs.device, dtype=torch.float64)
         restarts = torch.rand(self.steps, start.shape[0], device=graphs.device)
-        row_ptr, source, below = graphs.row_ptr, graphs.edge_index[0], _running_weight(graphs)
-        if graphs.device.type == "cpu" and not serve(start):
-            return on_the_host(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
-        if serve(start):
-            from nmrgcl.ops.triton.walk import visited_nodes
-
-            return visited_nodes(start, size, row_ptr, source, below, draws, restarts, p=self.p, ratio=self.ratio)
-        path = _walk(start, row_ptr, source, below, draws, restarts < self.p)
-        return self._seen_in_time(path, graphs, size)
-
-    def _seen_in_time(self, path: Tensor, graphs: Graphs, size: Tensor) -> Tensor:
-        """``[N]`` the nodes on the ``path`` before ``ratio`` of the graph's nodes had been seen."""
-        moment = torch.arange(path.shape[0], device=graphs.device)[:, None].expand_as(path)
-        # The walk of a graph without nodes is in another graph, where it must not count as having been anywhere.
-        moment = torch.where(size > 0, moment, path.shape[0])
-        first_seen = torch.full_like(graphs.batch, path.shape[0])
-        first_seen.scatter_reduce_(0, path.flatten(), moment.flatten(), "amin")
-        is_new = (first_seen[path] == moment) & (size > 0)
-        in_time = is_new & (is_new.cumsum(0) <= (self.ratio * size).ceil().clamp(min=1))
-        return torch.zeros_like(graphs.batch).scatter_add_(0, path.flatten(), in_time.flatten().long()) > 0
+        edges = graphs.row_ptr, graphs.edge_index[0], running_weight(graphs)
+        return visited_nodes(start, size, *edges, draws, restarts, p=self.p, ratio=self.ratio)
 
 
-def _walk(
-    start: Tensor, row_ptr: Tensor, source: Tensor, below: Tensor | None, draws: Tensor, restarts: Tensor
-) -> Tensor:
-    """``[steps + 1, W]`` where each walk is at each moment; for a GPU without kernels, which nobody waits for."""
-    if below is None:
-        below = torch.arange(1.0, source.shape[0] + 1, dtype=torch.float64, device=source.device)
-    bounds = pad(below, (1, 0))[row_ptr]
-    low, span = bounds[:-1], bounds.diff()
-    source = pad(source, (0, 1))  # a walk that cannot move may look one beyond the last edge
-    here, path = start, [start]
-    for draw, restart in zip(draws.unbind(), restarts.unbind(), strict=True):
-        room = span.index_select(0, here)
-        edge = torch.searchsorted(below, torch.addcmul(low.index_select(0, here), draw, room), right=True)
-        there = torch.where(restart, start, source.index_select(0, edge))
-        here = torch.where(room > 0, there, here)
-        path.append(here)
-    return torch.stack(path)
-
-
-def _running_weight(graphs: Graphs) -> Tensor | None:
-    """``[E]`` float64 sums of the weights of the edges up to each, zero for those that are gone; None: all weigh 1."""
+def running_weight(graphs: Graphs) -> Tensor | None:
+    """``[E]`` float64 running sum of the edges' weights, removed edges weighing 0; None means that all weigh 1."""
     if graphs.edge_weight is None:
         return graphs.live_edges.double().cumsum(0) if graphs.masked else None
     return (graphs.live_edges.double() * graphs.edge_weight.detach()).cumsum(0)

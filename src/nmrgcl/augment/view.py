@@ -24,7 +24,7 @@ class View(ABC):
     @overload
     def __call__(self, graphs: "Data", chosen: Tensor | None = None) -> "Data": ...
     def __call__(self, graphs: Any, chosen: Tensor | None = None) -> Any:
-        """What ``forward`` says; of PyG's ``Data`` or ``Batch`` a new one, so that every view is a PyG transform."""
+        """``forward``; PyG's ``Data`` or ``Batch`` gives a new one, so that every view is also a PyG transform."""
         if isinstance(graphs, Graphs):
             return self.forward(graphs, chosen)
         from nmrgcl.data.conversions.geometric_view import view_of_pyg
@@ -37,8 +37,3 @@ def check_share(view: object, **shares: float) -> None:
     for name, value in shares.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise SettingError(f"{type(view).__name__}: {name} = {value!r} must be a number between 0 and 1")
-
-
-def chance(p: float, chosen: Tensor | None, owner: Tensor) -> Tensor | float:
-    """``p`` for every item whose graph (``owner``) is chosen, and 0 for the others."""
-    return p if chosen is None else (p * chosen).index_select(0, owner)

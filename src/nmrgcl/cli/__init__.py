@@ -1,4 +1,4 @@
-"""The command line: each command parses, calls one function and prints."""
+"""The command line; each command parses its arguments, calls one function and prints the result."""
 
 import os
 import sys
@@ -37,33 +37,19 @@ from nmrgcl.errors import DataWarning, UserError
 app = typer.Typer(
     name="nmrgcl",
     cls=Group,
-    help="Graph embeddings without labels: pre-train an encoder, judge it honestly.",
+    help="Self-supervised graph embeddings: pre-train an encoder without labels and evaluate it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(cls=Command)(pretrain)
-app.command(cls=Command)(evaluate)
-app.command(cls=Command)(embed)
-app.command(cls=Command)(export)
-app.command(cls=Command)(neighbours)
-app.command(cls=Command)(finetune)
-app.command(cls=Command)(predict)
-app.command(cls=Command)(report)
-app.command(cls=Command)(view)
-app.command(cls=Command)(compare)
-app.command(cls=Command)(sweep)
-app.command(cls=Command)(tune)
-app.command(cls=Command)(reproduce)
-app.command(cls=Command)(diagnose)
-app.command(cls=Command)(theory)
-app.command(cls=Command)(methods)
-app.command(cls=Command)(presets)
-app.command(cls=Command)(settings)
-app.command(cls=Command)(doctor)
+for command in (
+    *(pretrain, evaluate, embed, export, neighbours, finetune, predict, report, view, compare, sweep, tune),
+    *(reproduce, diagnose, theory, methods, presets, settings, doctor),
+):
+    app.command(cls=Command)(command)
 app.add_typer(datasets, name="datasets")
 app.add_typer(results, name="results")
-# The commands of ``bench`` parse their own arguments, --help included.
+# The commands of ``bench`` parse their own arguments, including --help.
 app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 
 
@@ -76,8 +62,8 @@ def _version(wanted: bool) -> None:
 
 
 SPINS = "1000"
-"""How long threads that wait for others keep a core busy, before torch is loaded. By default they do for milliseconds;
-beside other processes a step of two threads then takes seven times as long (LAB.md)."""
+"""How long waiting OpenMP threads spin; must be set before torch is loaded. With the default, several milliseconds, a
+step of two threads takes seven times as long if other processes compete for the cores (LAB.md)."""
 
 
 @app.callback()
@@ -88,7 +74,7 @@ def _common(
 
 
 def main() -> None:
-    """Entry point; what the user can mend is told in one line, with exit code 2."""
+    """Run the command line; errors that the user can fix are reported in one line, with exit code 2."""
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     with safe_streams(), warnings.catch_warnings():
@@ -102,7 +88,7 @@ def main() -> None:
         except BrokenPipeError:
             silence(sys.stdout)
             sys.exit(141)
-        except OSError as error:  # a full disk, a folder without permission: nothing half-written is left
+        except OSError as error:  # a full disk or missing permissions; writes are atomic, so nothing needs cleaning up
             silence(sys.stdout)
             place = f"{error.filename}: " if error.filename else ""
             tell(f"nmrgcl: {place}{error.strerror or error}; make room or choose another place")
@@ -111,14 +97,14 @@ def main() -> None:
             tell("nmrgcl: interrupted")
             sys.exit(130)
         except BaseException as error:
-            if type(error).__name__ != "Interrupted":  # its module is not imported here: --help would wait for torch
+            if type(error).__name__ != "Interrupted":  # importing its module here would load torch for --help
                 raise
-            tell(f"nmrgcl: {error}; go on with --resume")
+            tell(f"nmrgcl: {error}; continue with --resume")
             sys.exit(128 + error.signum)  # type: ignore[attr-defined]
 
 
 def _show(message: Warning | str, category: type[Warning], *place: Any) -> None:
-    """What users should know about their data in one line, other warnings as Python shows them."""
+    """Show warnings about a user's data in one line, and other warnings as Python does."""
     if issubclass(category, DataWarning):
         tell(f"nmrgcl: {message}")
     else:
@@ -130,4 +116,4 @@ def _run(arguments: list[str]) -> None:
     try:
         app(args=with_resume_value(arguments), prog_name="nmrgcl")
     finally:
-        sys.stdout.flush()  # Python's own flush, when it exits, would tell of a full disk in two lines
+        sys.stdout.flush()  # otherwise Python flushes at exit and reports a full disk in two lines

@@ -1,4 +1,4 @@
-"""``nmrgcl bench``, whose commands are in ``benchmarks/bench/commands.py`` of a checkout."""
+"""``nmrgcl bench``, implemented in ``benchmarks/bench/commands.py`` of the repository."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 def bench(context: typer.Context) -> None:
-    """Measure speed and memory on this machine, beside other libraries (only in a checkout of the repository)."""
+    """Benchmark speed and memory against other libraries (only in a checkout of the repository)."""
     if not (BENCHMARKS / "bench" / "commands.py").is_file():
         raise UserError("bench works only in a checkout: clone the repository and install it with pip install -e .")
     sys.path.insert(0, str(BENCHMARKS))

@@ -1,4 +1,4 @@
-"""Computing cells with progress on standard error: a bar on a terminal, one line per cell otherwise."""
+"""Compute cells with progress on standard error: a bar on a terminal, otherwise one line per cell."""
 
 import sys
 import time
@@ -20,19 +20,19 @@ Follow = Callable[[Cell, CellOutcome], None]
 
 
 def compute_cells(cells: Sequence[Cell], folder: Path, **options: Any) -> Summary:
-    """``run_cells`` with progress; an interrupt ends the command with one line."""
+    """Call ``run_cells`` with progress; if interrupted, exit with one line."""
     finished = set(Results(folder).keys())
     try:
         with show_cells(sum(cell.key not in finished for cell in cells)) as on_done:
             return run_cells(cells, folder, on_done=on_done, **options)
     except Interrupted as ended:
-        print(f"nmrgcl: {ended}; the same command goes on", file=sys.stderr)
+        print(f"nmrgcl: {ended}; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(128 + ended.signum) from None
 
 
 @contextmanager
 def show_cells(total: int) -> Iterator[Follow]:
-    """Yields a function to call with each finished cell, of ``total`` at most; prints at the end how long they took."""
+    """Yield a function to call with each of at most ``total`` finished cells; at the end, print the time taken."""
     began, count = time.monotonic(), 0
     with _bar(total) if sys.stderr.isatty() else _lines(total) as follow:
 

@@ -1,4 +1,4 @@
-"""How commands read their options: a setting that is given as an option is answered with how to set it."""
+"""Command classes: a setting that is passed as an option, such as ``--tau``, gets a hint to use ``--set``."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -9,23 +9,23 @@ from typer.core import TyperCommand, TyperGroup
 from nmrgcl.errors import SettingError
 
 JUDGES = ("svm.", "linear.")
-"""Groups of settings that commands take which train nothing."""
+"""Groups of settings for commands that evaluate without training."""
 
 
 class Command(TyperCommand):
-    """A command whose flags are shown without a type, and which explains unknown options in one line."""
+    """A command that shows flags without a type and explains unknown options in one line."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its options and arguments."""
+        """Return its options and arguments."""
         return _plain_flags(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; SettingError for an option that it does not have."""
+        """Parse the arguments; raise SettingError for an unknown option."""
         given = list(args)
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            if type(error).__name__ != "NoSuchOption":  # its module is another one in each version of Typer
+            if type(error).__name__ != "NoSuchOption":  # its module differs between versions of Typer
                 raise
             own = [name for param in self.get_params(ctx) for name in param.opts if name.startswith("--")]
             option = str(error.option_name)  # type: ignore[attr-defined]
@@ -33,27 +33,27 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """Commands under one name; flags are shown without a type."""
+    """A group of commands that shows flags without a type."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its own options."""
+        """Return its own options."""
         return _plain_flags(super().get_params(ctx))
 
 
 def explain(command: str, option: str, value: str, own: Sequence[str]) -> str:
-    """What to write instead of ``option`` with ``value``; ``own`` are the options that ``command`` has."""
+    """Say what to write instead of ``option`` with ``value``; ``own`` are the options of ``command``."""
     key = _find_setting(option.lstrip("-"))
     if key is not None and "--set" in own and _takes(command, key):
         return f"{option}: use --set {key}={value}"
     if close := get_close_matches(option, own, n=2, cutoff=0.75):
         return f"{option}: {command} has no such option; did you mean {' or '.join(close)}?"
     if key is not None:
-        return f"{option}: {key} is a setting of the training, which {command} does not change"
+        return f"{option}: {key} is a training setting, which {command} cannot change"
     return f"{option}: {command} has no such option; {command} --help lists them"
 
 
 def _find_setting(word: str) -> str | None:
-    """The setting that an option without its dashes names, such as ``tau``, ``encoder.units`` or ``encoder-units``."""
+    """Return the setting for an option without its dashes, such as ``tau``, ``encoder.units`` or ``encoder-units``."""
     from nmrgcl.cli.completion import known_keys
 
     plain = {key.replace(".", "_"): key for key in reversed(known_keys())}
@@ -61,7 +61,7 @@ def _find_setting(word: str) -> str | None:
 
 
 def _takes(command: str, key: str) -> bool:
-    """Whether --set of that command takes the setting; those that judge a finished training take few."""
+    """Return True if ``--set`` of the command accepts the setting; commands that only evaluate accept few."""
     from nmrgcl.settings import shared_settings
 
     if command.rpartition(" ")[2] not in ("evaluate", "compare"):

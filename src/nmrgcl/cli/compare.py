@@ -6,12 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
+from nmrgcl.cli.completion import complete_dataset
 from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption, SplitOption
 
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Runs; the first is the reference.")],
-    data: Annotated[str | None, typer.Option(help="Dataset to judge them on. (default: the first run's own)")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="Dataset for the evaluation. (default: that of the first run)", autocompletion=complete_dataset
+        ),
+    ] = None,
     assignments: Assignments = None,
     split: SplitOption = None,
     protocol: ProtocolOption = None,
@@ -21,7 +27,7 @@ def compare(
 ) -> None:
     """Compare runs with the first one on the same folds, with paired statistics.
 
-    The p-value is that of the corrected resampled t-test, adjusted for the number of comparisons by Holm's method.
+    P-values are those of the corrected resampled t-test, with Holm's adjustment for multiple comparisons.
 
     Examples:
 

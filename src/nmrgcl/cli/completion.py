@@ -1,48 +1,48 @@
-"""What the shell completes: names of presets, methods and datasets, and keys of settings. None of it loads torch."""
+"""Shell completion of presets, methods, datasets and settings, without loading torch."""
 
 from collections.abc import Iterable
 
 
 def complete_preset(incomplete: str) -> list[str]:
-    """The presets of the package."""
+    """Complete the presets of the package."""
     from nmrgcl.settings import preset_names
 
     return _beginning(incomplete, preset_names())
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """The methods of the package."""
+    """Complete the methods of the package."""
     from nmrgcl.method_files import method_names
 
     return _beginning(incomplete, method_names())
 
 
 def complete_dataset(incomplete: str) -> list[str]:
-    """Datasets that load by name; the shell itself completes files."""
+    """Complete the names of datasets; the shell itself completes files."""
     from nmrgcl.data.catalog import known_names
 
     return _beginning(incomplete, known_names())
 
 
 def complete_item(incomplete: str) -> list[str]:
-    """The tables and figures of the paper."""
+    """Complete the tables and figures of the paper."""
     from nmrgcl.reproduce import NAMES
 
     return _beginning(incomplete, [*NAMES, "all"])
 
 
 def complete_key(incomplete: str) -> list[str]:
-    """Keys of settings, in full or without their group."""
+    """Complete keys of settings, with or without their group."""
     return _beginning(incomplete, known_keys())
 
 
 def complete_assignment(incomplete: str) -> list[str]:
-    """``key=``, for --set."""
+    """Complete ``key=`` for --set."""
     return [f"{key}=" for key in complete_key(incomplete)]
 
 
 def known_keys() -> list[str]:
-    """Dotted keys of the settings that all methods share, their last parts, and the options of every method."""
+    """Return the dotted keys of shared settings, their last parts, and the options of every method."""
     from nmrgcl.method_files import option_names
     from nmrgcl.settings import shared_settings
 

@@ -1,4 +1,4 @@
-"""Progress through many items, on standard error: a bar on a terminal, a line every ten seconds otherwise."""
+"""Show progress through many items on standard error: a bar on a terminal, otherwise a line every ten seconds."""
 
 import sys
 import time
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from nmrgcl.cli.terminal import bar_console, duration
 
 EVERY = 10.0
-"""Seconds between lines; work that takes less prints none."""
+"""Seconds between lines; shorter work prints none."""
 
 
 @contextmanager
 def counted(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yields a function to call with the numbers done and in all; ``unit`` is their name in the plural."""
+    """Yield a function to call with the number of items done and the total; ``unit`` is their plural name."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -36,7 +36,7 @@ def _lines(unit: str) -> Callable[[int, int], None]:
 
 
 def describe(unit: str, done: int, total: int, seconds: float) -> str:
-    """One line: progress, speed and time left."""
+    """Describe progress, speed and remaining time in one line."""
     rate = done / seconds
     return f"{done:,} of {total:,} {unit}, {_speed(rate)}, {duration((total - done) / rate)} left"
 

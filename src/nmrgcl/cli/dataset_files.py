@@ -6,11 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from nmrgcl.cli.counted import counted
+from nmrgcl.cli.molecules import OnInvalid, Smiles
 from nmrgcl.cli.options import AsJson, Data, Quiet
 from nmrgcl.errors import DataError, SettingError
 
 INVALID_SHOWN = 5
-"""Invalid rows that are listed."""
+"""Number of invalid rows that are listed."""
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)]
 
 
@@ -19,27 +21,26 @@ def fetch(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring datasets into the cache: download what is not at hand, read it, verify it, keep it as a store.
+    """Fetch datasets into the cache: download missing files, verify them, and keep the datasets as stores.
 
-    Without names: all of the catalog.
+    Without names, all datasets of the catalog are fetched.
 
     Examples:
 
       nmrgcl datasets fetch MUTAG PubMed
     """
     from nmrgcl.cli.downloads import downloads
-    from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.data.catalog import CATALOG
     from nmrgcl.data.loading import known, load
 
     wanted = names or [entry.name for entry in CATALOG]
     for name in wanted:
         if known(name) is None and name.lower() != "motifs":
-            load(name)  # says what is wrong with it
+            load(name)  # raises an error that suggests similar names
     rows: list[dict[str, Any]] = []
     for name in wanted:
         try:
-            with downloads(quiet=quiet) as progress, molecules_made(quiet=quiet) as watch:
+            with downloads(quiet=quiet) as progress, counted("molecules", quiet=quiet) as watch:
                 dataset = load(name, progress=progress, watch=watch)
             graphs, nodes, edges = dataset.counts
             rows.append({"name": dataset.name, "graphs": graphs, "nodes": nodes, "edges": edges // 2})
@@ -59,10 +60,10 @@ def fetch(
 
 
 def verify(names: Names = None, as_json: AsJson = False) -> None:
-    """Measure datasets and compare them with the published numbers, each counted as its publication does.
+    """Compare the statistics of datasets with the published ones, counting edges as each publication does.
 
-    Files whose originals are known byte for byte are compared with their SHA-256, too. Without names: all of the
-    catalog whose files are at hand. Exit code 1 where a number or a file differs.
+    Files are also compared with the SHA-256 of the published files, if known. Without names, all datasets of the
+    catalog with local files are verified. Exits with 1 if a number or a file differs.
 
     Examples:
 
@@ -70,7 +71,6 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
 
       nmrgcl datasets verify COLLAB --json
     """
-    from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.data.catalog import CATALOG, find, known_names
     from nmrgcl.data.loading import load_entry
     from nmrgcl.data.locate import locate
@@ -82,7 +82,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
     for name in names or [entry.name for entry in CATALOG]:
         entry = find(name)
         if entry is None:
-            raise SettingError(f"nothing is published here about {name!r}; {nearest(name, known_names())}")
+            raise SettingError(f"the catalog has no published statistics of {name!r}; {nearest(name, known_names())}")
         entries.append(entry)
     rows: list[dict[str, Any]] = []
     absent = []
@@ -90,7 +90,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
         if (source := locate(entry)) is None:
             absent.append(entry.name)
             continue
-        with molecules_made() as watch:
+        with counted("molecules") as watch:
             found = compare(load_entry(entry, source, check=False, watch=watch), entry)
         differing = differing_files(entry.name, source)
         ok = found.ok and not differing
@@ -102,7 +102,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps({"datasets": rows, "not_at_hand": absent}))
     elif absent:
-        print(f"not at hand: {', '.join(absent)}; nmrgcl datasets fetch gets them")
+        print(f"not available locally: {', '.join(absent)}; nmrgcl datasets fetch downloads them")
     if not all(row["ok"] for row in rows) or (names and absent):
         raise typer.Exit(1)
 
@@ -111,31 +111,29 @@ def import_dataset(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="SOURCE...", help="File or folder with graphs; several files of molecules.", show_default=False
+            metavar="SOURCE...", help="File or folder of graphs, or several files of molecules.", show_default=False
         ),
     ],
     out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],
     nodes: Annotated[Path | None, typer.Option(help="CSV of nodes, for an edge list.")] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(help="CSV of graphs (edge list), .npy (npz), or columns of molecules, for example a,b."),
+        typer.Option(help="CSV of graphs (edge list), .npy (npz), or label columns (molecules), for example a,b."),
     ] = None,
     features: Annotated[Path | None, typer.Option(help="Node features (.npy, .npz), for an .npz.")] = None,
-    name: Annotated[str | None, typer.Option(help="What the dataset is called.")] = None,
-    directed: Annotated[bool, typer.Option("--directed", help="Keep directions.")] = False,
-    smiles: Annotated[str | None, typer.Option(help="The column of SMILES. (default: the one of that name)")] = None,
-    invalid: Annotated[
-        str | None, typer.Option(metavar="skip|error", help="Rows that are no molecules. (default: skip)")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the dataset.")] = None,
+    directed: Annotated[bool, typer.Option("--directed", help="Keep the direction of edges.")] = False,
+    smiles: Smiles = None,
+    invalid: OnInvalid = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read your own graphs once and keep them as a checksummed store that opens at once and loads like any dataset.
+    """Import your own graphs into a store, which has checksums, opens instantly, and loads like any other dataset.
 
-    SOURCE: a TU folder or archive, .jsonl, an edge list (.csv or a folder with edges.csv, nodes.csv, graphs.csv),
+    SOURCE is a TU folder or archive, .jsonl, an edge list (.csv, or a folder with edges.csv, nodes.csv, graphs.csv),
     .graphml or .gml (a file or a folder of them), an adjacency matrix (.npz), or molecules: a .csv, .tsv or .parquet
-    with a column of SMILES, .smi or .sdf, also as .gz or .xz. Several files of molecules become one dataset, in their
-    order; molecules that occur more than once are counted, and stay.
+    with a SMILES column, .smi or .sdf, optionally compressed as .gz or .xz. Several files of molecules are joined into
+    one dataset; repeated molecules are counted and kept.
 
     Examples:
 
@@ -147,8 +145,6 @@ def import_dataset(
 
       nmrgcl datasets import first.smi second.smi.gz --out both
     """
-    from nmrgcl.cli.molecules import molecules_made
-    from nmrgcl.data.molecules.joined import count_repeated
     from nmrgcl.data.read import import_paths
 
     for source in sources:
@@ -156,7 +152,7 @@ def import_dataset(
             raise DataError(f"{source}: no such file or folder")
     files = {"nodes": nodes, "labels": labels, "features": features}
     options: dict[str, Any] = {**files, "name": name, "keep_directions": directed, "smiles": smiles, "invalid": invalid}
-    with molecules_made(quiet=quiet) as watch:
+    with counted("molecules", quiet=quiet) as watch:
         dataset = import_paths(sources, out, watch=watch, **options)
     graphs, node_count, edges = dataset.counts
     facts = {
@@ -173,7 +169,7 @@ def import_dataset(
     if molecules is not None:
         facts |= {"tasks": len(molecules.tasks), "invalid_rows": molecules.skipped}
         if len(sources) > 1:
-            facts["repeated_molecules"] = count_repeated(molecules.smiles)
+            facts["repeated_molecules"] = len(molecules) - len(set(molecules.smiles))
     if as_json:
         print(json.dumps(facts))
         return
@@ -184,7 +180,7 @@ def import_dataset(
     if repeated := facts.get("repeated_molecules"):
         print(f"  molecules that repeat the SMILES of an earlier one, and are kept: {repeated}")
     if molecules is not None and molecules.skipped:
-        print(f"  rows that are no molecules: {molecules.skipped} of {molecules.rows}")
+        print(f"  rows that are not molecules: {molecules.skipped} of {molecules.rows}")
         for one in molecules.invalid[:INVALID_SHOWN]:
             print(f"    line {one.row}, {one.text!r}: {one.reason}")
 
@@ -194,7 +190,7 @@ def export_dataset(
     out: Annotated[Path, typer.Option(help="The file to write, ending in .jsonl.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Write a dataset as JSON lines, one graph a line, which ``import`` reads back.
+    """Export a dataset as JSON Lines, one graph per line, which ``import`` reads back.
 
     Examples:
 
@@ -217,21 +213,20 @@ def pack_dataset(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write molecules, already made graphs, as one small file that any machine reads without RDKit.
+    """Pack molecules and their graphs into one small file, which can be read without RDKit.
 
-    The file is DATA like any other: it is expanded once, in seconds, to a store.
+    The file can be used as DATA like any other; on first use, it is expanded to a store within seconds.
 
     Examples:
 
       nmrgcl datasets pack molecules.csv --out small.molecules
     """
-    from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.data import load
     from nmrgcl.data.molecules.archive import pack_molecules
 
-    with molecules_made(quiet=quiet) as watch:
+    with counted("molecules", quiet=quiet) as watch:
         dataset = load(data, watch=watch)
-    with molecules_made(quiet=quiet) as watch:
+    with counted("molecules", quiet=quiet) as watch:
         pack_molecules(dataset, out, watch=watch)
     count, size = dataset.counts[0], out.stat().st_size
     if as_json:

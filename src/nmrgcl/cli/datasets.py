@@ -6,13 +6,14 @@ from typing import Any
 import typer
 
 from nmrgcl.cli.command import Command, Group
+from nmrgcl.cli.counted import counted
 from nmrgcl.cli.dataset_files import export_dataset, fetch, import_dataset, pack_dataset, verify
 from nmrgcl.cli.options import AsJson, Data
 
 SHOWN = 30
-"""Entries of a list that are printed; ``--json`` has all."""
+"""Number of entries of a list that are printed; ``--json`` has all."""
 
-app = typer.Typer(help="Datasets by name, and graphs of your own.", no_args_is_help=True, cls=Group)
+app = typer.Typer(help="Manage datasets: named ones, and your own graphs.", no_args_is_help=True, cls=Group)
 app.command("fetch", cls=Command)(fetch)
 app.command("verify", cls=Command)(verify)
 app.command("import", cls=Command)(import_dataset)
@@ -57,13 +58,13 @@ def list_datasets(as_json: AsJson = False) -> None:
         numbers = f"{row['graphs']:>7} {row['nodes']:>9.2f} {row['edges']:>10.2f} {row['classes']:>7} {tasks:>5}"
         here = "yes" if row["at_hand"] else "no"
         print(f"{row['name']:<16} {row['task']:<5} {numbers}  {here:<7}  {', '.join(row['aliases'])}".rstrip())
-    print("motifs           synthetic: cycles, cliques and stars planted in random graphs; always there")
-    print(f"and {len(TU_NAMES)} more of the TU collection by their names, such as {', '.join(TU_NAMES[12:16])}")
+    print("motifs           synthetic: cycles, cliques and stars planted in random graphs; always available")
+    print(f"and {len(TU_NAMES)} more datasets of the TU collection, such as {', '.join(TU_NAMES[12:16])}")
 
 
 @app.command(cls=Command)
 def info(data: Data, as_json: AsJson = False) -> None:
-    """Measure a dataset: sizes, degrees, features and classes, beside what is published.
+    """Show the measured sizes, degrees, features and classes of a dataset, and its published statistics.
 
     Examples:
 
@@ -71,13 +72,12 @@ def info(data: Data, as_json: AsJson = False) -> None:
 
       nmrgcl datasets info path/to/MY_GRAPHS.zip --json
     """
-    from nmrgcl.cli.molecules import molecules_made
     from nmrgcl.data import load
     from nmrgcl.data.catalog import find
     from nmrgcl.data.measure import measure
     from nmrgcl.data.verify import compare
 
-    with molecules_made() as watch:
+    with counted("molecules") as watch:
         dataset = load(data, watch=watch)
     facts = measure(dataset)
     entry = find(dataset.name)

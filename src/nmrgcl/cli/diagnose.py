@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmrgcl.cli.completion import complete_dataset
 from nmrgcl.cli.options import AsJson, Device
 from nmrgcl.cli.terminal import tell
 from nmrgcl.errors import SettingError
@@ -16,45 +17,54 @@ if TYPE_CHECKING:
     from nmrgcl.run.diagnosis import Diagnosis
 
 KINDS = ("dimensional", "complete")
-"""Of collapse, the worst last."""
+"""Kinds of collapse, the worst last."""
+
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="MODEL",
+        help="Model or run folder, bundled, or embeddings: .npz, .csv, .parquet or .npy.",
+        show_default=False,
+    ),
+]
+DataOrModel = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[DATA|MODEL]",
+        help="Dataset (default: that of the model), or another model to compare with.",
+        autocompletion=complete_dataset,
+    ),
+]
+CommonData = Annotated[
+    str | None,
+    typer.Option(
+        "--data", metavar="DATA", help="Dataset for the comparison of two models.", autocompletion=complete_dataset
+    ),
+]
+Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="Classes for embeddings in an .npy, also an .npy.")]
+Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML report.")]
+Arrays = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write spectra and correlations: .npz.")]
+FailOn = Annotated[
+    str | None,
+    typer.Option(metavar="dimensional|complete", help="Exit with 1 if a model has collapsed at least this far (CI)."),
+]
 
 
 def diagnose(
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="MODEL",
-            help="Model or run folder, bundled, or embeddings: .npz, .csv, .parquet or .npy.",
-            show_default=False,
-        ),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DATA|MODEL]", help="Dataset (default: the model's own), or another model to compare with."
-        ),
-    ] = None,
-    on: Annotated[str | None, typer.Option("--data", metavar="DATA", help="Dataset on which two models meet.")] = None,
-    labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Classes of the rows of an .npy, as an .npy.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML report.")] = None,
-    arrays: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write spectra and correlations: .npz.")
-    ] = None,
-    fail_on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="dimensional|complete", help="Exit with code 1 if a model is as bad as that, or worse: for CI."
-        ),
-    ] = None,
+    model: Source = None,
+    data: DataOrModel = None,
+    on: CommonData = None,
+    labels: Labels = None,
+    out: Out = None,
+    arrays: Arrays = None,
+    fail_on: FailOn = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """See whether embeddings have collapsed: a verdict in plain words, and the numbers behind it.
+    """Diagnose whether embeddings have collapsed: a verdict in plain words, and the numbers behind it.
 
-    Complete: all embeddings are one point. Dimensional: they fill a part of their dimensions only. Of a run with
-    several models the first is shown in full.
+    Complete collapse: all embeddings are one point. Dimensional collapse: they span only a part of their dimensions. If
+    a run contains several models, the first is shown in full.
 
     Examples:
 
@@ -67,7 +77,7 @@ def diagnose(
       nmrgcl diagnose z.npy --labels y.npy --fail-on complete
     """
     if model is None:
-        raise SettingError("diagnose: name a model or run folder, or a file of embeddings")
+        raise SettingError("diagnose: pass a model or run folder, or a file of embeddings")
     if fail_on not in (None, *KINDS):
         raise SettingError(f"--fail-on {fail_on}: known: {', '.join(KINDS)}")
     if arrays is not None and arrays.suffix != ".npz":
@@ -93,7 +103,7 @@ def diagnose(
 
 
 def _fail(found: "list[Diagnosis]", fail_on: str | None) -> None:
-    """Exit with code 1 and one line if one of them is at least as bad as ``fail_on``."""
+    """Exit with 1 and one line if a model has collapsed at least as far as ``fail_on``."""
     wrong = KINDS[KINDS.index(fail_on) :] if fail_on else ()
     bad = [f"{one.source} ({one.found.verdict.kind})" for one in found if one.found.verdict.kind in wrong]
     if bad:
@@ -127,7 +137,7 @@ def _compare(
 
 
 def _as_json(found: "list[Diagnosis]") -> dict[str, Any]:
-    """The first model in full, and the verdict of each."""
+    """Return the first model in full, and the verdict on each."""
     short = [
         {"source": one.source, "seed": one.seed, "verdict": one.found.verdict.kind}
         | {"effective_rank": one.found.verdict.effective_rank, "used": one.found.verdict.used}

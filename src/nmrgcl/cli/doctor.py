@@ -7,9 +7,10 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,19 +36,27 @@ PURPOSES = {
     "wandb": "trainings told to Weights & Biases",
 }
 """What each extra of the package is for."""
-# Plain "pip install torch" takes the CUDA build, several gigabytes, also where there is no GPU.
+# A plain "pip install torch" installs the CUDA build, several gigabytes, even without a GPU.
 REMEDIES = {"torch": "pip install uv && uv pip install --torch-backend=auto torch"}
 
 
-def doctor(as_json: AsJson = False) -> None:
-    """Check the installation: what is there, what is missing, and what to do about it.
+def doctor(
+    ops: Annotated[bool, typer.Option("--ops", help="List the forms of each operation and when each runs.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check the installation, and say how to fix what is missing.
 
-    Exits with 1 if something needed is missing.
+    Exits with 1 if something required is missing.
 
     Examples:
 
       nmrgcl doctor
+
+      nmrgcl doctor --ops
     """
+    if ops:
+        _show_forms(as_json)
+        return
     checks = [*_packages(), *_device(), *_folders()]
     if as_json:
         print(json.dumps({"ok": all(c["ok"] or c["optional"] for c in checks), "checks": checks}))
@@ -59,12 +68,22 @@ def doctor(as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
+def _show_forms(as_json: bool) -> None:
+    from nmrgcl.ops.forms import forms
+
+    if as_json:
+        print(json.dumps({"forms": [asdict(form) for form in forms()]}))
+        return
+    for form in forms():
+        print(f"{form.operation:<16} {form.name:<24} {form.when}")
+
+
 def _check(name: str, ok: bool, found: str, *, optional: bool = False) -> dict[str, Any]:
     return {"name": name, "ok": ok, "optional": optional, "found": found}
 
 
 def _packages() -> list[dict[str, Any]]:
-    """The interpreter, this package, what it needs, and its extras, as its metadata declares them."""
+    """Check the interpreter, this package, and the requirements and extras in its metadata."""
     from packaging.requirements import Requirement
 
     python, folder = _check("python", True, platform.python_version()), Path(__file__).parents[1]
@@ -94,7 +113,7 @@ def _extra(extra: str, requirements: "list[Requirement]") -> dict[str, Any]:
 
 
 def _installed(requirement: "Requirement") -> tuple[str, str]:
-    """The version that is installed, and what is wrong with it; empty where there is none, or nothing."""
+    """Return the installed version and the problem with it; either may be empty."""
     try:
         found = version(requirement.name)
     except PackageNotFoundError:
@@ -104,7 +123,7 @@ def _installed(requirement: "Requirement") -> tuple[str, str]:
 
 
 def _command() -> dict[str, Any]:
-    """Whether typing ``nmrgcl`` runs this installation."""
+    """Check that the command ``nmrgcl`` runs this installation."""
     scripts = sysconfig.get_path("scripts")
     ours, found = shutil.which("nmrgcl", path=scripts), shutil.which("nmrgcl")
     if found and found == ours:
@@ -115,7 +134,7 @@ def _command() -> dict[str, Any]:
 
 def _activation(scripts: str, ours: str | None) -> str:
     if ours and (activate := Path(scripts) / "activate").is_file():
-        return f". {activate} puts this one there"
+        return f"run . {activate} to activate this one"
     return f"run {ours or f'{sys.executable} -m nmrgcl'}"
 
 
@@ -147,14 +166,14 @@ def _mirror() -> dict[str, Any]:
     if place is None:
         return _check("mirror", False, "NMRGCL_MIRROR is not set; datasets are downloaded", optional=True)
     if isinstance(place, str):
-        return _check("mirror", True, f"{place}; not asked", optional=True)
+        return _check("mirror", True, f"{place}; not contacted", optional=True)
     archives = len(list(place.glob("tu/*.*"))) if place.is_dir() else 0
-    found = f"{place}: {archives} archives" if archives else f"{place} holds no tu/NAME.zip"
+    found = f"{place}: {archives} archives" if archives else f"{place} contains no tu/NAME.zip"
     return _check("mirror", bool(archives), found, optional=True)
 
 
 def _writable(folder: Path) -> bool:
-    """Whether a file can be made in the folder, or in the nearest one above it that exists."""
+    """Return True if a file can be created in the folder, or in its nearest existing parent."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     try:

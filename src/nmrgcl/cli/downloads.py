@@ -1,4 +1,4 @@
-"""Download progress on standard error: a bar on a terminal, a line a file otherwise."""
+"""Show download progress on standard error: a bar on a terminal, otherwise one line per file."""
 
 import sys
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from nmrgcl.data.locate import FileProgress
 
 @contextmanager
 def downloads(*, quiet: bool) -> Iterator[FileProgress | None]:
-    """What to call with a file's name, the bytes that are there, and how many there will be."""
+    """Yield a function to call with the name of a file, the bytes received, and the total."""
     if quiet:
         yield None
     elif sys.stderr.isatty():

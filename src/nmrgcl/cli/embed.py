@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from nmrgcl.cli.molecules import OnInvalid, Smiles, load_unnamed, load_with, molecules_made, tell_skipped
+from nmrgcl.cli.completion import complete_dataset
+from nmrgcl.cli.counted import counted
+from nmrgcl.cli.molecules import OnInvalid, Smiles, load_unnamed, load_with, tell_skipped
 from nmrgcl.cli.options import AsJson, Device
 from nmrgcl.errors import SettingError
 
@@ -16,30 +18,36 @@ def embed(
         str,
         typer.Argument(
             metavar="MODEL|DATA",
-            help="Model folder, a run of one, or bundled. Molecules may come first: then the bundled encoder is used.",
+            help="Model folder, run of one model, or bundled. With molecules as only argument: the bundled encoder.",
             show_default=False,
         ),
     ],
     second: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="Dataset name, or a file or folder.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Dataset name, or a file or folder.",
+            show_default=False,
+            autocompletion=complete_dataset,
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="File to write: .npz, .csv or .parquet.")] = Path("embeddings.npz"),
     unknown: Annotated[
-        str, typer.Option(metavar="error|zero", help="Labels of nodes or edges that the model has never seen.")
+        str, typer.Option(metavar="error|zero", help="How to treat node or edge labels unknown to the model.")
     ] = "error",
     normalise: Annotated[
         str,
-        typer.Option(metavar="none|l2|standardise|squash", help="The scale of rows; none: as the encoder has them."),
+        typer.Option(metavar="none|l2|standardise|squash", help="How to scale the embeddings."),
     ] = "none",
     smiles: Smiles = None,
     invalid: OnInvalid = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Embed graphs or nodes, also ones never seen in training: one row each, in the dataset's order.
+    """Embed graphs or nodes, including new ones: one row per graph or node, in the order of the dataset.
 
-    Rows of molecules also hold their identifiers and SMILES. evaluate, diagnose and neighbours expect rows as they are
-    (none); for clustering use l2, for most other purposes squash.
+    Rows of molecules also contain their identifiers and SMILES. evaluate, diagnose and neighbours expect unscaled
+    embeddings (none); for clustering use l2, for most other purposes squash.
 
     Examples:
 
@@ -66,20 +74,20 @@ def embed(
     scale = require_word(normalise, "--normalise")
     model, data = (None, first) if second is None else (first, second)
     if model is None and (Path(data) / "config.json").is_file():
-        raise SettingError(f"embed: {data} is a model, but there is no DATA; name a dataset or a file after it")
+        raise SettingError(f"embed: {data} is a model, but DATA is missing; pass a dataset or a file after it")
     loaded = replace(load_unnamed() if model is None else load_model(find_model(model)), normalise=scale)
     dataset = load_with(data, smiles, invalid)
     facts: dict[str, Any]
     if dataset.molecules is None:
         if model is None:
-            raise SettingError(f"{data}: holds graphs that are not molecules; name a MODEL of such graphs before it")
+            raise SettingError(f"{data}: these graphs are not molecules; pass a MODEL of such graphs first")
         found = embed_dataset(loaded, dataset, where, unknown=cast(Literal["error", "zero"], unknown))
         write_embeddings(with_scale(found, loaded), out)
         (rows, width), what = found.z.shape, f"{loaded.settings.level}s"
         facts = {"labelled": found.y is not None}
     else:
         require_molecules(loaded, str(model))
-        with molecules_made() as watch:
+        with counted("molecules") as watch:
             parts = embed_in_parts(loaded, dataset, where, watch)
             write_embeddings((with_scale(part, loaded) for part in parts), out)
         rows = dataset.molecules

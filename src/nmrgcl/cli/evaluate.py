@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption, SplitOption
+from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption, RunData, SplitOption
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 def evaluate(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Run or model folder, or a file of embed.", show_default=False)
+        Path,
+        typer.Argument(metavar="RUN", help="Run or model folder, or a file written by embed.", show_default=False),
     ],
-    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Dataset. (default: the run's own)")] = None,
+    data: RunData = None,
     seeds: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Seeds of folds or splits, if the run is a single model.")
+        int, typer.Option(min=1, max=10_000, help="Number of seeds for folds or splits, for a single model.")
     ] = 5,
     split: SplitOption = None,
     protocol: ProtocolOption = None,
@@ -28,10 +29,11 @@ def evaluate(
     jobs: Jobs = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Judge frozen embeddings beside the untrained encoder's: graphs by an SVM, ten-fold, nodes by logistic regression.
+    """Evaluate frozen embeddings, next to those of an untrained encoder.
 
-    The penalty C is chosen inside the training folds, or on the validation nodes, and no epoch is chosen by any label.
-    Scores and folds are kept as evaluation.json and splits.json in the run's folder.
+    Graphs are classified by an SVM with ten-fold cross-validation, nodes by logistic regression. The penalty C is
+    chosen inside the training folds or on the validation nodes; labels never choose an epoch. Scores and folds are
+    written to evaluation.json and splits.json in the run folder.
 
     Examples:
 
@@ -63,7 +65,7 @@ def evaluate(
     where = choose_device(device)
     if run.suffix in WRITERS and not run.is_dir():
         if data is not None:
-            raise SettingError(f"{run}: embeddings need no dataset; leave {data} out")
+            raise SettingError(f"{run}: embeddings are evaluated without a dataset; leave {data} out")
         found = evaluate_embeddings(read_embeddings(run), run.name, device=where, **options)
     else:
         find_models(run)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from nmrgcl.cli.completion import complete_dataset
 from nmrgcl.cli.counted import counted
 from nmrgcl.cli.molecules import LISTED, load_unnamed, tell_skipped
 from nmrgcl.cli.options import AsJson, Assignments, BatchSize, Device, Epochs, LearningRate, training_options
@@ -14,56 +15,73 @@ from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
     from nmrgcl.data.molecules import Molecules
+    from nmrgcl.model_folder import Model
     from nmrgcl.predict.finetune import Outcome, ScoreRow
 
 FRESH = "none"
-"""What --model is where the encoder is not pre-trained; a folder of that name is ./none."""
+"""The value of --model for an encoder that is not pre-trained; a folder of that name is ./none."""
+
+MoleculeData = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet, SMI or SDF file of molecules, or a dataset such as BBBP.",
+        show_default=False,
+        autocompletion=complete_dataset,
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Columns to predict. (default: every numeric column)", show_default=False),
+]
+StartModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL|none",
+        help="Pre-trained model to start from; none: a fresh encoder. (default: bundled, if there is one)",
+    ),
+]
+MoleculeSplit = Annotated[
+    str, typer.Option(metavar="scaffold|random|column:NAME", help="Split into training, validation and test part.")
+]
+Ensemble = Annotated[
+    int | None,
+    typer.Option(min=1, max=100, help="Models in the ensemble. (default: 5, or 10 if their scores vary much)"),
+]
+Out = Annotated[Path | None, typer.Option(help="Folder to create. (default: runs/NAME-finetuned)")]
+SmilesColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="SMILES column. (default: smiles)")]
+InvalidRows = Annotated[str, typer.Option(metavar="skip|error", help="How to treat rows that are not molecules.")]
+Task = Annotated[
+    str | None,
+    typer.Option(metavar="binary|numbers", help="Kind of labels. (default: binary if all are 0 or 1)"),
+]
+Probe = Annotated[bool, typer.Option("--probe", help="Freeze the encoder and fit a linear model on its embeddings.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model in --out.")]
 
 
 def finetune(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA", help="CSV, TSV, Parquet, SMI or SDF file of molecules, or BBBP, …", show_default=False
-        ),
-    ],
-    labels: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Columns to predict. (default: every column of numbers)", show_default=False),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL|none",
-            help="Pre-trained model to start from; none: a fresh encoder. (default: bundled, if there is one)",
-        ),
-    ] = None,
-    split: Annotated[
-        str, typer.Option(metavar="scaffold|random|column:NAME", help="What is trained and tested on.")
-    ] = "scaffold",
-    seeds: Annotated[
-        int | None,
-        typer.Option(min=1, max=100, help="Models in the ensemble. (default: 5, or 10 where their scores differ much)"),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to make. (default: runs/NAME-finetuned)")] = None,
-    smiles: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of SMILES. (default: smiles)")] = None,
-    invalid: Annotated[str, typer.Option(metavar="skip|error", help="Rows that are not molecules.")] = "skip",
-    task: Annotated[
-        str | None, typer.Option(metavar="binary|numbers", help="What labels are. (default: binary if all are 0 or 1)")
-    ] = None,
-    probe: Annotated[bool, typer.Option("--probe", help="Freeze the encoder and fit a linear model on it.")] = False,
+    data: MoleculeData,
+    labels: Labels = None,
+    model: StartModel = None,
+    split: MoleculeSplit = "scaffold",
+    seeds: Ensemble = None,
+    out: Out = None,
+    smiles: SmilesColumn = None,
+    invalid: InvalidRows = "skip",
+    task: Task = None,
+    probe: Probe = False,
     epochs: Epochs = None,
     lr: LearningRate = None,
     batch_size: BatchSize = None,
     assignments: Assignments = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model in --out.")] = False,
+    overwrite: Overwrite = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Teach a molecular encoder to predict labels, and judge it beside fingerprints on the same molecules.
+    """Fine-tune a molecular encoder to predict labels, and compare it with fingerprints on the same molecules.
 
-    Scores are those of the test part, at the epoch that was best on the validation part. The folder has the ensemble
-    that nmrgcl predict uses, the split, and a page that shows the results.
+    Scores are those on the test part, at the epoch with the best validation score. The folder contains the ensemble
+    that nmrgcl predict uses, the split, and a page with the results.
 
     Examples:
 
@@ -75,64 +93,75 @@ def finetune(
 
       nmrgcl finetune solubility.csv --labels logS --task numbers --epochs 50 --seeds 3
     """
-    from nmrgcl.atomic import new_folder
-    from nmrgcl.data.loading import molecule_file
-    from nmrgcl.data.molecules import read_molecules
-    from nmrgcl.model_folder import load_model
-    from nmrgcl.owned import read_marker, require_replaceable
-    from nmrgcl.predict import (
-        PREDICTOR,
-        finetune_molecules,
-        finetune_settings,
-        save_predictor,
-        without_constant_tasks,
-    )
-    from nmrgcl.report import write_predictor_page
-    from nmrgcl.run import choose_device, find_model
-    from nmrgcl.run.bundled import is_there
+    from nmrgcl.predict import finetune_molecules, finetune_settings
+    from nmrgcl.run import choose_device
     from nmrgcl.run.recipe import with_options
     from nmrgcl.settings import read_assignments
 
-    where = choose_device(device)
-    if model is None and not is_there():
-        print("no model is named, and none is bundled: this starts from a fresh encoder", file=sys.stderr)
-        model = FRESH
-    start = load_unnamed() if model is None else None if model == FRESH else load_model(find_model(model))
-    given = with_options(
-        read_assignments(assignments or ()), training_options(epochs, lr, batch_size, group="finetune")
-    )
-    settings = finetune_settings(given, start)
-    wanted = None if labels is None else [name.strip() for name in labels.split(",") if name.strip()]
-    options: dict[str, Any] = {"smiles": smiles, "labels": wanted, "invalid": cast(Literal["skip", "error"], invalid)}
-    molecules, left = read_molecules(molecule_file(data), **options), list[str]()
-    if wanted is None:
-        molecules, left = without_constant_tasks(molecules)
+    where, start = choose_device(device), _start(model)
+    options = training_options(epochs, lr, batch_size, group="finetune")
+    settings = finetune_settings(with_options(read_assignments(assignments or ()), options), start)
+    molecules, constant = _read(data, labels, smiles, invalid)
     folder = out or Path("runs") / f"{Path(molecules.name).name}-finetuned"
+    _require_free(folder, overwrite)
+    tell_skipped(data, len(molecules.invalid), len(molecules.invalid) + len(molecules), molecules.invalid)
+    if constant:
+        some = ", ".join(constant[:LISTED]) + (", …" if len(constant) > LISTED else "")
+        _tell(f"left out, because all labels are the same: {some} ({len(constant)})")
+    with counted("epochs") as watch:
+        how: dict[str, Any] = {"split": split, "seeds": seeds, "task": task, "probe": probe}
+        found = finetune_molecules(molecules, settings, start=start, device=where, tell=_tell, watch=watch, **how)
+    _save(found, molecules, folder)
+    print(json.dumps(_values(found, molecules, folder)) if as_json else _table(found, molecules, folder))
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _start(model: str | None) -> "Model | None":
+    """Load the model to start from; None for a fresh encoder."""
+    from nmrgcl.model_folder import load_model
+    from nmrgcl.run import find_model
+    from nmrgcl.run.bundled import is_there
+
+    if model is None and not is_there():
+        _tell("no model given, and none is bundled: starting from a fresh encoder")
+        model = FRESH
+    if model is None:
+        return load_unnamed()
+    return None if model == FRESH else load_model(find_model(model))
+
+
+def _read(data: str, labels: str | None, smiles: str | None, invalid: str) -> "tuple[Molecules, list[str]]":
+    """Read the molecules; unless ``labels`` are given, tasks with constant labels are left out and returned."""
+    from nmrgcl.data.loading import molecule_file
+    from nmrgcl.data.molecules import read_molecules
+    from nmrgcl.predict import without_constant_tasks
+
+    wanted = None if labels is None else [name.strip() for name in labels.split(",") if name.strip()]
+    rows = cast(Literal["skip", "error"], invalid)
+    molecules = read_molecules(molecule_file(data), smiles=smiles, labels=wanted, invalid=rows)
+    return without_constant_tasks(molecules) if wanted is None else (molecules, [])
+
+
+def _require_free(folder: Path, overwrite: bool) -> None:
+    from nmrgcl.owned import read_marker, require_replaceable
+    from nmrgcl.predict import PREDICTOR
+
     require_replaceable(folder, PREDICTOR)
     if not overwrite and read_marker(folder, PREDICTOR) is not None:
-        raise SettingError(f"{folder}: already holds a fine-tuned model; use --overwrite or another --out")
-    bad = molecules.invalid
-    tell_skipped(data, len(bad), len(bad) + len(molecules), bad)
-    if left:
-        some = ", ".join(left[:LISTED]) + (", …" if len(left) > LISTED else "")
-        print(f"left out, since all labels are the same: {some} ({len(left)})", file=sys.stderr)
-    with counted("epochs") as watch:
-        found = finetune_molecules(
-            molecules,
-            settings,
-            split=split,
-            seeds=seeds,
-            task=task,
-            start=start,
-            probe=probe,
-            device=where,
-            tell=lambda line: print(line, file=sys.stderr, flush=True),
-            watch=watch,
-        )
+        raise SettingError(f"{folder}: already contains a fine-tuned model; use --overwrite or another --out")
+
+
+def _save(found: "Outcome", molecules: "Molecules", folder: Path) -> None:
+    from nmrgcl.atomic import new_folder
+    from nmrgcl.predict import PREDICTOR, save_predictor
+    from nmrgcl.report import write_predictor_page
+
     with new_folder(folder, PREDICTOR) as filling:
         save_predictor(filling, found.predictor, found.origin)
         write_predictor_page(filling / "report.html", found, molecules)
-    print(json.dumps(_values(found, molecules, folder)) if as_json else _table(found, molecules, folder))
 
 
 def _values(found: "Outcome", molecules: "Molecules", folder: Path) -> dict[str, Any]:

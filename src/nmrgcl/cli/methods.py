@@ -14,13 +14,13 @@ from nmrgcl.cli.options import AsJson
 def methods(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Or a file: show what is known of it.", autocompletion=complete_method),
+        typer.Argument(metavar="[NAME]", help="A method, or its file, to describe.", autocompletion=complete_method),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods by family, or show one: what it trains, its options, its paper, and what was checked.
+    """List the methods by family, or describe one: what it trains, its options, its paper, and how it was verified.
 
-    Every file in ``nmrgcl/methods`` is a method, and yours may be.
+    A method is a Python file; yours works like those of the package.
 
     Examples:
 
@@ -45,7 +45,7 @@ def methods(
     for one in method_names():
         try:
             rows.append(_facts(one))
-        except SettingError as error:  # one broken file hides no other
+        except SettingError as error:  # a broken file must not hide the others
             problems.append(str(error))
     if as_json:
         print(json.dumps({"methods": rows, "problems": problems}))
@@ -56,7 +56,7 @@ def methods(
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """All that is known of a method; what it does not say itself is None."""
+    """Collect the description of a method; what it does not state is None."""
     from nmrgcl.errors import SettingError
     from nmrgcl.methods import About, MoleculePretraining, Pretraining, find_method
     from nmrgcl.own_code import label

@@ -1,4 +1,4 @@
-"""Facts about methods as texts that fit the terminal."""
+"""Format the descriptions of methods for the terminal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,17 +7,17 @@ from nmrgcl.cli.terminal import TOGETHER, hanging
 from nmrgcl.evaluate.spread import with_spread
 
 RECORDED = {
-    True: "Yes: on a GPU a step is replayed as a CUDA graph.",
+    True: "Yes: on a GPU, steps are replayed as a CUDA graph.",
     False: "No: its steps depend on Python values, such as the epoch.",
-    None: "No: it is fitted at once, without steps.",
+    None: "No: it is fitted directly, without steps.",
 }
 """Whether steps can be recorded, in words."""
 OTHERS = "other"
-"""The family of methods that name none."""
+"""The family of methods that do not state one."""
 
 
 def several_methods(rows: Sequence[dict[str, Any]]) -> str:
-    """A line for each method, below the name of its family."""
+    """List the methods, one line each, by family."""
     width = max((len(row["name"]) for row in rows), default=0)
     lines = []
     for family in sorted({row["family"] or OTHERS for row in rows}):
@@ -30,7 +30,7 @@ def several_methods(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def one_method(facts: dict[str, Any]) -> str:
-    """All that is known of it, its options last."""
+    """Describe a method, with its options last."""
     presets = sorted({*facts["presets"].values(), *facts["presets_for_it"]})
     parts = {
         "family": [facts["family"]],
@@ -51,7 +51,7 @@ def one_method(facts: dict[str, Any]) -> str:
 
 
 def _figures(figures: Sequence[dict[str, Any]]) -> list[str]:
-    """A text for each source and split."""
+    """Return one text per source and split."""
     groups: dict[str, list[str]] = {}
     for one in figures:
         source = f"{one['source']}; split {one['split']}" if one["split"] else one["source"]

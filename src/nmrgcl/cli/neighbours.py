@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.molecules import OnInvalid, Smiles, load_with, molecules_made, tell_skipped
+from nmrgcl.cli.completion import complete_dataset
+from nmrgcl.cli.counted import counted
+from nmrgcl.cli.molecules import OnInvalid, Smiles, load_with, tell_skipped
 from nmrgcl.cli.options import AsJson, Device
 from nmrgcl.errors import DataError, SettingError
 
@@ -18,23 +20,30 @@ if TYPE_CHECKING:
     from nmrgcl.run.neighbours import Neighbour
 
 SHOWN = 40
-"""Characters of a SMILES in the table."""
+"""Number of characters of a SMILES in the table."""
+
+
+def _molecules(metavar: str) -> Any:
+    return typer.Argument(
+        metavar=metavar,
+        help="Molecules: a file, or the name of a dataset.",
+        show_default=False,
+        autocompletion=complete_dataset,
+    )
 
 
 def neighbours(
-    query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="Molecules: a file, or a dataset's name.", show_default=False)
-    ],
-    library: Annotated[
-        str, typer.Argument(metavar="LIBRARY", help="Molecules: a file, or a dataset's name.", show_default=False)
-    ],
+    query: Annotated[str, _molecules("QUERY")],
+    library: Annotated[str, _molecules("LIBRARY")],
     model: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Model folder, a run of one, or bundled. (default: compare fingerprints)"),
+        typer.Option(
+            metavar="MODEL", help="Model folder, run of one model, or bundled. (default: compare fingerprints)"
+        ),
     ] = None,
-    k: Annotated[int, typer.Option("--k", help="Neighbours of each query.")] = 5,
+    k: Annotated[int, typer.Option("--k", help="Neighbours per query.")] = 5,
     by: Annotated[
-        str | None, typer.Option(metavar="cosine|ecfp", help="What is compared. (default: cosine with a model)")
+        str | None, typer.Option(metavar="cosine|ecfp", help="Similarity. (default: cosine with a model, else ecfp)")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="File to write. (default: print)")] = None,
     smiles: Smiles = None,
@@ -42,9 +51,9 @@ def neighbours(
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """For every query molecule the nearest ones of a library, by cosine of embeddings or by fingerprints.
+    """Find the nearest molecules of a library for every query, by cosine of embeddings or by fingerprints.
 
-    Files written by nmrgcl embed may stand for QUERY and LIBRARY, so that a large library is embedded only once.
+    QUERY and LIBRARY may also be files written by nmrgcl embed, so that a large library is embedded only once.
 
     Examples:
 
@@ -64,7 +73,7 @@ def neighbours(
     where = choose_device(device)
     loaded = None if model is None else load_molecule_model(model)
     asked, among = (_read(data, smiles, invalid) for data in (query, library))
-    with molecules_made() as watch:
+    with counted("molecules") as watch:
         found = find_neighbours(asked, among, k=k, model=loaded, by=by, device=where, watch=watch)
     for side in (asked, among):
         tell_skipped(side.source, side.rows.skipped, side.rows.rows, side.rows.invalid)
@@ -89,7 +98,7 @@ def _read(data: str, smiles: str | None, invalid: str | None) -> "Compared":
         return found
     dataset = load_with(data, smiles, invalid)
     if dataset.molecules is None:
-        raise DataError(f"{data}: holds graphs that are not molecules; pass a file of SMILES")
+        raise DataError(f"{data}: these graphs are not molecules; pass a file of SMILES")
     return Compared(data, dataset.molecules, dataset)
 
 

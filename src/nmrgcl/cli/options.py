@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nmrgcl.cli.completion import complete_assignment, complete_dataset
+from nmrgcl.cli.completion import complete_assignment, complete_dataset, complete_preset
 
 Data = Annotated[
     str,
@@ -15,62 +15,91 @@ Data = Annotated[
         autocompletion=complete_dataset,
     ),
 ]
+RunData = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[DATA]", help="Dataset. (default: the one the run was trained on)", autocompletion=complete_dataset
+    ),
+]
+Datasets = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA…", help="Datasets.", show_default=False, autocompletion=complete_dataset),
+]
 Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to compute.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object; the rest goes to stderr.")]
-ResumeOption = Annotated[
-    str,
-    typer.Option(metavar="[auto]", help="Go on with the run in --out; auto: go on, or start one.", show_default=False),
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help="Preset to start from; nmrgcl presets lists them. (default: the method's)", autocompletion=complete_preset
+    ),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be computed and what it costs.")]
 Assignments = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Change one setting, for example encoder.units=64; nmrgcl settings lists them.",
+        help="Change a setting, for example encoder.units=64; nmrgcl settings lists them.",
         show_default=False,
         autocompletion=complete_assignment,
     ),
 ]
-Epochs = Annotated[int | None, typer.Option(min=0, help="Passes over the data. (default: the recipe's)")]
-LearningRate = Annotated[float | None, typer.Option("--lr", help="Learning rate. (default: the recipe's)")]
-BatchSize = Annotated[int | None, typer.Option(min=2, help="Graphs or nodes per step. (default: the recipe's)")]
+Epochs = Annotated[int | None, typer.Option(min=0, help="Passes over the data. (default: the preset's)")]
+LearningRate = Annotated[float | None, typer.Option("--lr", help="Learning rate. (default: the preset's)")]
+BatchSize = Annotated[int | None, typer.Option(min=2, help="Graphs or nodes per step. (default: the preset's)")]
 
 EncoderOption = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME|FILE:CLASS", help="For example gcn, or a PyG network such as gcn.py:GCN3. (default: the recipe's)"
+        metavar="NAME|FILE:CLASS", help="For example gcn, or a PyG network such as gcn.py:GCN3. (default: the preset's)"
     ),
 ]
 SplitOption = Annotated[
     str | None,
-    typer.Option(metavar="public|random-10-10-80|paper-80-10-10", help="Of nodes. (default: random-10-10-80)"),
+    typer.Option(
+        metavar="public|random-10-10-80|paper-80-10-10", help="Split of the nodes. (default: random-10-10-80)"
+    ),
 ]
 ProtocolOption = Annotated[
     str | None,
-    typer.Option(metavar="svm|lssvm|linear", help="lssvm: cheaper, on the device. (default: svm, nodes: linear)"),
+    typer.Option(
+        metavar="svm|lssvm|linear",
+        help="Evaluation protocol; lssvm is cheaper and runs on the device. (default: svm, nodes: linear)",
+    ),
 ]
 Jobs = Annotated[int, typer.Option(min=0, help="Worker processes; 0: one per core.")]
-CellJobs = Annotated[int, typer.Option("--jobs", min=0, help="Cells at a time; 0: as many as suit the machine.")]
+CellJobs = Annotated[int, typer.Option("--jobs", min=0, help="Cells to compute in parallel; 0: chosen automatically.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 KeepTrained = Annotated[
     bool,
-    typer.Option("--keep-trained", help="Keep the weights of every training: other judges, later, need not train."),
+    typer.Option(
+        "--keep-trained", help="Keep the weights of every training, so that later evaluations can reuse them."
+    ),
 ]
 
 
 def training_options(
     epochs: int | None, lr: float | None, batch_size: int | None, group: str = "train"
 ) -> dict[str, tuple[str, Any]]:
-    """The setting and value of each option that commands which train share; input of ``with_options``."""
-    return {
+    """Return the setting and value of each training option, as ``with_options`` expects them.
+
+    Values are checked here already, so that the error names the option and not the setting behind it.
+    """
+    from nmrgcl.settings import Settings
+
+    options: dict[str, tuple[str, Any]] = {
         "--epochs": (f"{group}.epochs", epochs),
         "--lr": (f"{group}.lr", lr),
         "--batch-size": ("train.batch_size", batch_size),
     }
+    for option, (key, value) in options.items():
+        if value is not None:
+            Settings().updated({key: value}, source=option)
+    return options
 
 
 def with_resume_value(arguments: list[str]) -> list[str]:
-    """``--resume`` without a value means ``--resume yes``, which Typer has no words for."""
+    """Replace ``--resume`` without a value by ``--resume=yes``, because Typer has no optional values."""
     given = []
     for i, argument in enumerate(arguments):
         alone = argument == "--resume" and arguments[i + 1 : i + 2] not in (["auto"], ["yes"], ["no"])

@@ -9,25 +9,28 @@ import typer
 from nmrgcl.cli.molecules import tell_skipped
 from nmrgcl.cli.options import AsJson, Device
 
+UNLIKE = 0.3
+"""Tanimoto similarity of ECFP4 below which two molecules are hardly more similar than by chance."""
+
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Folder that nmrgcl finetune made.", show_default=False)
+        Path, typer.Argument(metavar="MODEL", help="Folder written by nmrgcl finetune.", show_default=False)
     ],
     data: Annotated[
         Path,
         typer.Argument(metavar="DATA", help="CSV, TSV, Parquet, SMI or SDF file of molecules.", show_default=False),
     ],
     out: Annotated[Path, typer.Option(help="File to write: .csv or .parquet.")] = Path("predictions.csv"),
-    smiles: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of SMILES. (default: smiles)")] = None,
+    smiles: Annotated[str | None, typer.Option(metavar="COLUMN", help="SMILES column. (default: smiles)")] = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Predict new molecules: one row per row of the file, in its order.
+    """Predict the labels of new molecules, one row per row of the file.
 
-    For each task there is the mean of the ensemble, its spread, which is the standard deviation over the members, and
-    for yes-or-no tasks the calibrated probability. similarity is that of the nearest training molecule, 1 for the same
-    fingerprint: the lower it is, the less a prediction can be relied on. A row that is not a valid molecule keeps its
+    For each task, the columns are the mean of the ensemble, its spread (the standard deviation over the members) and,
+    for binary tasks, the calibrated probability. similarity is that to the nearest training molecule, 1 for the same
+    fingerprint; the lower it is, the less reliable the prediction. A row that is not a valid molecule keeps its
     identifier and has empty cells.
 
     Examples:
@@ -60,7 +63,3 @@ def predict(
     print(f"{len(table) - bad} molecules, {tasks}, in {out}{empty}")
     if far:
         print(f"{far} of them are unlike every training molecule (similarity below {UNLIKE}): rely less on those")
-
-
-UNLIKE = 0.3
-"""Tanimoto similarity of ECFP4 below which two molecules share hardly more than chance."""

@@ -12,11 +12,11 @@ from nmrgcl.cli.options import AsJson
 def presets(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Or a TOML file: show what it sets.", autocompletion=complete_preset),
+        typer.Argument(metavar="[NAME]", help="A preset, or a TOML file, to show.", autocompletion=complete_preset),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the presets, or show one: where it comes from and every setting that it changes.
+    """List the presets, or show the origin and settings of one.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""Training progress on standard error: a bar on a terminal, plain lines otherwise."""
+"""Show training progress on standard error: a bar on a terminal, otherwise plain lines."""
 
 import sys
 import time
@@ -10,17 +10,17 @@ from nmrgcl.run.pretrain import SeedWatch
 from nmrgcl.train import Progress
 
 EVERY = 60.0
-"""Seconds between lines about epochs that take longer."""
+"""Seconds between lines within a long epoch."""
 REDRAW = 0.1
-"""Seconds between two updates of the bar: a GPU takes thousands of steps per second."""
+"""Seconds between updates of the bar, because a GPU takes thousands of steps per second."""
 StartRun = Callable[[SeedWatch | None], Iterator[SeedEpoch]]
-"""Begins a run that tells a ``SeedWatch`` about its batches."""
+"""Starts a run, which reports its batches to a ``SeedWatch``."""
 
 
 def show_epochs(
     start: StartRun, *, seeds: Sequence[int], title: str, items: str = "graphs", quiet: bool = False
 ) -> dict[int, SeedEpoch]:
-    """Follow a run of ``seeds`` to its end; returns each seed's last epoch. ``items`` are what it trains on."""
+    """Follow a run to its end and return the last epoch of each seed; ``items`` names what it trains on."""
     follow = _silently if quiet else _bar if sys.stderr.isatty() else _lines
     last: dict[int, SeedEpoch] = {}
     for step in follow(start, Pace(seeds), title, items):
@@ -31,7 +31,7 @@ def show_epochs(
 
 
 class Pace:
-    """How far a run of several seeds is, how fast, and how much longer it takes, counted from its first batch."""
+    """Progress, speed and remaining time of a run of several seeds, measured from its first batch."""
 
     def __init__(self, seeds: Sequence[int], clock: Callable[[], float] = time.monotonic) -> None:
         self.seeds, self.clock = list(seeds), clock
@@ -40,7 +40,7 @@ class Pace:
         self.seconds = 0.0
 
     def note(self, seed: int, progress: Progress, items: int) -> None:
-        """Another batch has been trained on; the steps before the first one noted were not taken now."""
+        """Record a batch; steps before the first recorded one belong to an earlier, resumed run."""
         self.done = self.seeds.index(seed) * progress.steps + progress.step
         self.total = len(self.seeds) * progress.steps
         if self.began is None:
@@ -56,7 +56,7 @@ class Pace:
 
     @property
     def left(self) -> float | None:
-        """Seconds until all seeds are trained; None while that cannot be told."""
+        """Estimated seconds until all seeds are trained; None if there is no estimate yet."""
         taken = self.done - self.first
         return (self.total - self.done) * self.seconds / taken if taken > 0 and self.seconds else None
 
@@ -89,7 +89,7 @@ def _lines(start: StartRun, pace: Pace, title: str, items: str) -> Iterator[Seed
 
 
 def describe(progress: Progress, pace: Pace, items: str) -> str:
-    """How far a seed is, how fast the run is, and how much longer it takes."""
+    """Describe the progress of a seed, and the speed and remaining time of the run."""
     left = "" if pace.left is None else f", {duration(pace.left)} left"
     return f"step {progress.step:,} of {progress.steps:,}, {pace.rate:,.0f} {items}/s{left}"
 

@@ -6,24 +6,21 @@ from typing import Annotated
 
 import typer
 
-from nmrgcl.cli.options import AsJson, Device, Jobs
+from nmrgcl.cli.options import AsJson, Device, Jobs, RunData
 
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run or model folder.", show_default=False)],
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="Dataset. (default: the run's own)"),
-    ] = None,
+    data: RunData = None,
     out: Annotated[Path | None, typer.Option(help="HTML file. (default: RUN/report.html)")] = None,
     figures: Annotated[Path | None, typer.Option(help="Also save each figure as SVG and PDF in this folder.")] = None,
     device: Device = "auto",
     jobs: Jobs = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run on one HTML page: accuracy, curves, spectrum, embeddings, settings, and how to repeat it.
+    """Write an HTML page about a run: accuracy, curves, spectrum, embeddings, settings, and how to repeat it.
 
-    The page is one file that needs no network.
+    The page is a single file and can be viewed offline.
 
     Examples:
 

@@ -9,7 +9,7 @@ import typer
 
 from nmrgcl import reading
 from nmrgcl.cli.completion import complete_dataset, complete_item, complete_preset
-from nmrgcl.cli.options import AsJson, Assignments, Device, KeepTrained
+from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, DryRun, KeepTrained
 from nmrgcl.cli.results import HOME, Folder
 
 if TYPE_CHECKING:
@@ -17,70 +17,78 @@ if TYPE_CHECKING:
     from nmrgcl.reproduce.request import Request
 
 
+Item = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ITEM]", help="For example table1, or all. (default: list them)", autocompletion=complete_item
+    ),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A small version, marked as such; minutes on a laptop.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(metavar="DATASET", help="Use only this dataset; may be repeated.", autocompletion=complete_dataset),
+]
+Seeds = Annotated[int, typer.Option(min=0, max=10_000, help="Seeds per cell; 0: as in the item.")]
+Protocol = Annotated[str, typer.Option(metavar="svm|lssvm", help="Evaluation protocol. (default: that of the item)")]
+TablePreset = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Preset for the rows of a table without one of their own. (default: that of the table)",
+        autocompletion=complete_preset,
+    ),
+]
+Rows = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this row of a table; may be repeated.")]
+Selection = Annotated[
+    str, typer.Option(metavar="honest|paper", help="Only one model selection of a table. (default: both)")
+]
+MostEpochs = Annotated[int, typer.Option(min=0, help="Upper limit of epochs for each row of a table; 0: none.")]
+Limit = Annotated[
+    float, typer.Option(min=0, help="Stop after this many seconds; run the same command again to continue.")
+]
+RenderOnly = Annotated[bool, typer.Option("--render-only", help="Render finished cells; compute nothing.")]
+Source = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FILE", help="Use the results in the item's .json of another run; for all, a folder."
+    ),
+]
+Searches = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder written by nmrgcl tune: nested scores for a table's tuned row."),
+]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page, figures and rows.")]
+
+
 def reproduce(
-    item: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[ITEM]", help="For example table1, or all. (default: list them)", autocompletion=complete_item
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A small version, marked as such; minutes on a laptop.")
-    ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="DATASET", help="These datasets instead of the item's.", autocompletion=complete_dataset),
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=0, max=10_000, help="Trials of each cell; 0: the item's.")] = 0,
-    protocol: Annotated[
-        str, typer.Option(metavar="svm|lssvm", help="How embeddings are judged. (default: the item's)")
-    ] = "",
-    preset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="A table's recipe where a row has none of its own. (default: the table's)",
-            autocompletion=complete_preset,
-        ),
-    ] = "",
-    row: Annotated[list[str] | None, typer.Option(metavar="NAME", help="These rows of a table alone.")] = None,
-    selection: Annotated[
-        str, typer.Option(metavar="honest|paper", help="One selection of a table alone. (default: both)")
-    ] = "",
-    most_epochs: Annotated[int, typer.Option(min=0, help="At most so many for each row of a table; 0: its own.")] = 0,
+    item: Item = None,
+    quick: Quick = False,
+    only: Only = None,
+    seeds: Seeds = 0,
+    protocol: Protocol = "",
+    preset: TablePreset = "",
+    row: Rows = None,
+    selection: Selection = "",
+    most_epochs: MostEpochs = 0,
     assignments: Assignments = None,
     results: Folder = HOME,
-    jobs: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as suit the machine.")] = 0,
+    jobs: CellJobs = 0,
     device: Device = "auto",
-    limit: Annotated[
-        float, typer.Option(min=0, help="End after so many seconds with what is finished; the same command goes on.")
-    ] = 0,
+    limit: Limit = 0,
     keep_trained: KeepTrained = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; compute nothing.")] = False,
-    render_only: Annotated[bool, typer.Option("--render-only", help="Draw what is there; compute nothing.")] = False,
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="FILE",
-            help="The item's .json of another run: what it has is there; for all a folder of them.",
-        ),
-    ] = None,
-    searches: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of what nmrgcl tune found: nested scores of a table's tuned row."),
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for page, figures and rows.")] = Path(
-        "runs/reproduce"
-    ),
+    dry_run: DryRun = False,
+    render_only: RenderOnly = False,
+    source: Source = None,
+    searches: Searches = None,
+    out: Out = Path("runs/reproduce"),
     as_json: AsJson = False,
 ) -> None:
-    """Compute a table or figure of the paper again: its cells, what it shows, and a verdict for each of its claims.
+    """Reproduce a table or figure of the paper, with a verdict on each of its claims.
 
-    Says what it costs before it starts; what is finished is never computed again, and what is missing is drawn as
-    missing. Prints a table as Markdown, and of a figure the verdicts. Writes ITEM.html, ITEM.svg and ITEM.json into
-    --out, and of a table also ITEM.md, ITEM.tex and ITEM.csv; all makes every item and index.html. Exits with 1 if
-    cells are missing at the end.
+    Prints the cost before it starts. Finished cells are never computed again; missing ones are shown as missing.
+    Prints tables as Markdown, and the verdicts of figures. Writes ITEM.html, ITEM.svg and ITEM.json to --out, and for a
+    table also ITEM.md, ITEM.tex and ITEM.csv; all writes every item and index.html. Exits with 1 if cells are missing
+    at the end.
 
     Examples:
 
@@ -169,7 +177,7 @@ def _facts(made: "Made") -> dict[str, Any]:
 
 
 def _tell(made: "Made") -> None:
-    """Print a table as its Markdown file has it, and of a figure the verdicts."""
+    """Print a table as Markdown, or the verdicts of a figure."""
     for text in made.texts:
         if text.suffix == ".md":
             print(reading.read_text(text))

@@ -14,7 +14,7 @@ from nmrgcl.cli.options import AsJson
 if TYPE_CHECKING:
     from nmrgcl.run.results import Result
 
-app = typer.Typer(help="Finished cells of tables: look at them, and bring them home.", no_args_is_help=True, cls=Group)
+app = typer.Typer(help="Inspect, pack and merge the finished cells of tables.", no_args_is_help=True, cls=Group)
 
 Folder = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of results.")]
 HOME = Path("runs/results")
@@ -23,7 +23,7 @@ _ORDER = ("dataset", "method", "protocol", "split", "selection", "seed")
 
 @app.command("list", cls=Command)
 def list_results(results: Folder = HOME, as_json: AsJson = False) -> None:
-    """List the cells: finished ones with their score, failed ones with their error.
+    """List the cells: finished ones with their scores, failed ones with their errors.
 
     Examples:
 
@@ -48,11 +48,11 @@ def list_results(results: Folder = HOME, as_json: AsJson = False) -> None:
 
 @app.command(cls=Command)
 def show(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="Key of a cell, or its beginning.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Key of a cell, or a prefix of it.", show_default=False)],
     results: Folder = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Show everything that is known of one cell: settings, scores, times, versions, hardware.
+    """Show everything about one cell: settings, scores, times, versions, hardware.
 
     Examples:
 
@@ -70,7 +70,7 @@ def pack(
     results: Folder = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Put all finished cells into one file, so that results computed elsewhere come home.
+    """Pack all finished cells into one file, for example to copy results from another machine.
 
     Examples:
 
@@ -84,39 +84,9 @@ def pack(
     if problems:
         raise DataError(f"{problems[0]}; remove it or compute the cell again ({len(problems)} damaged in all)")
     if not found:
-        raise DataError(f"{results}: holds no results; nmrgcl sweep computes them")
+        raise DataError(f"{results}: contains no results; nmrgcl sweep computes them")
     count = write_pack(out, found)
     print(json.dumps({"out": str(out), "results": count}) if as_json else f"{count} results in {out}")
-
-
-@app.command(cls=Command)
-def migrate(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="Folders, packs and items of results.", show_default=False)
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Give results of an earlier version the keys that they have today; nothing is computed again.
-
-    Examples:
-
-      nmrgcl results migrate runs/results
-
-      nmrgcl results migrate results/table1.json old.nmrgcl-results
-    """
-    from nmrgcl.reproduce.migrate import migrate_item
-    from nmrgcl.run.migrate import migrate_folder, migrate_pack
-
-    rows = []
-    for path in paths:
-        step = migrate_folder if path.is_dir() else migrate_item if path.suffix == ".json" else migrate_pack
-        keyed, changed = step(path)
-        rows.append({"path": str(path), "keyed": keyed, "migrated": changed})
-    if as_json:
-        print(json.dumps({"migrated": rows}))
-        return
-    for row in rows:
-        print(f"{row['path']}: {row['keyed']} keys, {row['migrated']} of them were old; every one is found")
 
 
 @app.command(cls=Command)
@@ -125,9 +95,9 @@ def unpack(
     results: Folder = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Add the cells of a pack to a folder of results, each of them checked.
+    """Add the cells of a pack to a folder of results, after checking each of them.
 
-    Exits with 2 where a cell is already there with other scores; the one that is there stays.
+    Exits with 2 if a cell already exists with different scores; the existing one is kept.
 
     Examples:
 
@@ -144,7 +114,7 @@ def merge(
 ) -> None:
     """Add the cells of packs and folders to a folder of results.
 
-    Exits with 2 where cells differ in their scores, or a source holds damaged ones; all others are added.
+    Exits with 2 if cells exist with different scores, or if a source contains damaged ones; all others are added.
 
     Examples:
 
@@ -163,7 +133,7 @@ def _merge(sources: list[Path], folder: Path, as_json: bool) -> None:
     else:
         print(f"{len(merged.added)} added, {len(merged.same)} already there, in {folder}")
     for key in merged.conflicts:
-        print(f"nmrgcl: {key}: has other scores in {folder}, which were kept", file=sys.stderr)
+        print(f"nmrgcl: {key}: has different scores in {folder}, which were kept", file=sys.stderr)
     for problem in merged.problems:
         print(f"nmrgcl: {problem}", file=sys.stderr)
     if merged.conflicts or merged.problems:

@@ -18,15 +18,17 @@ def settings(
     key: Annotated[
         str | None,
         typer.Argument(
-            metavar="[KEY]", help="A setting, or a group such as encoder. (default: all)", autocompletion=complete_key
+            metavar="[KEY]",
+            help="A setting, or a group such as encoder. (default: all)",
+            autocompletion=complete_key,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the settings that all methods share, or show one: what values it takes, its default and its meaning.
+    """List the settings that all methods share, or show the values, default and meaning of one.
 
-    Change one with --set KEY=VALUE; the group may be left out where only one setting ends so. Presets have other
-    values than these defaults: nmrgcl presets NAME. Options that only some methods have: nmrgcl methods NAME.
+    Change a setting with --set KEY=VALUE; its group may be omitted if the rest is unique. nmrgcl presets NAME shows the
+    values of a preset, and nmrgcl methods NAME the options of a method.
 
     Examples:
 
@@ -49,7 +51,7 @@ def settings(
         return
     print("\n".join(_lines(found)))
     if key is None:
-        print("options that only some methods have: nmrgcl methods NAME; values of a preset: nmrgcl presets NAME")
+        print("options of a method: nmrgcl methods NAME; values of a preset: nmrgcl presets NAME")
 
 
 def _lines(found: "list[SettingFacts]") -> list[str]:

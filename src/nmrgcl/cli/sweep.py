@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.completion import complete_dataset, complete_method, complete_preset
+from nmrgcl.cli.completion import complete_method
 from nmrgcl.cli.options import (
     AsJson,
     Assignments,
     BatchSize,
     CellJobs,
+    Datasets,
     Device,
+    DryRun,
     EncoderOption,
     Epochs,
     KeepTrained,
     LearningRate,
+    Preset,
     training_options,
 )
 from nmrgcl.cli.results import HOME, Folder
@@ -28,69 +31,70 @@ if TYPE_CHECKING:
     from nmrgcl.run.cell import Cell
     from nmrgcl.run.engine import Summary
 
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Methods, or their files: the rows of the table. (default: nmrgcl)",
+        show_default=False,
+        autocompletion=complete_method,
+    ),
+]
+Seeds = Annotated[int, typer.Option(min=1, max=10_000, help="Seeds per method and dataset.")]
+Protocols = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="svm|lssvm|linear|finetune",
+        help="Evaluation protocol; may be repeated. (default: svm, nodes: linear)",
+    ),
+]
+Splits = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="random-10-10-80|paper-80-10-10|public",
+        help="Split of the nodes; may be repeated. (default: random-10-10-80)",
+    ),
+]
+Selection = Annotated[
+    str,
+    typer.Option(
+        metavar="honest|paper|both",
+        help="paper: report the best epoch and C on the test folds, as published code does.",
+    ),
+]
+Backend = Annotated[str, typer.Option(metavar="processes|ray|slurm|inline", help="Where to compute cells.")]
+Slurm = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Slurm parameter, for example partition=gpu.")
+]
+Cluster = Annotated[str, typer.Option(metavar="slurm|local", help="local: try the Slurm backend on this machine.")]
+
 
 def sweep(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA…", help="Datasets: the columns.", show_default=False, autocompletion=complete_dataset
-        ),
-    ],
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Methods, or their files: the rows. (default: nmrgcl)",
-            show_default=False,
-            autocompletion=complete_method,
-        ),
-    ] = None,
+    data: Datasets,
+    method: Methods = None,
     encoder: EncoderOption = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(help="Settings to start from. (default: each method's)", autocompletion=complete_preset),
-    ] = None,
+    preset: Preset = None,
     epochs: Epochs = None,
     lr: LearningRate = None,
     batch_size: BatchSize = None,
     assignments: Assignments = None,
-    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Cells for each method and dataset.")] = 5,
-    protocol: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="svm|lssvm|linear|finetune",
-            help="How embeddings are judged; several. (default: svm, nodes: linear)",
-        ),
-    ] = None,
-    split: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="random-10-10-80|paper-80-10-10|public", help="Of nodes; several. (default: random-10-10-80)"
-        ),
-    ] = None,
-    selection: Annotated[
-        str,
-        typer.Option(metavar="honest|paper|both", help="paper: report the best epoch and C, as published code does."),
-    ] = "honest",
+    seeds: Seeds = 5,
+    protocol: Protocols = None,
+    split: Splits = None,
+    selection: Selection = "honest",
     results: Folder = HOME,
     jobs: CellJobs = 0,
-    backend: Annotated[
-        str, typer.Option(metavar="processes|ray|slurm|inline", help="Where cells are computed.")
-    ] = "processes",
-    slurm: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="For Slurm, for example partition=gpu.")
-    ] = None,
-    cluster: Annotated[
-        str, typer.Option(metavar="slurm|local", help="local: try the Slurm backend on this machine.")
-    ] = "slurm",
+    backend: Backend = "processes",
+    slurm: Slurm = None,
+    cluster: Cluster = "slurm",
     device: Device = "auto",
     keep_trained: KeepTrained = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cells; compute nothing.")] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute a table: every method on every dataset, each cell once; what is finished is never computed again.
+    """Compute a table of methods and datasets; finished cells are never computed again.
 
-    Cells that differ only in how they are judged share a training. Interrupt it as you like: the same command goes on.
-    With several methods and seeds, each method is tested against the first one on the same folds.
+    Cells that differ only in their evaluation share a training. If interrupted, run the same command again to continue.
+    With several methods and seeds, each method is compared with the first one on the same folds.
     Exits with 1 if cells are missing at the end.
 
     Examples:
@@ -113,16 +117,9 @@ def sweep(
         raise SettingError(f"--backend {backend}: known: {', '.join(BACKENDS)}")
     if backend in ("processes", "inline"):
         device = choose_device(device).type
-    cells = sweep_cells(
-        data,
-        method or (),
-        preset=preset,
-        assignments=with_options(with_encoder(assignments or (), encoder), training_options(epochs, lr, batch_size)),
-        seeds=seeds,
-        protocols=protocol or (),
-        splits=split or (),
-        selection=selection,
-    )
+    given = with_options(with_encoder(assignments or (), encoder), training_options(epochs, lr, batch_size))
+    judged: dict[str, Any] = {"protocols": protocol or (), "splits": split or (), "selection": selection}
+    cells = sweep_cells(data, method or (), preset=preset, assignments=given, seeds=seeds, **judged)
     if dry_run:
         _list(cells, results, as_json)
         return
@@ -175,4 +172,4 @@ def _print(cells: "list[Cell]", summary: "Summary", folder: Path, as_json: bool)
     missing = {name: len(getattr(summary, name)) for name in ("failed", "busy", "lost")}
     notes = [f"{count} {name}" for name, count in missing.items() if count]
     if notes:
-        print(f"missing: {', '.join(notes)}; the same command tries them again", file=sys.stderr)
+        print(f"missing: {', '.join(notes)}; run the same command again to retry them", file=sys.stderr)

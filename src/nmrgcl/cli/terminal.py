@@ -1,4 +1,4 @@
-"""Standard output and error as commands use them: always open, in any encoding, and free of control characters."""
+"""Standard output and error for commands: always open, safe in any encoding, and free of control characters."""
 
 import os
 import re
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LONGEST = 2000
-"""Characters of a line about an error; a key or a number in it may have a million."""
+"""Largest number of characters of an error message, which may quote a key or number of a million."""
 
 WIDEST = 120
-"""Columns; longer lines are hard to read."""
+"""Largest number of columns; longer lines are hard to read."""
 TOGETHER = "\xa0"
-"""A space at which no line ends."""
+"""A non-breaking space."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PLAIN = str.maketrans({"±": "+/-", "×": "x", "…": "...", "–": "-", "−": "-"})
 
 
 class Printable:
-    """A stream that shows control characters as escapes, and in ASCII what it cannot encode.
+    """A stream that escapes control characters, and replaces by ASCII what its encoding lacks.
 
-    Names of files and datasets come from anywhere, and a terminal obeys the escape sequences in them. What Rich draws
-    goes to the stream itself, because its colours and bars are such sequences.
+    File and dataset names are untrusted, and a terminal would interpret escape sequences in them. Rich writes to the
+    underlying stream, because its colours and bars are such sequences.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        """Write ``text`` without control characters; called by ``print``."""
+        """Write ``text`` without control characters."""
         text = printable(text, keep="\n\t")
         try:
             text.encode(self.rich_proxied_file.encoding or "utf-8")
@@ -56,7 +56,7 @@ class Printable:
 
 @contextmanager
 def safe_streams() -> Iterator[None]:
-    """Standard output and error are ``Printable`` while the block runs; one that is closed swallows what it gets."""
+    """Make standard output and error ``Printable`` inside the block; a closed one discards its output."""
     before = sys.stdout, sys.stderr
     if None in before:
         _occupy_descriptors()
@@ -68,26 +68,26 @@ def safe_streams() -> Iterator[None]:
 
 
 def bar_console() -> "Console":
-    """Standard error for Rich's bars, named here because Rich replaces it while it draws."""
+    """Return a Rich console for standard error, which Rich would otherwise replace while it draws."""
     from rich.console import Console
 
     return Console(file=sys.stderr)
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, whichever reads best."""
+    """Format a duration in seconds, minutes or hours."""
     minutes = round(seconds / 60)
     return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
 def hanging(start: str, text: str) -> str:
-    """``text`` behind ``start``, wrapped at the width of the terminal; further lines begin below its first word."""
+    """Append ``text`` to ``start``, wrapped to the terminal, with continuation lines indented below its first word."""
     lines = textwrap.wrap(text, _room(start), break_long_words=False, break_on_hyphens=False) or [""]
     return f"\n{' ' * len(start)}".join([start + lines[0], *lines[1:]]).replace(TOGETHER, " ").rstrip()
 
 
 def on_one_line(start: str, text: str) -> str:
-    """``text`` behind ``start``, as much of it as the terminal is wide."""
+    """Append ``text`` to ``start``, shortened to the width of the terminal."""
     return (start + textwrap.shorten(text, _room(start), placeholder=" …")).rstrip()
 
 
@@ -96,7 +96,7 @@ def _room(start: str) -> int:
 
 
 def tell(text: str) -> None:
-    """Print one line about an error to standard error; if even that fails, only the exit code is left."""
+    """Print one line to standard error; if even that fails, only the exit code tells of the error."""
     line = printable(text)
     with suppress(OSError):
         print(line if len(line) <= LONGEST else f"{line[:LONGEST]} …", file=sys.stderr, flush=True)
@@ -105,7 +105,7 @@ def tell(text: str) -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Discard what a stream still holds, so that Python does not fail again when it flushes at exit."""
+    """Discard buffered output, so that Python does not fail again when it flushes at exit."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -113,10 +113,10 @@ def silence(stream: TextIO) -> None:
 
 
 def require_plain(arguments: Iterable[str]) -> None:
-    """Refuse arguments with control characters, which libraries would show to the terminal as they are."""
+    """Refuse arguments with control characters, which libraries would print unescaped."""
     for argument in arguments:
         if _CONTROL.search(argument):
-            raise UserError(f"{argument}: holds control characters; rename the file, or write the value without them")
+            raise UserError(f"{argument}: contains control characters; rename the file, or remove them")
 
 
 def _safe(stream: TextIO | None) -> TextIO:
@@ -128,7 +128,7 @@ def _safe(stream: TextIO | None) -> TextIO:
 
 
 def _occupy_descriptors() -> None:
-    """Open descriptors 0 to 2, so that no file opened later gets one and receives a library's messages."""
+    """Open descriptors 0 to 2, so that no later file gets one of them and receives messages of libraries."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)

@@ -18,9 +18,9 @@ def theory(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put the paper's lemmas and theorems to the test: predicted beside measured, and where each one holds.
+    """Test the lemmas and theorems of the paper numerically: compare predictions with measurements.
 
-    Takes about half a minute of one CPU core and gives the same numbers each time.
+    Takes about half a minute on one CPU core; the numbers are the same each time.
 
     Examples:
 
@@ -31,7 +31,7 @@ def theory(
     if plot is not None and plot.suffix not in ENDINGS:
         raise SettingError(f"--plot {plot}: the ending must be one of {', '.join(ENDINGS)}")
     if plot is not None and not plot.parent.is_dir():
-        raise SettingError(f"--plot {plot}: there is no folder {plot.parent}; make it first")
+        raise SettingError(f"--plot {plot}: the folder {plot.parent} does not exist; create it first")
     from nmrgcl.reproduce.theory.findings import check_theory
 
     found = check_theory()

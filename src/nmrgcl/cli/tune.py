@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmrgcl.cli.completion import complete_dataset, complete_method, complete_preset
+from nmrgcl.cli.completion import complete_method
 from nmrgcl.cli.options import (
     AsJson,
     Assignments,
     BatchSize,
     CellJobs,
+    Datasets,
     Device,
+    DryRun,
     EncoderOption,
     Epochs,
     LearningRate,
+    Preset,
     training_options,
 )
 from nmrgcl.cli.results import HOME, Folder
@@ -28,60 +31,55 @@ if TYPE_CHECKING:
     from nmrgcl.tune.search import Search
 
 _WHERE = ("--results", "--jobs", "--device", "--out", "--gather")
+"""Options that do not affect the result of a search."""
+
+Method = Annotated[str, typer.Option(help="Method whose settings are searched.", autocompletion=complete_method)]
+Space = Annotated[
+    str,
+    typer.Option(metavar="graphs|pairs|small|wide|FILE", help="Search space; small is for a CPU; or a TOML file."),
+]
+Budget = Annotated[int, typer.Option(min=1, max=10_000, help="Candidates per dataset, including the preset.")]
+Seeds = Annotated[int, typer.Option(min=1, max=10_000, help="Seeds per candidate.")]
+Chance = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random candidates.")]
+Protocol = Annotated[str, typer.Option(metavar="svm|lssvm", help="Evaluation protocol.")]
+EveryScaling = Annotated[
+    bool, typer.Option("--every-scaling", help="Try every value of svm.standardise with each candidate.")
+]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for NAME.json (scores) and NAME.toml (settings).")]
+Gather = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also combine every NAME.toml in --out into one preset.")
+]
 
 
 def tune(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA…", help="Datasets of graphs.", show_default=False, autocompletion=complete_dataset
-        ),
-    ],
-    method: Annotated[
-        str, typer.Option(help="Whose settings are searched.", autocompletion=complete_method)
-    ] = "nmrgcl",
+    data: Datasets,
+    method: Method = "nmrgcl",
     encoder: EncoderOption = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="The first candidate, from which others differ. (default: the method's)",
-            autocompletion=complete_preset,
-        ),
-    ] = None,
+    preset: Preset = None,
     epochs: Epochs = None,
     lr: LearningRate = None,
     batch_size: BatchSize = None,
     assignments: Assignments = None,
-    space: Annotated[
-        str, typer.Option(metavar="graphs|pairs|small|wide|FILE", help="What to try; small is for a CPU; or as TOML.")
-    ] = "graphs",
-    budget: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Candidates for each dataset, the preset included.")
-    ] = 24,
-    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Cells for each candidate.")] = 5,
-    chance: Annotated[int, typer.Option("--seed", min=0, help="Of the draws; other draws are other candidates.")] = 0,
-    protocol: Annotated[str, typer.Option(metavar="svm|lssvm", help="How embeddings are judged.")] = "svm",
-    every_scaling: Annotated[
-        bool, typer.Option("--every-scaling", help="Try every svm.standardise with each candidate.")
-    ] = False,
+    space: Space = "graphs",
+    budget: Budget = 24,
+    seeds: Seeds = 5,
+    chance: Chance = 0,
+    protocol: Protocol = "svm",
+    every_scaling: EveryScaling = False,
     results: Folder = HOME,
     jobs: CellJobs = 0,
     device: Device = "auto",
-    out: Annotated[Path, typer.Option(metavar="DIR", help="For NAME.json (scores) and NAME.toml (settings).")] = Path(
-        "runs/tuned"
-    ),
-    gather: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also make one preset of every NAME.toml in --out.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the candidates; compute nothing.")] = False,
+    out: Out = Path("runs/tuned"),
+    gather: Gather = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Search settings for a dataset, honestly: for every fold, the candidate that is best inside its training rows.
+    """Search settings for a dataset by nested cross-validation: each fold uses the best candidate on its training rows.
 
-    Candidates are the preset and random draws from a space of settings; each is a cell for every seed, computed once,
-    and a larger --budget goes on where a smaller one ended. --set holds for all of them. Interrupt it as you like: the
-    same command goes on. With --every-scaling a candidate's embeddings are judged raw, standardised and squashed, from
-    one training, and the best is chosen likewise. Exits with 1 if cells are missing at the end.
+    Candidates are the preset and random draws from a search space; --set applies to all of them. A larger --budget
+    continues a smaller one. If interrupted, run the same command again to continue. With --every-scaling, the raw,
+    standardised and squashed embeddings of a candidate are evaluated from one training, and the best is chosen in the
+    same way. Exits with 1 if cells are missing at the end.
 
     Examples:
 
@@ -109,11 +107,11 @@ def tune(
         return
     for search in searches:
         place_of(search.dataset, out)
-    # The cells of all datasets share the workers.
+    # All datasets at once, so that their cells share the workers.
     cells = [cell for search in searches for cell in search.cells()]
     summary = compute_cells(cells, results, jobs=jobs, device=where)
     if summary.busy or summary.lost:
-        print("nmrgcl: cells are missing; the same command goes on", file=sys.stderr)
+        print("nmrgcl: cells are missing; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(1)
     _finish(searches, results, out, gather, as_json)
 
@@ -138,7 +136,7 @@ def _finish(searches: "list[Search]", folder: Path, out: Path, gathered: Path | 
 
 
 def _what_counts(words: list[str]) -> list[str]:
-    """A command without what says where to compute and to write: the same search anywhere."""
+    """Remove the options that do not affect the result, so that the command is the same on any machine."""
     kept, words = [], list(words)
     while words:
         word = words.pop(0)
@@ -175,8 +173,8 @@ def _print(found: "Found", preset: Path) -> None:
     print(f"{search.dataset}: accuracy in %, mean ± sample standard deviation, {search.seeds} seeds; {search.protocol}")
     rows = [
         ("preset as it is", facts["preset"], "honest"),
-        (f"tuned over {width} candidates", facts["nested"], "honest: no fold had a part in its own choice"),
-        ("best on the judged folds", facts["seen"], f"seen, no result: candidate {found.seen}"),
+        (f"tuned over {width} candidates", facts["nested"], "honest: test folds did not influence the choice"),
+        ("best on the test folds", facts["seen"], f"not a valid result: candidate {found.seen}"),
     ]
     for name, scores, note in rows:
         print(f"  {name:<26} {with_spread(scores['mean'], scores['std'])}   {note}")
@@ -191,12 +189,12 @@ def _print(found: "Found", preset: Path) -> None:
 
 
 def _words(drawn: "dict[str, object]") -> str:
-    """What was drawn, in one line."""
+    """Describe what was drawn in one line."""
     return " ".join(f"{key}={_name(value)}" for key, value in drawn.items())
 
 
 def _name(value: object) -> str:
-    """A drawn value; the views of both sides as ``first/second``, one of ``a|b``, one after the other as ``[a+b]``."""
+    """Describe a drawn value; the two views as ``first/second``, alternatives as ``a|b``, sequences as ``[a+b]``."""
     if isinstance(value, list):
         return "|".join(map(_view, value)) or "Identity"
     if isinstance(value, dict):
@@ -206,7 +204,7 @@ def _name(value: object) -> str:
 
 
 def _view(view: "dict[str, Any]") -> str:
-    """Its name, and what else is said of it: its probability, its weight among others."""
+    """Describe a view by its name and parameters."""
     parts = [_view(part) for part in view.get("views", ())]
     rest = ",".join(f"{key}={value}" for key, value in view.items() if key not in ("name", "views"))
     return (f"[{'+'.join(parts)}]" if parts else str(view["name"])) + (f"({rest})" if rest else "")

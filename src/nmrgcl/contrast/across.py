@@ -1,10 +1,10 @@
 """InfoNCE across views: the negatives of a row are the other rows of the other view, and none of its own."""
 
-import torch
 from torch import Tensor
 
 from nmrgcl.contrast.cosine import unit_rows
 from nmrgcl.errors import SettingError
+from nmrgcl.ops import full_precision
 
 
 def across_views(z1: Tensor, z2: Tensor, *, tau: float = 0.1) -> Tensor:
@@ -12,6 +12,6 @@ def across_views(z1: Tensor, z2: Tensor, *, tau: float = 0.1) -> Tensor:
     if z1.shape[0] < 2:
         raise SettingError("this loss needs at least two graphs in a batch; raise train.batch_size")
     z1, z2 = unit_rows(z1), unit_rows(z2)
-    with torch.autocast(z1.device.type, enabled=False):
+    with full_precision(z1):
         similarity = z1 @ z2.T / tau
     return ((similarity.logsumexp(1) + similarity.logsumexp(0)) / 2 - similarity.diagonal()).mean()

@@ -1,4 +1,4 @@
-"""Binary cross-entropy of scores, where some of the places hold none."""
+"""Binary cross-entropy of some of the scores in a tensor."""
 
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -7,8 +7,8 @@ from nmrgcl.contrast.cosine import widen
 
 
 def belongs(scores: Tensor, chosen: Tensor) -> Tensor:
-    """Mean of −log σ(score) over the ``chosen`` ones (bool, of the same shape): they belong together; 0 of none.
+    """Mean of −log σ(score) over the ``chosen`` ones (bool, same shape), which belong together; 0 if none is chosen.
 
-    ``belongs(-scores, chosen)`` is the mean of −log(1 − σ(score)): they do not.
+    ``belongs(-scores, chosen)`` is the mean of −log(1 − σ(score)), for scores of what does not belong together.
     """
     return (softplus(-widen(scores)) * chosen).sum() / chosen.sum().clamp(min=1)

@@ -1,4 +1,4 @@
-"""CCA-SSG's objective (Zhang et al. 2021): two views agree in every dimension, and dimensions do not agree."""
+"""CCA-SSG's objective (Zhang et al. 2021): two views agree in every dimension, and dimensions are uncorrelated."""
 
 from torch import Tensor
 
@@ -6,10 +6,10 @@ from nmrgcl.contrast.cosine import widen
 
 
 def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:
-    """``−Σ_d corr(z1_d, z2_d) + decorrelate · (‖I − C1‖² + ‖I − C2‖²)``, with C the correlations within a view.
+    """``−Σ_d corr(z1_d, z2_d) + decorrelate · (‖I − C1‖² + ‖I − C2‖²)``, where C holds the correlations within a view.
 
-    ``[B, D]`` each, standardised over their rows; a constant column has no correlations: it counts as zero, and its
-    gradient is zero. Without negatives, memory does not grow with B².
+    ``z1`` and ``z2`` (``[B, D]``) are standardised over their rows. A constant column has no correlations: it counts as
+    zero, and so does its gradient. There are no negatives, so memory does not grow with B².
     """
     z1, z2 = (_standardised(z) for z in (z1, z2))
     count = z1.shape[0]

@@ -16,7 +16,7 @@ def cosine(a: Tensor, b: Tensor) -> Tensor:
 
 
 def pair_cosine(z1: Tensor, z2: Tensor, delta: float | None) -> Tensor:
-    """``[B]`` cosine of each pair, with ``delta`` without what is prominent in ``z1``."""
+    """``[B]`` cosine of each pair of rows; with ``delta``, without the dimensions that are prominent in ``z1``."""
     return cosine(z1, z2 if delta is None else z2 * non_maximum(z1, delta))
 
 
@@ -31,12 +31,15 @@ def unit_rows(z: Tensor) -> Tensor:
 
 
 def widen(z: Tensor) -> Tensor:
-    """``z`` in float32, or in float64 if that is what it is in."""
+    """``z`` in float32, or in float64 if it is float64 already."""
     return z if z.dtype == torch.float64 else z.float()
 
 
 class _UnitRows(torch.autograd.Function):
-    """PyTorch's own backward pass goes through the norm's, in four times as many operations."""
+    """PyTorch's own backward pass goes through that of the norm, in four times as many operations.
+
+    For u = z / |z| and g = ∂ℓ/∂u: ∂u/∂z = (I − u uᵀ) / |z|, which is symmetric, so ∂ℓ/∂z = (g − (g · u) u) / |z|.
+    """
 
     @staticmethod
     def forward(ctx: Any, z: Tensor) -> Tensor:

@@ -4,18 +4,20 @@ import torch
 from torch import Tensor
 
 from nmrgcl.contrast.cosine import pair_cosine, unit_rows
-from nmrgcl.contrast.fused import fits_fused_loss, fused_loss
 from nmrgcl.errors import SettingError
+from nmrgcl.ops.pair_loss import fused
 
 
+@fused(counted=False)
 def graphcl_loss(
     z1: Tensor, z2: Tensor, *, positive: Tensor | None = None, delta: float | None = None, tau: float = 0.2
 ) -> Tensor:
-    """One direction, negatives from the other view only, the positive left out of the denominator."""
+    """One direction, negatives from the other view only, the positive left out of the denominator.
+
+    The arguments are those of ``infonce``.
+    """
     if z1.shape[0] < 2:
         raise SettingError("GraphCL's loss needs at least two graphs in a batch; raise train.batch_size")
-    if positive is None and fits_fused_loss(z1, z2):
-        return fused_loss(z1, z2, delta=delta, tau=tau, counted=False)
     positive = (pair_cosine(z1, z2, delta) if positive is None else positive) / tau
     similarity = (unit_rows(z1) @ unit_rows(z2).T / tau).fill_diagonal_(-torch.inf)
     return (similarity.logsumexp(1) - positive).mean()

@@ -5,6 +5,6 @@ from torch.nn.functional import softplus
 
 
 def jensen_shannon(joint: Tensor, apart: Tensor) -> Tensor:
-    """Binary cross-entropy of scores ``joint`` of what belongs together and ``apart`` of what does not, any shapes."""
+    """Binary cross-entropy: ``joint`` scores what belongs together, ``apart`` what does not; any shapes."""
     total = softplus(-joint).sum() + softplus(apart).sum()
     return total / (joint.numel() + apart.numel())

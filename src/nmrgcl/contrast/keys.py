@@ -5,6 +5,7 @@ from torch import Tensor
 
 from nmrgcl.contrast.cosine import unit_rows
 from nmrgcl.errors import SettingError
+from nmrgcl.ops import full_precision
 
 
 def find_key(q: Tensor, k: Tensor, queue: Tensor | None = None, *, tau: float = 0.07) -> Tensor:
@@ -13,7 +14,7 @@ def find_key(q: Tensor, k: Tensor, queue: Tensor | None = None, *, tau: float = 
         raise SettingError("this loss needs at least two graphs in a batch; raise train.batch_size")
     q, k = unit_rows(q), unit_rows(k)
     own = (q * k).sum(1) / tau
-    with torch.autocast(q.device.type, enabled=False):
+    with full_precision(q):
         if queue is None:
             return ((q @ k.T / tau).logsumexp(1) - own).mean()
         negative = (q @ unit_rows(queue).T / tau).logsumexp(1)

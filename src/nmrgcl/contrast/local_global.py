@@ -1,4 +1,4 @@
-"""InfoGraph's objective (Sun et al. 2020): the nodes of a graph go with its own summary, not with those of others."""
+"""InfoGraph's objective (Sun et al. 2020): the nodes of a graph belong to its own summary, not to those of others."""
 
 import math
 
@@ -11,17 +11,17 @@ from nmrgcl.errors import SettingError
 
 
 def local_global(nodes: Tensor, graphs: Tensor, batch: Tensor, keep: Tensor | None = None) -> Tensor:
-    """The Jensen–Shannon estimate, negated, of what the nodes of a graph and the graph know of each other.
+    """The negated Jensen–Shannon estimate of the mutual information between nodes and their graphs.
 
-    A node and a graph have the score t, their inner product. The loss is the mean of softplus(t) − log 2 over pairs
-    that do not belong together, minus the mean of log 2 − softplus(−t) over those that do: 0 where every score is 0.
-    Scores take memory in proportion to the nodes times the graphs of a batch.
+    The score t of a node and a graph is their inner product. The loss is the mean of softplus(t) − log 2 over pairs
+    that do not belong together, minus the mean of log 2 − softplus(−t) over those that do: 0 if every score is 0.
+    Memory is proportional to the nodes times the graphs of a batch.
 
     Args:
         nodes: ``[N, D]``.
         graphs: ``[B, D]``.
         batch: ``[N]`` the graph of each node.
-        keep: ``[N]`` which nodes take part; None: all.
+        keep: ``[N]`` which nodes take part; None means all.
     """
     others = graphs.shape[0] - 1
     if others < 1:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.contrast.cosine import unit_rows
-from nmrgcl.contrast.streamed import row_logsumexp
+from nmrgcl.ops.similarities import row_logsumexp
 
 
 def merit_loss(
@@ -12,12 +12,12 @@ def merit_loss(
 ) -> Tensor:
     """``beta`` · cross-view + (1 − ``beta``) · cross-network; ``[B, D]`` each.
 
-    Cross-network: row i of a view belongs to row i of the teacher's other view, among all its rows. Cross-view: row i
-    of a view belongs to row i of the other view, once among all rows of that one and once among the rows of its own.
+    Cross-network: row i of a view finds row i of the teacher's other view among all rows of that view. Cross-view: row
+    i of a view finds row i of the other view, once among all rows of the other view and once among those of its own.
 
     Args:
-        z: both views by the network that is trained.
-        taught: both views by the teacher, which has no gradient.
+        z: both views as the trained network sees them.
+        taught: both views as the teacher sees them; it has no gradient.
         beta: weight of the cross-view terms.
         tau: temperature.
     """

@@ -9,13 +9,13 @@ from nmrgcl.contrast.cosine import cosine, unit_rows
 def ranked_negatives(z: Tensor, bank: Tensor, own: Tensor, ranks: Tensor) -> Tensor:
     """``[B, K]`` cosines of each row of ``z`` with those rows of ``bank`` that have the given ``ranks``.
 
-    A bank is ranked for each row of ``z`` on its own, from the least similar row, which is rank 0, to the most similar
-    one. The row that shows the graph itself takes no part.
+    For each row of ``z`` the rows of the bank are ranked from the least similar, which has rank 0, to the most similar.
+    The row of the graph itself takes no part.
 
     Args:
         z: ``[B, D]``.
         bank: ``[N, D]``, without a gradient.
-        own: ``[B]`` the row of the bank that each row of ``z`` belongs to.
+        own: ``[B]`` the row of the bank that shows the same graph as each row of ``z``.
         ranks: ``[K]``, each from 0 to N − 2.
     """
     similarity = unit_rows(z) @ unit_rows(bank).T
@@ -25,6 +25,6 @@ def ranked_negatives(z: Tensor, bank: Tensor, own: Tensor, ranks: Tensor) -> Ten
 
 
 def ranked_loss(z1: Tensor, z2: Tensor, negatives: Tensor, *, tau: float = 0.2) -> Tensor:
-    """−log of the share that the pair of row i of ``z1`` and ``z2`` has among itself and ``negatives`` (``[B, K]``)."""
+    """Mean of −log of the share that row i's own pair has in the sum over itself and its ``negatives`` (``[B, K]``)."""
     positive = cosine(z1, z2)[:, None]
     return (torch.cat([positive, negatives], 1) / tau).logsumexp(1).sub(positive.squeeze(1) / tau).mean()

@@ -1,7 +1,7 @@
 """Which dimensions of one view are removed for what the other view shows (Eq. 13 and its ablations).
 
-A mask is computed from scores (the projection z, or the absolute representation |r|) and is no part of the
-gradient, except for ``learned``.
+A mask is computed from scores (the projection z, or the absolute representation |r|). No gradient flows through it,
+except for ``learned``.
 """
 
 from collections.abc import Callable
@@ -26,14 +26,14 @@ def non_maximum(scores: Tensor, delta: float) -> Tensor:
 
 
 def non_minimum(scores: Tensor, delta: float) -> Tensor:
-    """Removes the smallest scores of a row: as many as ``non_maximum`` would remove of the largest."""
+    """Remove the smallest scores of a row: as many as ``non_maximum`` would remove of the largest."""
     removed = (non_maximum(scores, delta) == 0).sum(1, keepdim=True)
     rank = scale_rows(scores.detach()).argsort(dim=1, stable=True).argsort(1)
     return (rank >= removed).to(scores.dtype)
 
 
 def random(scores: Tensor, delta: float) -> Tensor:
-    """The mask of ``non_maximum`` with each row shuffled: as many dimensions, but any."""
+    """The mask of ``non_maximum`` with each row shuffled: as many dimensions, chosen at random."""
     mask = non_maximum(scores, delta)
     return mask.gather(1, torch.rand(mask.shape, device=mask.device).argsort(1))
 
@@ -77,5 +77,5 @@ def removal_masks(kind: str, first: Tensor, second: Tensor, *, delta: float, gat
 
 
 def remove(values: Tensor, mask: Tensor | None) -> Tensor:
-    """``values`` with the masked dimensions at zero."""
+    """``values`` with the masked dimensions set to zero."""
     return values if mask is None else values * mask

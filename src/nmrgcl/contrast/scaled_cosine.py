@@ -1,4 +1,4 @@
-"""GraphMAE's error of reconstruction (Hou et al. 2022, Eq. 2)."""
+"""GraphMAE's reconstruction error (Hou et al. 2022, Eq. 2)."""
 
 from torch import Tensor
 
@@ -8,7 +8,7 @@ from nmrgcl.contrast.cosine import cosine
 def scaled_cosine_error(found: Tensor, x: Tensor, chosen: Tensor, *, alpha: float = 2.0) -> Tensor:
     """Mean of ``(1 − cos(found_i, x_i))^alpha`` over the ``chosen`` rows (``[N]``, bool); ``[N, F]`` each.
 
-    The larger ``alpha``, the less do rows count that are nearly right. Without chosen rows the error is 0.
+    The larger ``alpha``, the less rows that are nearly right count. If no row is chosen, the error is 0.
     """
     error = (1 - cosine(found, x)).clamp(min=0).pow(alpha)  # rounding may bring a cosine above one
     return (error * chosen).sum() / chosen.sum().clamp(min=1)

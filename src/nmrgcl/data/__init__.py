@@ -1,4 +1,4 @@
-"""From names and files to graphs."""
+"""Load datasets by name, from files, or from objects of other libraries."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -25,23 +25,19 @@ __all__ = [
     "stratified_folds",
 ]
 
-_HOMES = {
-    "CATALOG": "catalog",
-    "Dataset": "dataset",
-    "FeatureSpec": "features",
-    "Split": "splits",
-    "Statistics": "dataset",
-    "apply_features": "features",
-    "choose_features": "features",
-    "load": "loading",
-    "read_tu": "formats.tu",
-    "split_nodes": "splits",
-    "stratified_folds": "splits",
+_MODULES = {
+    "catalog": ("CATALOG",),
+    "dataset": ("Dataset", "Statistics"),
+    "features": ("FeatureSpec", "apply_features", "choose_features"),
+    "formats.tu": ("read_tu",),
+    "loading": ("load",),
+    "splits": ("Split", "split_nodes", "stratified_folds"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: the names of datasets cost no torch."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'nmrgcl.data' has no attribute {name!r}")
-    return getattr(import_module(f"nmrgcl.data.{_HOMES[name]}"), name)
+    """Import lazily, so that shell completion can list the datasets without loading torch."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"nmrgcl.data.{module}"), name)
+    raise AttributeError(f"module 'nmrgcl.data' has no attribute {name!r}")

@@ -1,8 +1,7 @@
-"""Whatever users hold their graphs in, as a dataset: one path for all, with the rules of files."""
+"""Turn whatever holds a user's graphs into a dataset, by the same rules as for files."""
 
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,13 @@ from nmrgcl.data.chosen import Chosen
 from nmrgcl.data.conversions.adjacency import is_matrix, matrix_listing
 from nmrgcl.data.conversions.geometric_listing import pyg_listing
 from nmrgcl.data.conversions.igraph import igraph_listing
-from nmrgcl.data.conversions.names import networkx_ids, pyg_ids
 from nmrgcl.data.conversions.nx import networkx_listing
 from nmrgcl.data.dataset import Dataset, dataset_of
 from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
-_ACCEPTED = "pass a name, a path, or graphs of NetworkX, PyG or igraph, or adjacency matrices"
+_ACCEPTED = "pass a dataset name, a path, NetworkX, PyG or igraph graphs, or adjacency matrices"
 
 
 def as_dataset(
@@ -33,19 +31,19 @@ def as_dataset(
     categorical: bool = False,
     directed: bool = False,
 ) -> Dataset:
-    """A name or path, a ``Dataset``, ``Graphs``, or graphs of NetworkX, PyG, igraph, SciPy or NumPy as a dataset.
+    """Return a dataset made of a name or path, ``Graphs``, or NetworkX, PyG, igraph, SciPy or NumPy graphs.
 
-    Several graphs come as a list, an array, a Series, a PyG dataset or a generator. ``(matrix, features)`` is an
-    adjacency matrix with one row of features per node. ``docs/your-data.md`` says what becomes of directions, loops,
-    repeated edges, weights and text; what is changed or left out is counted in one ``DataWarning``.
+    Several graphs may come as a list, an array, a Series, a PyG dataset or a generator. ``(matrix, features)`` is an
+    adjacency matrix with one row of features per node. ``docs/your-data.md`` describes how directions, self-loops,
+    repeated edges, weights and text are treated; one ``DataWarning`` counts what was changed or left out.
 
     Args:
         graphs: one graph or several.
-        node_feature: the node attribute, or a list of them, to use as features; None: all that are numbers or text.
-        edge_feature: likewise of edges.
-        edge_weight: the edge attribute that is the weight; None: edges have no weight.
-        categorical: whole numbers in features name kinds of nodes: each value is a column of its own.
-        directed: edges lead where they are said to, instead of both ways.
+        node_feature: the node attribute, or list of attributes, to use as features; None: all numbers and text.
+        edge_feature: the same for edges.
+        edge_weight: the edge attribute that holds the weight; None: edges are unweighted.
+        categorical: treat integer features as categories, one-hot encoded.
+        directed: keep the direction of edges instead of making every edge undirected.
     """
     names = {"node_feature": node_feature, "edge_feature": edge_feature, "edge_weight": edge_weight}
     chosen = Chosen.of(**names, categorical=categorical)
@@ -59,8 +57,8 @@ def as_dataset(
 
 
 def _items(graphs: Any) -> list[Any]:
-    """The graphs one by one; a generator is used up once."""
-    geometric = sys.modules.get("torch_geometric.data")  # it is there if any of its objects are
+    """Return the graphs as a list."""
+    geometric = sys.modules.get("torch_geometric.data")  # loaded already if any object comes from it
     if geometric is None or not isinstance(graphs, geometric.Dataset):
         if isinstance(graphs, tuple) and is_matrix(graphs):
             return [graphs]
@@ -78,11 +76,11 @@ def _items(graphs: Any) -> list[Any]:
 
 def _listing(items: list[Any], chosen: Chosen) -> Listing:
     if all(map(_is_networkx, items)):
-        return replace(networkx_listing(items, chosen), **networkx_ids(items))
+        return networkx_listing(items, chosen)
     if all(map(_is_igraph, items)):
         return igraph_listing(items, chosen)
     if all(map(_is_pyg, items)):
-        return replace(pyg_listing(items, chosen), **pyg_ids(items))
+        return pyg_listing(items, chosen)
     if all(map(is_matrix, items)):
         return matrix_listing(items, chosen)
     kinds = sorted({type(item).__name__ for item in items})

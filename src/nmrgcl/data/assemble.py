@@ -1,4 +1,4 @@
-"""From what a file lists to a dataset: the one place where the readers of all formats meet."""
+"""Build a dataset from the raw lists of nodes and edges that all readers produce."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,26 +15,27 @@ from nmrgcl.errors import DataError, say
 from nmrgcl.graphs import Graphs
 
 MAX_NODES = 1 << 31
-"""Keys of edges are destination · N + source in 64 bits."""
+"""Edges are sorted by the 64-bit key destination · N + source, which must not overflow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Graphs as a file lists them; nothing is sorted, merged or completed yet. ``R`` rows name edges.
+    """Graphs as listed in a file, before edges are sorted, merged or made undirected; ``R`` is the number of rows.
 
     Attributes:
-        sizes: ``[B]`` the nodes of each graph; those of a graph stand together.
-        source: ``[R]`` integers, where an edge begins, counted over the nodes of all graphs, from 0.
-        destination: ``[R]`` where it ends, in the same graph.
-        mutual: a row stands for both directions (an undirected file); otherwise for the one it names.
-        stated: an edge that leads one way does so on purpose; otherwise rows need not name both directions.
+        sizes: ``[B]`` number of nodes of each graph; the nodes of a graph are consecutive.
+        source: ``[R]`` source node of each edge, numbered from 0 over the nodes of all graphs.
+        destination: ``[R]`` destination node, in the same graph.
+        mutual: each row stands for both directions of an edge, as in an undirected file.
+        stated: the file states directions, so that making a one-way edge undirected is worth a note. Otherwise an
+            undirected edge may be listed in one direction only.
         edge_weight: ``[R]`` positive.
         edge_labels: ``[R, C]`` int64; ``edge_attributes``: ``[R, D]`` float32.
         node_labels: ``[N, C]`` int64; ``node_attributes``: ``[N, D]`` float32.
-        categories: attributes of nodes that are text, or stand for kinds of nodes.
-        y: the class of each graph or node (``level``); None where it has none.
+        categories: categorical node attributes, such as text.
+        y: the class of each graph or node, depending on ``level``; None where it is missing.
         public_split: as in ``Dataset``; likewise ``graph_ids`` and ``node_ids``.
-        left_out: what else was there and is not used, each as a short clause.
+        left_out: what the file contains beyond this, one short clause each.
     """
 
     sizes: np.ndarray
@@ -57,15 +58,15 @@ class Listing:
 
 
 def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool = False) -> Dataset:
-    """The dataset a listing means.
+    """Build the dataset of simple graphs that a listing describes.
 
-    Edges are simple: self-loops are left out, repeats collapse (their weights add up, the first gives label and
-    attributes), and a direction counts for both unless ``keep_directions``. What was left out or added is counted.
+    Self-loops are removed. Repeated edges are merged: their weights add up, and the first gives label and attributes.
+    Edges become undirected unless ``keep_directions``. The dataset records how many edges were removed or added.
     """
     node_ptr = np.concatenate([[0], np.cumsum(listing.sizes, dtype=np.int64)])
     num_nodes = int(node_ptr[-1])
     if num_nodes >= MAX_NODES:
-        raise DataError(f"{source}: {num_nodes} nodes are more than fit; split the dataset")
+        raise DataError(f"{source}: {num_nodes} nodes are more than the {MAX_NODES} supported; split the dataset")
     begin, end = listing.source, listing.destination
     if listing.mutual:
         begin, end = np.minimum(begin, end), np.maximum(begin, end)
@@ -75,7 +76,7 @@ def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool 
     if listing.edge_weight is not None and not (listing.edge_weight == 1).all():
         weight = merged_weights(begin, end, listing.edge_weight, edge_index, num_nodes, directed=one_way)
         if not (np.isfinite(weight) & (weight > 0)).all():
-            raise DataError(f"{source}: an edge weight is not a positive number that 32 bits hold; correct it")
+            raise DataError(f"{source}: an edge weight is not a positive 32-bit float; correct it")
     classes, y = encode_labels(listing.y, source)
     graphs = Graphs.build(
         torch.from_numpy(edge_index),
@@ -106,14 +107,14 @@ def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool 
 
 
 def say_notes(dataset: Dataset) -> Dataset:
-    """The same dataset, after one line about what was changed in it or left out of it."""
+    """Warn in one line about what was changed or left out, and return the dataset."""
     if dataset.notes:
         say(f"{dataset.name}: {'; '.join(dataset.notes)}")
     return dataset
 
 
 def _changes(counts: Counts, listing: Listing) -> list[str]:
-    """What a user may not expect of the edges; that a list names them in one direction is ordinary."""
+    """Count the changes to edges that a user may not expect."""
     one_way = counts.one_way if listing.stated and not listing.mutual else 0
     told = {
         "self-loop{} left out": counts.self_loops,
@@ -126,7 +127,7 @@ def _changes(counts: Counts, listing: Listing) -> list[str]:
 def encode_labels(
     labels: Sequence[Label | None] | np.ndarray | None, source: str
 ) -> tuple[tuple[Label, ...], np.ndarray | None]:
-    """The distinct labels, sorted, and ``[B]`` int64 codes into them: -1 where a label is missing."""
+    """Return the distinct labels, sorted, and the ``[B]`` int64 index of each label, -1 where it is missing."""
     if labels is None:
         return (), None
     if isinstance(labels, np.ndarray):
@@ -134,7 +135,7 @@ def encode_labels(
         return tuple(values.tolist()), codes.astype(np.int64)
     given = {label for label in labels if label is not None}
     if len({isinstance(label, str) for label in given}) > 1:
-        raise DataError(f"{source}: labels are partly numbers and partly text; write all of them in one way")
+        raise DataError(f"{source}: labels mix numbers and text; use one kind")
     classes = tuple(sorted(given))
     code = {label: i for i, label in enumerate(classes)} | {None: -1}
     return classes, np.fromiter((code[label] for label in labels), np.int64, len(labels))

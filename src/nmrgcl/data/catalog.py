@@ -1,17 +1,17 @@
-"""Datasets by name: what is published about each, where it comes from, and how its edges were counted."""
+"""The catalog of named datasets: published statistics, origin, licence, and how edges were counted."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from nmrgcl.data.tu_names import TU_NAMES
 
-if TYPE_CHECKING:  # names are completed in the shell without loading torch
+if TYPE_CHECKING:  # shell completion imports this module and must not load torch
     from nmrgcl.data.dataset import Dataset, Level
 
 Counting = Literal[
     "undirected", "undirected, self-loops once", "directed", "directed, self-loops once", "stored entries, twice"
 ]
-"""What a published number of edges counts; "stored entries" are the rows of the file, repeats included."""
+"""How a published number of edges was counted; "stored entries" are the rows of the file, including repeats."""
 
 _TU_LICENCE = "none stated by the TU collection; used for research"
 _MORRIS = "Morris et al., TUDataset, ICML workshop GRL+ 2020"
@@ -26,17 +26,17 @@ _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """A dataset that loads by name, with the numbers published for it.
+    """A dataset that loads by name, with its published statistics.
 
     Attributes:
-        graphs: how many; nodes and edges are averages over them, of which a node dataset has one.
-        counted: what the published number of edges counts.
-        features: published columns of node features; None where the publication prints none.
-        tasks: labels that each molecule may have; None where graphs are not molecules. One of 0 and 1 makes classes.
-        stem: what its files are called, where that is not the name.
-        sha256: digests of files known to hold it, by file name; other packings may hold it as well.
-        parts: names of the datasets that it is made of, one after another.
-        note: what a reader of the numbers should know.
+        graphs: number of graphs; ``nodes`` and ``edges`` are averages per graph.
+        counted: how the published number of edges was counted.
+        features: published number of node features; None if none was published.
+        tasks: number of labels per molecule, None if the graphs are not molecules. A single binary task gives classes.
+        stem: name of its files, if it differs from ``name``.
+        sha256: digests of files known to contain it, by file name; other archives may contain it too.
+        parts: names of the datasets it is composed of, in order.
+        note: a remark on the published numbers.
     """
 
     name: str
@@ -58,12 +58,12 @@ class CatalogEntry:
 
     @property
     def level(self) -> "Level":
-        """What is told apart."""
+        """Whether graphs are classified, or the nodes of one graph."""
         return "node" if self.format in ("planetoid", "npz") else "graph"
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What is downloaded, relative to the folder of the format."""
+        """Paths of the files to download, relative to the folder of the format."""
         if self.format == "planetoid":
             return tuple(f"{self.name}/raw/ind.{self.name.lower()}.{part}" for part in _PLANETOID_PARTS)
         if self.tasks is not None:
@@ -222,17 +222,17 @@ CATALOG = (
 
 
 def find(name: str) -> CatalogEntry | None:
-    """The entry of that name or alias; case, hyphens and underscores do not matter."""
+    """Return the entry with that name or alias; case, hyphens and underscores are ignored."""
     return _BY_NAME.get(_plain(name))
 
 
 def find_tu(name: str) -> str | None:
-    """The name as the TU collection spells it, of a dataset there that has no entry here; ``tu:NAME`` is any."""
+    """Return how the TU collection spells the name of a dataset without an entry; ``tu:NAME`` accepts any name."""
     return name[3:] if name.lower().startswith("tu:") else _TU_BY_NAME.get(_plain(name))
 
 
 def count_edges(dataset: "Dataset", counted: Counting) -> float:
-    """Edges a graph, counted as a publication did."""
+    """Return the mean number of edges per graph, counted as in a publication."""
     graphs, _, directed = dataset.counts
     total = {
         "undirected": directed / 2,
@@ -245,7 +245,7 @@ def count_edges(dataset: "Dataset", counted: Counting) -> float:
 
 
 def known_names() -> list[str]:
-    """Every name that loads."""
+    """Return every dataset name that can be loaded."""
     return [*(entry.name for entry in CATALOG), *TU_NAMES, "motifs"]
 
 

@@ -1,4 +1,4 @@
-"""Node attributes that name a kind, such as text: as a dataset holds them, and as the columns that a model knows."""
+"""Categorical node attributes, such as text, and their one-hot encoding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ import numpy as np
 from nmrgcl.errors import DataError, printable, say
 
 Vocabulary = tuple[tuple[str, tuple[int | str, ...]], ...]
-"""Attributes by name, each with the values that a model knows, sorted."""
+"""The names of attributes, each with the values that a model knows, sorted."""
 
 MOST_VALUES = 1000
-"""An attribute with more values than this names single nodes, not kinds of nodes."""
+"""An attribute with more distinct values identifies single nodes rather than categories."""
 FEW_VALUES = 20
-"""From here on the values must be those of two nodes each, on average."""
+"""An attribute with more distinct values must have at least two nodes per value, on average."""
 
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """``C`` attributes of ``N`` nodes.
+    """``C`` categorical attributes of ``N`` nodes.
 
     Attributes:
-        names: of the attributes.
-        values: the distinct values of each, sorted: all text, or all whole numbers.
-        codes: ``[N, C]`` int64, the place of a node's value among them; -1 where it has none.
+        names: the names of the attributes.
+        values: the distinct values of each attribute, sorted: all text, or all integers.
+        codes: ``[N, C]`` int64, the index of each node's value among them; -1 where it is missing.
     """
 
     names: tuple[str, ...]
@@ -32,12 +32,12 @@ class Categories:
     codes: np.ndarray
 
     def take(self, rows: np.ndarray) -> "Categories":
-        """Those of the nodes that ``rows`` names."""
+        """Return the attributes of the nodes at ``rows``."""
         return Categories(self.names, self.values, self.codes[rows])
 
 
 def categories_of(columns: Mapping[str, Sequence[Any]]) -> Categories | None:
-    """Attributes by name, each with one value per node, None where it is missing; None if there are no attributes."""
+    """Encode columns of one value per node, None where it is missing; returns None if there are no columns."""
     if not columns:
         return None
     values, codes = [], []
@@ -50,7 +50,7 @@ def categories_of(columns: Mapping[str, Sequence[Any]]) -> Categories | None:
 
 
 def choose_vocabulary(categories: Categories | None, dataset: str) -> Vocabulary:
-    """What a model is to know: every attribute but those whose values name single nodes, which is said."""
+    """Choose the attributes and values that a model learns; ids of single nodes are skipped with a note."""
     if categories is None:
         return ()
     known = []
@@ -58,7 +58,7 @@ def choose_vocabulary(categories: Categories | None, dataset: str) -> Vocabulary
         nodes = int((codes >= 0).sum())
         if len(values) > MOST_VALUES or (len(values) > FEW_VALUES and nodes < 2 * len(values)):
             what = f"{len(values)} different values among {nodes} nodes"
-            say(f"{dataset}: the node attribute {printable(name)!r} has {what}, so it is taken for a name and not used")
+            say(f"{dataset}: the node attribute {printable(name)!r} has {what}; it looks like an id and is not used")
         elif values:
             known.append((name, values))
     return tuple(known)
@@ -67,18 +67,16 @@ def choose_vocabulary(categories: Categories | None, dataset: str) -> Vocabulary
 def one_hot_columns(
     categories: Categories | None, known: Vocabulary, dataset: str, *, quiet: bool = False
 ) -> np.ndarray:
-    """``[N, C]`` the column that is one, counted over all attributes; -1 where a value is missing or not known.
+    """Return the ``[N, C]`` indices of the one-hot columns that are one; -1 where a value is missing or unknown.
 
-    Values that are not known are said, unless ``quiet``.
+    Unknown values are reported, unless ``quiet``.
     """
     places = {} if categories is None else {name: i for i, name in enumerate(categories.names)}
     columns, start, new = [], 0, {}
     for name, values in known:
         if categories is None or name not in places:
             has = ", ".join(map(printable, places)) or "no text"
-            raise DataError(
-                f"{dataset}: has no node attribute {printable(name)!r}, which these features are made of; it has {has}"
-            )
+            raise DataError(f"{dataset}: these features need the node attribute {printable(name)!r}; available: {has}")
         place = {value: start + i for i, value in enumerate(values)}
         given = categories.values[places[name]]
         codes = categories.codes[:, places[name]]
@@ -89,14 +87,14 @@ def one_hot_columns(
         start += len(values)
     if new and not quiet:
         counts = ", ".join(f"{printable(name)!r} of {count} nodes" for name, count in new.items())
-        say(f"{dataset}: values that the model does not know count as zeros: {counts}")
+        say(f"{dataset}: values unknown to the model are encoded as zeros: {counts}")
     return np.stack(columns, 1)
 
 
 def read_vocabulary(values: Any) -> Vocabulary:
-    """From plain values of a JSON file; anything else is an error."""
+    """Read a vocabulary from the values of a JSON file; raise DataError for anything else."""
     if not isinstance(values, list) or not all(_is_column(column) for column in values):
-        raise DataError("features: categories is not a list of names with their values")
+        raise DataError("features: categories must be a list of names with their values")
     return tuple((name, tuple(known)) for name, known in values)
 
 
@@ -108,7 +106,7 @@ def _is_column(column: Any) -> bool:
 
 
 def are_values(known: Sequence[Any]) -> bool:
-    """Whether these are distinct texts, or distinct whole numbers of 64 bits, sorted."""
+    """Return True if these are sorted, distinct texts or 64-bit integers."""
     kinds = {type(value) for value in known}
     if not known or kinds not in ({int}, {str}):
         return False

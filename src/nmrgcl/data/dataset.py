@@ -1,4 +1,4 @@
-"""A dataset as it was read: structure, and whatever labels and attributes its files hold."""
+"""A dataset as it was read: its graphs, and the raw labels and attributes from its files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ Label = int | str
 
 @dataclass(frozen=True)
 class Statistics:
-    """What tables of datasets print; undirected edges, self-loops not counted."""
+    """The numbers that dataset tables print; edges are undirected and exclude self-loops."""
 
     graphs: int
     avg_nodes: float
@@ -33,30 +33,30 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Graphs with the raw values that features are made from.
+    """Graphs with the raw values from which features are made.
 
     Attributes:
-        name: the name its files carry.
-        held: structure with the constant feature, in memory or as a function that reads it. ``y`` holds class codes
-            of graphs or nodes, -1 where a label is missing, or is None.
-        classes: the original labels, sorted; ``y`` counts into them.
-        node_labels: ``[N, C]`` integers, raw.
-        node_attributes: ``[N, D]`` float32, sparse where most are zero.
+        name: the dataset's name, usually that of its files.
+        held: the graphs with a constant feature, or a function that reads them. Their ``y`` holds the class index of
+            each graph or node, -1 where the label is missing; it is None if nothing is labelled.
+        classes: the original labels, sorted; ``y`` indexes into them.
+        node_labels: ``[N, C]`` raw integers.
+        node_attributes: ``[N, D]`` float32; sparse if most entries are zero.
         edge_labels: ``[E, C]`` integers, in the order of ``graphs.edge_index``.
-        edge_attributes: ``[E, D]`` float32, likewise.
-        categories: attributes of nodes that are text, or stand for kinds of nodes.
-        public_split: ``[N]`` the nodes that everybody trains (1), validates (2) and tests (3) on; 0 is none of them.
-        graph_ids: what the user calls each graph; molecules have theirs in ``molecules``.
-        node_ids: what the user calls each node, if there is only one graph.
-        self_loops: distinct self-loops that were left out.
-        duplicate_edges: rows that repeated an earlier one and were left out.
-        one_way_edges: edges whose reverse was not listed and has been added.
-        notes: what was changed or left out, each as a short clause; a store does not keep them.
-        source: where it was read from.
-        level: what is told apart: the graphs, or the nodes of one graph.
-        sizes: graphs, nodes and directed edges, for those who do not want to read the graphs for it.
-        store: where the graphs lie, for those who do not want all of them in memory.
-        molecules: what is known about each graph where they are molecules; their graphs have the features of Hu et al.
+        edge_attributes: ``[E, D]`` float32, in the same order.
+        categories: categorical node attributes, such as text.
+        public_split: ``[N]`` the published split: 1 for training, 2 for validation, 3 for test nodes, 0 for others.
+        graph_ids: the user's names for the graphs; those of molecules are in ``molecules``.
+        node_ids: the user's names for the nodes, if there is only one graph.
+        self_loops: number of distinct self-loops that were removed.
+        duplicate_edges: number of rows that repeated an earlier edge and were removed.
+        one_way_edges: number of edges whose missing reverse was added.
+        notes: what was changed or left out, one short clause each; a store does not keep them.
+        source: the path or address it was read from.
+        level: whether the graphs are classified, or the nodes of one graph.
+        sizes: numbers of graphs, nodes and directed edges, known without reading the graphs.
+        store: the store that holds the graphs, for reading some of them at a time.
+        molecules: SMILES, labels and names of molecules; their graphs carry the features of Hu et al.
     """
 
     name: str
@@ -81,53 +81,54 @@ class Dataset:
     molecules: MoleculeRows | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", printable(self.name))  # it is shown, and written into model folders
+        object.__setattr__(self, "name", printable(self.name))  # messages and model folders quote it
 
     @cached_property
     def graphs(self) -> Graphs:
-        """The graphs, read on first use where they were left on disk."""
+        """The graphs; those of a store are read on first use."""
         return self.held if isinstance(self.held, Graphs) else self.held()
 
     @property
     def y(self) -> np.ndarray | None:
-        """Class codes, one a graph or a node; -1 where there is no label."""
+        """The class index of each graph or node; -1 where the label is missing."""
         if self.molecules is not None:  # without reading the graphs
             return class_codes(self.molecules.targets) if self.classes else None
         return None if self.graphs.y is None else self.graphs.y.numpy()
 
     def ids(self, level: Level) -> Sequence[str] | None:
-        """What the user calls the graphs or nodes, in their order; None if they have no ids."""
+        """The user's names for the graphs or nodes, in order; None if they have none."""
         if level == "node":
             return self.node_ids
         return self.graph_ids if self.molecules is None else self.molecules.ids
 
     @property
     def kind(self) -> Literal["graph", "node", "molecule"]:
-        """What there may be a recipe for."""
+        """The kind of data by which a method chooses its default preset."""
         return self.level if self.molecules is None else "molecule"
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Graphs, nodes and directed edges."""
+        """Numbers of graphs, nodes and directed edges."""
         return self.sizes or (self.graphs.num_graphs, self.graphs.num_nodes, self.graphs.num_edges)
 
     @property
     def listed_edges(self) -> int:
-        """Rows of the file that named an edge, as it counts them."""
+        """The number of rows in the file that listed an edge, including repeats and self-loops."""
         return self.counts[2] - self.one_way_edges + self.duplicate_edges + self.self_loops
 
     @property
     def statistics(self) -> Statistics:
-        """Measured on the graphs; averages of no graphs are 0."""
+        """Statistics measured on the graphs; the averages are 0 if there are no graphs."""
         graphs, nodes, edges = self.counts
         count = max(graphs, 1)
         return Statistics(graphs, nodes / count, edges / 2 / count, len(self.classes))
 
 
 def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> Dataset:
-    """Graphs as a dataset: features become labels or attributes; a constant one says nothing, so it counts as none.
+    """Make a dataset of graphs: categorical features become labels, others attributes.
 
-    Edge features that are whole numbers become labels, others attributes.
+    A single constant feature carries no information and is dropped. Integer edge features become edge labels, others
+    edge attributes.
     """
     graphs = graphs.compact().to("cpu")
     level: Level = graphs.y_level if graphs.num_graphs == 1 and graphs.y is not None else "graph"
@@ -147,7 +148,7 @@ def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> 
 
 
 def edge_features(graphs: Graphs) -> dict[str, Any]:
-    """The fields of a dataset that hold them."""
+    """Return the fields of ``Dataset`` that hold the edge features of ``graphs``."""
     if graphs.edge_attr is None:
         return {}
     if graphs.edge_attr.dim() > 2:
@@ -159,7 +160,11 @@ def edge_features(graphs: Graphs) -> dict[str, Any]:
 
 
 def _classes(graphs: Graphs, level: Level) -> tuple[tuple[int, ...], Graphs]:
-    """Whole numbers are classes and NaN is a missing one; any other ``y`` is none that a dataset knows."""
+    """Return the classes in ``y``, and the graphs with ``y`` as indices into them.
+
+    Integers are classes, and so are floats that are integers except for NaN, which marks a missing label. Any other
+    ``y``, such as a regression target, is dropped.
+    """
     y = graphs.y
     if y is None or graphs.y_level != level or y.dim() != 1:
         return (), replace(graphs, y=None)

@@ -1,4 +1,4 @@
-"""Edge features: what a dataset offers, what a model was trained on, and whether the two fit."""
+"""Edge features: choose them for a dataset, record the choice, and apply it to other datasets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ KINDS: tuple[str, ...] = get_args(EdgeKind)
 
 @dataclass(frozen=True)
 class EdgeSpec:
-    """How edge features are made, completely.
+    """A complete description of the edge features that a model was trained on.
 
     Attributes:
-        kind: the ``labels`` of edges, or their ``attributes``.
-        width: the number of known labels, or of columns of attributes.
+        kind: edge ``labels`` or ``attributes``.
+        width: the number of known labels, or of attribute columns.
         labels: the known values of each label column, sorted (``labels`` only).
     """
 
@@ -36,40 +36,40 @@ class EdgeSpec:
         if self.kind not in KINDS:
             raise DataError(f"edge features: unknown kind {self.kind!r}; known: {', '.join(KINDS)}")
         if (self.kind == "labels") != (self.labels is not None):
-            raise DataError(f"edge features: label values belong to labels and to nothing else, not to {self.kind}")
+            raise DataError(f"edge features: label values are for labels only, not for {self.kind}")
         if not are_values(self.labels or ()):
-            raise DataError("edge features: the values of a label column are not sorted and distinct")
+            raise DataError("edge features: the values of a label column must be sorted and distinct")
         expected = self.width if self.labels is None else sum(map(len, self.labels))
         if self.width < 1 or self.width != expected:
             raise DataError(f"edge features: width {self.width}, but {self.kind} need {expected}")
 
     @property
     def shape(self) -> tuple[int, ...] | int:
-        """As encoders want to know it: the number of labels in each column, or of columns of attributes."""
+        """The number of labels in each column, or the number of attribute columns, as encoders expect it."""
         return self.width if self.labels is None else tuple(map(len, self.labels))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a JSON file."""
+        """Return plain values for JSON."""
         labels = None if self.labels is None else [list(column) for column in self.labels]
         return {"kind": self.kind, "width": self.width, "labels": labels}
 
     @classmethod
     def from_dict(cls, values: Any) -> "EdgeSpec":
-        """The inverse of ``to_dict``; anything else is an error."""
+        """Read what ``to_dict`` returned; raise DataError for anything else."""
         if not isinstance(values, Mapping) or set(values) != {"kind", "width", "labels"}:
             raise DataError("edge features: expected exactly kind, labels, width")
         kind, width = values["kind"], values["width"]
         if not isinstance(kind, str) or not is_int(width):
-            raise DataError("edge features: kind or width is of the wrong type")
+            raise DataError("edge features: kind or width has the wrong type")
         return cls(kind, width, read_values(values["labels"]))  # type: ignore[arg-type]
 
 
 OF_MOLECULES = EdgeSpec("labels", sum(BONDS), tuple(tuple(range(1, count + 1)) for count in BONDS))
-"""Those that the graphs of molecules carry already."""
+"""The bond features that graphs of molecules already carry."""
 
 
 def choose_edges(dataset: Dataset, kind: str = "none") -> EdgeSpec | None:
-    """The edge features of a kind for this dataset; ``auto`` takes labels, else attributes, else none."""
+    """Choose the edge features of a dataset; ``auto`` takes labels, else attributes, else none."""
     found = _available(dataset)
     if dataset.molecules is not None and kind in ("auto", "labels"):
         return OF_MOLECULES
@@ -80,7 +80,8 @@ def choose_edges(dataset: Dataset, kind: str = "none") -> EdgeSpec | None:
     if kind == "none":
         return None
     if kind not in found:
-        raise DataError(f"{dataset.name}: has no edge {kind}; available edge features: {', '.join([*found, 'none'])}")
+        available = ", ".join([*found, "none"])
+        raise DataError(f"{dataset.name}: there are no edge {kind}; available edge features: {available}")
     if kind == "labels":
         known = distinct_values(found[kind])
         return EdgeSpec("labels", sum(map(len, known)), known)
@@ -88,19 +89,19 @@ def choose_edges(dataset: Dataset, kind: str = "none") -> EdgeSpec | None:
 
 
 def apply_edges(dataset: Dataset, spec: EdgeSpec, unknown: Unknown = "error") -> Tensor:
-    """``edge_attr`` of the dataset's graphs: ``[E, C]`` labels, numbered from 1 in each column, or ``[E, D]`` numbers.
+    """Return ``edge_attr``: ``[E, C]`` labels, numbered from 1 in each column, or ``[E, D]`` attributes.
 
-    A label that ``spec`` does not know is an ``error``, or the ``zero`` that edges without a label have.
+    An unknown label is an ``error`` or, with ``zero``, the 0 that stands for edges without a label.
     """
     if dataset.molecules is not None and spec == OF_MOLECULES:
         bonds = dataset.graphs.edge_attr
         if bonds is None or (bonds.numel() and not bool(((bonds >= 0) & (bonds <= torch.tensor(BONDS))).all())):
-            raise DataError(f"{dataset.name}: a bond is none that is known; write the store again")
+            raise DataError(f"{dataset.name}: there is a bond of unknown type; write the store again")
         return bonds
     values = dataset.edge_labels if spec.kind == "labels" else dataset.edge_attributes
     if values is None:
         raise DataError(
-            f"{dataset.name}: has no edge {spec.kind}, which these features are made of; "
+            f"{dataset.name}: these features need edge {spec.kind}; "
             f"available edge features: {', '.join([*_available(dataset), 'none'])}"
         )
     if spec.labels is not None:
@@ -108,9 +109,9 @@ def apply_edges(dataset: Dataset, spec: EdgeSpec, unknown: Unknown = "error") ->
         return torch.from_numpy(places(values, spec.labels, unknown, dataset=dataset.name, item="edge", name=ends) + 1)
     if values.shape[1] != spec.width:
         raise DataError(
-            f"{dataset.name}: has {values.shape[1]} attributes per edge, but these features have {spec.width}"
+            f"{dataset.name}: there are {values.shape[1]} attributes per edge, but these features need {spec.width}"
         )
-    return torch.from_numpy(np.array(values, np.float32))  # in memory of its own: a file may be mapped read-only
+    return torch.from_numpy(np.array(values, np.float32))  # a copy, because a file may be mapped read-only
 
 
 def _available(dataset: Dataset) -> dict[str, np.ndarray]:
@@ -119,6 +120,6 @@ def _available(dataset: Dataset) -> dict[str, np.ndarray]:
 
 
 def _ends_of(dataset: Dataset, row: int) -> str:
-    """An edge by its nodes, counted over all graphs from 1."""
+    """Describe an edge by its nodes, numbered from 1 over all graphs."""
     source, destination = (dataset.graphs.edge_index[:, row] + 1).tolist()
     return f"the edge from node {source} to node {destination}"

@@ -1,4 +1,4 @@
-"""Listed pairs of nodes as the edges of simple graphs: what directions, repeats, loops and weights mean."""
+"""Turn listed pairs of nodes into the edges of simple graphs: merge repeats, drop self-loops, add reverses."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Counts:
-    """What differed between the list and the edges."""
+    """How many listed edges were removed or added."""
 
     self_loops: int
     duplicates: int
@@ -15,7 +15,7 @@ class Counts:
 
 
 def edge_key(source: np.ndarray, destination: np.ndarray, num_nodes: int) -> np.ndarray:
-    """``[E]`` int64 numbers that sort as edges do: by destination, then source; ends may have any integer type."""
+    """Return ``[E]`` int64 keys that sort edges by destination, then source; nodes may have any integer type."""
     key = destination.astype(np.int64)
     key *= num_nodes
     key += source
@@ -23,11 +23,11 @@ def edge_key(source: np.ndarray, destination: np.ndarray, num_nodes: int) -> np.
 
 
 def undirected(source: np.ndarray, destination: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray, Counts]:
-    """Drop self-loops and repeated rows, add missing reverses, and count all three.
+    """Remove self-loops and repeated rows, and add missing reverses.
 
     Returns:
-        ``[2, E]`` every edge in both directions, once, sorted by destination, then source;
-        ``[E]`` the row that an edge takes its label from: the first that names it, else its reverse; the counts.
+        ``[2, E]`` every edge once in each direction, sorted by destination, then source; ``[E]`` the row that gives
+        each edge its label: the first that lists it, else the first that lists its reverse; and the counts.
     """
     key, row, counts = _distinct(source, destination, num_nodes)
     reverse = edge_key(destination[row], source[row], num_nodes)
@@ -41,7 +41,7 @@ def undirected(source: np.ndarray, destination: np.ndarray, num_nodes: int) -> t
 
 
 def directed(source: np.ndarray, destination: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray, Counts]:
-    """The same without reverses: an edge leads where the list says."""
+    """Do the same without adding reverses, so that edges keep their direction."""
     key, row, counts = _distinct(source, destination, num_nodes)
     return _ends(key, num_nodes), row, counts
 
@@ -55,9 +55,10 @@ def merged_weights(
     *,
     directed: bool,
 ) -> np.ndarray:
-    """``[E]`` float32: rows that repeat an edge add up.
+    """Return the ``[E]`` float32 weights of the merged edges: the weights of repeated rows add up.
 
-    Unless ``directed``, a reverse that was not listed weighs the same, and where both were each weighs their mean.
+    Unless ``directed``, an added reverse gets the weight of its edge. If both directions were listed, each gets their
+    mean.
     """
     keys = edge_key(edge_index[0], edge_index[1], num_nodes)
     if not len(keys):
@@ -75,7 +76,7 @@ def merged_weights(
 
 
 def _distinct(source: np.ndarray, destination: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray, Counts]:
-    """Keys (destination · N + source) of the distinct proper edges, sorted, and the first row of each."""
+    """Return the sorted keys of the distinct edges without self-loops, the first row of each, and the counts."""
     listed = len(source)
     key = edge_key(source, destination, num_nodes)
     row = np.argsort(key, kind="stable")

@@ -1,4 +1,4 @@
-"""A dataset that stays on disk: its graphs with their features, made for those that are asked for."""
+"""A dataset that stays on disk: graphs are read, and their features computed, one batch at a time."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +16,7 @@ from nmrgcl.store import Store
 
 @dataclass(frozen=True, eq=False)
 class FeaturedStore:
-    """``take`` is that of ``apply_features(dataset, spec)``, without holding all of it."""
+    """``take`` returns the same graphs as ``apply_features(dataset, spec).take``, without holding all in memory."""
 
     store: Store
     dataset: Dataset
@@ -24,18 +24,18 @@ class FeaturedStore:
 
     @property
     def num_features(self) -> int:
-        """As the features are wide."""
+        """The number of feature columns."""
         return self.spec.width
 
     def __len__(self) -> int:
         return len(self.store)
 
     def sizes(self) -> tuple[Tensor, Tensor]:
-        """``[B]`` nodes and directed edges of each graph."""
+        """Return the number of nodes ``[B]`` and of directed edges ``[B]`` of each graph."""
         return self.store.sizes()
 
     def take(self, index: Tensor) -> Graphs:
-        """The graphs that ``index`` names, in that order."""
+        """Return the graphs at ``index``, in that order, with their features."""
         nodes, values = self.store.nodes_of(index), self.dataset
         rows: dict[str, Any] = {"node_labels": nodes, "node_attributes": nodes}
         if self.spec.edges is not None:
@@ -47,14 +47,14 @@ class FeaturedStore:
 
 
 def featured_store(dataset: Dataset, spec: FeatureSpec) -> FeaturedStore | None:
-    """The dataset as it lies on disk; None where it does not, or is not what was written there."""
+    """Return the dataset's store with features; None if it has no store or a damaged one."""
     if dataset.store is None:
         return None
     try:
         source = FeaturedStore(dataset.store.check_bytes(), dataset, spec)
-        source.take(torch.arange(0))  # what the dataset lacks is told now
+        source.take(torch.arange(0))  # raises now if the dataset lacks what the features need
         if spec.categories:
-            one_hot_columns(dataset.categories, spec.categories, dataset.name)  # and what the model does not know
+            one_hot_columns(dataset.categories, spec.categories, dataset.name)  # warns about unknown values once
     except DataError:
         return None
     return source

@@ -1,4 +1,4 @@
-"""Features of nodes and edges: what a dataset offers, what a model was trained on, and whether the two fit."""
+"""Node features: choose them for a dataset, record the choice, and apply it to other datasets."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -22,22 +22,22 @@ Scale = Literal["none", "rows"]
 SCALES: tuple[str, ...] = get_args(Scale)
 KINDS: tuple[str, ...] = get_args(FeatureKind)
 SPARSE_SHARE = 0.05
-"""Below this share of entries that are not zero a table of features stays sparse: from there on dense is as fast."""
+"""A feature matrix with a smaller share of non-zero entries stays sparse; above it, dense is as fast."""
 
 
 @dataclass(frozen=True)
 class FeatureSpec:
-    """How features are made, completely: with it the same dataset gives the same features anywhere.
+    """A complete description of the features that a model was trained on.
 
     Attributes:
-        kind: the atoms of ``molecules``, one-hot ``labels``, the ``attributes`` themselves, the ``constant`` 1, or
-            one-hot ``degree``.
+        kind: ``labels`` and ``degree`` are one-hot encoded, ``attributes`` are used as they are, ``constant`` is 1, and
+            ``molecules`` are the atom features of Hu et al.
         width: number of feature columns.
         max_degree: higher degrees share the last column (``degree`` only).
         labels: the known values of each label column, sorted (``labels`` only).
-        scale: ``rows``: the attributes of a node sum to one, in absolute value (``attributes`` only).
-        edges: the features of edges; None: none are made.
-        categories: attributes that are one-hot, each value a column; they follow the numbers (``attributes`` only).
+        scale: ``rows`` scales the absolute attributes of each node to sum to one (``attributes`` only).
+        edges: the edge features; None if there are none.
+        categories: categorical attributes, one-hot encoded after the numeric ones (``attributes`` only).
     """
 
     kind: FeatureKind
@@ -59,30 +59,30 @@ class FeatureSpec:
         if self.kind not in KINDS:
             raise DataError(f"features: unknown kind {self.kind!r}; known: {', '.join(KINDS)}")
         if (self.kind == "labels") != (self.labels is not None):
-            raise DataError(f"features: label values belong to labels and to nothing else, not to {self.kind}")
+            raise DataError(f"features: label values are for labels only, not for {self.kind}")
         if (self.kind == "degree") != (self.max_degree is not None):
-            raise DataError(f"features: max_degree belongs to degree and to nothing else, not to {self.kind}")
+            raise DataError(f"features: max_degree is for degree only, not for {self.kind}")
         if self.scale not in SCALES or (self.scale != "none" and self.kind != "attributes"):
             raise DataError(f"features: scale {self.scale!r} with {self.kind}; known: none, and rows for attributes")
         if self.categories and self.kind != "attributes":
-            raise DataError(f"features: categories belong to attributes and to nothing else, not to {self.kind}")
+            raise DataError(f"features: categories are for attributes only, not for {self.kind}")
         if not are_values(self.labels or ()):
-            raise DataError("features: the values of a label column are not sorted and distinct")
+            raise DataError("features: the values of a label column must be sorted and distinct")
         if self.width < 1 or self.width != expected[self.kind]:
             raise DataError(f"features: width {self.width}, but {self.kind} need {expected[self.kind]}")
 
     @property
     def one_hot(self) -> int:
-        """How many of the columns stand for values of categories."""
+        """The number of one-hot columns for categories."""
         return sum(len(values) for _, values in self.categories)
 
     @property
     def edge_shape(self) -> tuple[int, ...] | int | None:
-        """As encoders want to know it."""
+        """The shape of the edge features, as encoders expect it."""
         return None if self.edges is None else self.edges.shape
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a JSON file; what models of the first version did not have is left out where it is none."""
+        """Return plain values for JSON; fields that the first version did not have are omitted if unused."""
         values = asdict(self)
         if self.labels is not None:
             values["labels"] = [list(column) for column in self.labels]
@@ -99,7 +99,7 @@ class FeatureSpec:
 
     @classmethod
     def from_dict(cls, values: Any) -> "FeatureSpec":
-        """The inverse of ``to_dict``; anything else is an error."""
+        """Read what ``to_dict`` returned; raise DataError for anything else."""
         optional = {"scale", "edges", "categories"}
         known = {f.name for f in fields(cls)} - optional
         if not isinstance(values, Mapping) or set(values) - optional != known:
@@ -107,9 +107,9 @@ class FeatureSpec:
         kind, width, max_degree = (values[name] for name in ("kind", "width", "max_degree"))
         scale = values.get("scale", "none")
         if not isinstance(scale, str):
-            raise DataError("features: scale is of the wrong type")
+            raise DataError("features: scale has the wrong type")
         if not isinstance(kind, str) or not is_int(width) or not (max_degree is None or is_int(max_degree)):
-            raise DataError("features: kind, width or max_degree is of the wrong type")
+            raise DataError("features: kind, width or max_degree has the wrong type")
         edges = EdgeSpec.from_dict(values["edges"]) if "edges" in values else None
         categories = read_vocabulary(values.get("categories", []))
         return cls(kind, width, max_degree, read_values(values["labels"]), scale, edges, categories)  # type: ignore[arg-type]
@@ -118,28 +118,26 @@ class FeatureSpec:
 def choose_features(
     dataset: Dataset, kind: str = "auto", max_degree: int = 32, scale: Scale = "none", edges: str = "none"
 ) -> FeatureSpec:
-    """The features of a kind for this dataset; ``auto`` takes labels, else attributes, else degrees.
+    """Choose the node features of a dataset; ``auto`` takes labels, else attributes, else degrees.
 
-    Attributes that are text follow the numbers as one-hot columns. A single number that all nodes share says nothing,
-    so ``auto`` passes it over.
+    Text attributes become one-hot columns after the numeric ones. ``auto`` ignores a single attribute that is the same
+    for all nodes. Molecules always use atom types and chirality, numbered as by Hu et al., so that a model trained on
+    one file can embed any other.
 
-    Molecules have atom types and chirality, numbered as Hu et al. do whatever a file holds, so that a model which was
-    trained on one file embeds any other.
-
-    ``scale`` is that of attributes; other features have none. ``edges`` are the features of edges.
+    ``scale`` applies to attributes only. ``edges`` is the kind of edge features.
     """
     available = _available(dataset)
     known: Vocabulary = ()
     if kind == "attributes" or (kind == "auto" and not {"molecules", "labels"} & set(available)):
         known = choose_vocabulary(dataset.categories, dataset.name)
-        if not known and (dataset.node_attributes is None or (kind == "auto" and _says_nothing(dataset))):
+        if not known and (dataset.node_attributes is None or (kind == "auto" and _is_constant(dataset))):
             available = [k for k in available if k != "attributes"]
     if kind == "auto":
         kind = next(k for k in ("molecules", "labels", "attributes", "degree") if k in available)
     if kind not in KINDS:
         raise DataError(f"features: unknown kind {kind!r}; known: auto, {', '.join(KINDS)}")
     if kind not in available:
-        raise DataError(f"{dataset.name}: has no node {kind}; available features: {', '.join(available)}")
+        raise DataError(f"{dataset.name}: there are no node {kind}; available features: {', '.join(available)}")
     of_edges = choose_edges(dataset, edges)
     if kind == "labels":
         assert dataset.node_labels is not None
@@ -158,24 +156,22 @@ def choose_features(
 
 
 def with_features(data: Dataset | Graphs) -> Graphs:
-    """Graphs as a model would see them: those of a dataset with the features that are chosen for it."""
+    """Return the graphs of a dataset with its default features; ``Graphs`` are returned unchanged."""
     return data if isinstance(data, Graphs) else apply_features(data, choose_features(data))
 
 
 def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "error", quiet: bool = False) -> Graphs:
-    """The dataset's graphs with the features that ``spec`` describes.
+    """Return the dataset's graphs with the features that ``spec`` describes.
 
-    A label that ``spec`` does not know is an ``error``, or a row of ``zero``. An unknown value of a category is zeros
-    in its columns, which is said unless ``quiet``. Where ``spec`` makes no features of
-    edges, those that the graphs themselves carry stay.
+    An unknown label is an ``error`` or, with ``zero``, a row of zeros. An unknown category is always encoded as zeros,
+    with a warning unless ``quiet``. If ``spec`` has no edge features, the graphs keep their own.
     """
     graphs = dataset.graphs
     if spec.kind == "molecules" and dataset.molecules is None:
-        raise DataError(f"{dataset.name}: is not a file of molecules, which these features are made of; pass SMILES")
+        raise DataError(f"{dataset.name}: these features need molecules; pass SMILES")
     if spec.kind not in _available(dataset):
         raise DataError(
-            f"{dataset.name}: has no node {spec.kind}, which these features are made of; "
-            f"available: {', '.join(_available(dataset))}"
+            f"{dataset.name}: these features need node {spec.kind}; available: {', '.join(_available(dataset))}"
         )
     if spec.labels is not None:
         x = torch.from_numpy(_label_columns(dataset, spec.labels, unknown))
@@ -204,18 +200,18 @@ def _numbers(dataset: Dataset) -> int:
     return 0 if dataset.node_attributes is None else int(dataset.node_attributes.shape[1])
 
 
-def _says_nothing(dataset: Dataset) -> bool:
-    """Whether the attributes are one number, the same for all nodes."""
+def _is_constant(dataset: Dataset) -> bool:
+    """Return True if there is a single attribute, and it is the same for all nodes."""
     values = dataset.node_attributes
     return isinstance(values, np.ndarray) and values.shape[1] == 1 and bool((values == values[:1]).all())
 
 
 def _attributes(dataset: Dataset, spec: FeatureSpec, quiet: bool) -> torch.Tensor:
-    """``[N, F]`` numbers, followed by one-hot columns; where there are no numbers, the columns that are one."""
+    """Return ``[N, F]`` numbers followed by one-hot columns; without numbers, the indices of the one-hot columns."""
     if _numbers(dataset) != spec.width - spec.one_hot:
         raise DataError(
-            f"{dataset.name}: has {_numbers(dataset)} attributes per node, "
-            f"but these features have {spec.width - spec.one_hot}"
+            f"{dataset.name}: there are {_numbers(dataset)} attributes per node, "
+            f"but these features need {spec.width - spec.one_hot}"
         )
     columns = None
     if spec.categories:
@@ -228,13 +224,13 @@ def _attributes(dataset: Dataset, spec: FeatureSpec, quiet: bool) -> torch.Tenso
         x = _rows_to_one(x)
     if columns is None:
         return x
-    one_hot = torch.zeros(len(columns), spec.one_hot + 1)  # the last column is that of unknown values
+    one_hot = torch.zeros(len(columns), spec.one_hot + 1)  # the last column is for unknown values
     one_hot.scatter_(1, columns.remainder(spec.one_hot + 1), 1.0)
     return torch.cat([x.to_dense() if is_sparse(x) else x, one_hot[:, :-1]], 1)
 
 
 def _matrix(attributes: np.ndarray | csr_array) -> torch.Tensor:
-    """In memory of its own: attributes may be mapped read-only from a file."""
+    """Copy attributes to a tensor, because they may be mapped read-only from a file."""
     if isinstance(attributes, np.ndarray):
         return torch.from_numpy(np.array(attributes, np.float32))
     if attributes.nnz >= SPARSE_SHARE * attributes.shape[0] * attributes.shape[1]:
@@ -244,7 +240,7 @@ def _matrix(attributes: np.ndarray | csr_array) -> torch.Tensor:
 
 
 def _rows_to_one(x: torch.Tensor) -> torch.Tensor:
-    """Rows that are all zero stay so."""
+    """Scale the absolute values of each row to sum to one; rows of zeros stay zero."""
     if not is_sparse(x):
         total = x.abs().sum(1, keepdim=True)
         return x / torch.where(total > 0, total, 1.0)
@@ -254,7 +250,7 @@ def _rows_to_one(x: torch.Tensor) -> torch.Tensor:
 
 
 def _label_columns(dataset: Dataset, known: LabelValues, unknown: Unknown) -> np.ndarray:
-    """``[N, C]`` the one-hot column of each label; columns of one label follow those of the label before."""
+    """Return the ``[N, C]`` one-hot column of each label; the columns of each label follow those of the previous."""
     assert dataset.node_labels is not None
     place = places(
         dataset.node_labels, known, unknown, dataset=dataset.name, item="node", name=lambda row: f"node {row + 1}"

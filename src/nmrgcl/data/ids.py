@@ -1,4 +1,4 @@
-"""What users call their graphs and nodes: ids travel with them as text, and take no part in training."""
+"""Ids: the user's names for graphs and nodes, kept as text next to the data and never used in training."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,23 +9,23 @@ from nmrgcl.data.texts import Texts
 from nmrgcl.errors import printable
 
 LONGEST = 1000
-"""Characters of an id; longer ones are cut, because an array of texts is as wide as its longest."""
+"""Longer ids are truncated, because a NumPy array of text is as wide as its longest element."""
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def as_ids(values: Iterable[object]) -> Texts:
-    """The ids as text in one line each."""
+    """Return the ids as text without line breaks."""
     return Texts.of(_text(value) for value in values)
 
 
 def distinct_ids(values: Sequence[object]) -> Texts | None:
-    """Names that were not given to tell things apart: ids if each has one and no two are the same, else None."""
+    """Return names as ids if every item has one and they are distinct, else None."""
     texts = ["" if value is None else _text(value) for value in values]
     return Texts.of(texts) if "" not in texts and len(set(texts)) == len(texts) else None
 
 
 def id_array(ids: Sequence[str] | None, count: int) -> np.ndarray:
-    """``[count]`` ids as files of embeddings hold them: whole numbers if all are, else text; 0, 1, … without any."""
+    """Return ids for a file of embeddings: integers if all of them are, else text; without ids, 0, 1, …."""
     if ids is None:
         return np.arange(count)
     texts = list(ids)

@@ -1,4 +1,4 @@
-"""Names and paths → datasets."""
+"""Load a dataset by its name or path."""
 
 import os
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nmrgcl.data.cache import cached
+from nmrgcl.data.cache import cached, cached_store
 from nmrgcl.data.catalog import CatalogEntry, find, find_tu, known_names
 from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
@@ -19,7 +19,7 @@ from nmrgcl.data.molecules.dataset import Watch
 from nmrgcl.data.molecules.joined import write_joined
 from nmrgcl.data.motifs import motifs
 from nmrgcl.data.published_files import differing_files, published_files, require_files
-from nmrgcl.data.read import held, read_path, readable
+from nmrgcl.data.read import read_path, readable
 from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, nearest
 
@@ -33,30 +33,29 @@ def load(
     directed: bool = False,
     **options: Any,
 ) -> Dataset:
-    """A dataset of the catalog or the TU collection, ``motifs``, a store, or graphs of one's own in a file or folder.
+    """Load a dataset of the catalog or the TU collection, ``motifs``, a store, or graphs from a file or folder.
 
-    Graphs in memory, and the options of ``as_dataset``, are handed to it.
+    Graphs in memory, and options of ``as_dataset``, are passed on to that function.
+
+    The files of a named dataset are searched in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
+    this package, then downloaded. Its files and statistics must match the published ones. The dataset is kept as a
+    store in the cache, which the next call opens without reading the graphs.
 
     ``progress`` is called during downloads, ``watch`` while molecules are converted to graphs.
-
-    Files of a named dataset are looked for in the cache (``NMRGCL_HOME``), the mirror (``NMRGCL_MIRROR``) and
-    installed packages, then downloaded; its files and statistics must be the published ones. It is kept as a store
-    in the cache, which the next call opens without reading the graphs.
     """
     if options or not isinstance(name_or_path, str):
-        from nmrgcl.data.accept import as_dataset  # which itself loads what is only a name
+        from nmrgcl.data.accept import as_dataset  # imported here because it calls load for names
 
         return as_dataset(name_or_path, directed=directed, **options)
     entry = known(name_or_path)
     path = Path(os.path.expanduser(name_or_path))
     if name_or_path and os.path.exists(path):
-        # A folder that happens to be called like a dataset, such as the results of a run on it, does not hide it.
+        # A folder that merely shares the name of a dataset, such as the results of a run, must not hide it.
         named = entry is not None or name_or_path.lower() == "motifs"
         if not (named and path.is_dir() and not readable(path)):
-            chosen_here = None if chosen == ALL else chosen
-            return read_path(path, watch=watch, keep_directions=directed, chosen=chosen_here)
+            return read_path(path, watch=watch, keep_directions=directed, chosen=None if chosen == ALL else chosen)
     if directed or chosen != ALL:
-        raise DataError(f"{name_or_path}: is taken as it was published; options are for graphs of your own")
+        raise DataError(f"{name_or_path}: a published dataset is used unchanged; these options are for your own graphs")
     if entry is not None:
         return load_entry(entry, locate(entry) or download(entry, progress), watch=watch)
     if name_or_path.lower() == "motifs":
@@ -67,21 +66,21 @@ def load(
 
 
 def molecule_file(name_or_path: str) -> Path:
-    """The file at that path or, where there is none, that of molecules which the catalog has by that name."""
+    """Return the file at that path or, if there is none, the file of the molecule dataset of that name."""
     path = Path(os.path.expanduser(name_or_path))
     entry = None if path.exists() else find(name_or_path)
     return path if entry is None or entry.tasks is None else locate(entry) or download(entry)
 
 
 def known(name: str) -> CatalogEntry | None:
-    """The catalog's entry; for other names of the TU collection one without published numbers."""
+    """Return the catalog entry of a name; other TU datasets get an entry without published numbers."""
     if entry := find(name):
         return entry
     return CatalogEntry(tu, 0, 0, 0, 0) if (tu := find_tu(name)) else None
 
 
 def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True, watch: Watch | None = None) -> Dataset:
-    """The dataset in files that are at hand; with ``check`` its files and numbers must be those that are published."""
+    """Read a dataset from local files; with ``check``, its files and statistics must match the published ones."""
     if entry.parts and source == locate(parts_of(entry)[0]):
         dataset = _joined(entry, source, watch)
     elif entry.tasks is not None:
@@ -94,7 +93,7 @@ def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True, watch: 
 
 
 def _load_files(entry: CatalogEntry, source: Path, *, check: bool) -> Dataset:
-    """The dataset in ``source``, kept in the cache; a store there was made from the published files alone."""
+    """Read the dataset in ``source`` through the cache, which holds only stores made from published files."""
     if not check and differing_files(entry.name, source):
         return _read(entry, source)
 
@@ -106,21 +105,20 @@ def _load_files(entry: CatalogEntry, source: Path, *, check: bool) -> Dataset:
 
 
 def _joined(entry: CatalogEntry, source: Path, watch: Watch | None) -> Dataset:
-    """A dataset made of others, whose molecules are kept once more, in one store."""
+    """Read a dataset composed of others, whose molecules are stored again in one store of its own."""
     places = [(part, locate(part) or download(part)) for part in parts_of(entry)]
     datasets = [load_entry(part, place, watch=watch) for part, place in places]
     names = ", ".join(str(place) for _, place in places)
     write = partial(write_joined, datasets=datasets, name=entry.name, watch=watch)
     files = [sorted(dataset.store.digests.items()) for dataset in datasets if dataset.store]
-    made = cached(entry.name, source, partial(held, write, names), write=write, options={"parts": files})
-    return replace(made, source=names)
+    return replace(cached_store(entry.name, source, write, options={"parts": files}), source=names)
 
 
 def _read(entry: CatalogEntry, source: Path) -> Dataset:
     readers: dict[str, Callable[[], Dataset]] = {
         "tu": lambda: read_tu(source, entry.name),
         "planetoid": lambda: read_planetoid(source, entry.name),
-        # Both of its users' libraries take words as present or absent.
+        # PyG and DGL both treat the words in these datasets as present or absent.
         "npz": lambda: read_npz(source, name=entry.name, binary=True),
     }
     return readers[entry.format]()

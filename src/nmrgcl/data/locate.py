@@ -1,6 +1,6 @@
-"""Where the files of a dataset are: the cache, the mirror, this package, or the public address.
+"""Find the files of a named dataset: in the cache, the mirror or this package, or download them.
 
-The mirror, ``NMRGCL_MIRROR``, is a folder or an https address with the same layout: ``FORMAT/NAME.zip``.
+The mirror, ``NMRGCL_MIRROR``, is a folder or an https address laid out like the cache: ``FORMAT/NAME.zip``.
 """
 
 import os
@@ -26,21 +26,24 @@ _SUFFIXES = {
     "zinc": (".smi.xz", ".smi.gz", ".smi", ".molecules"),
 }
 INCLUDED = Path(__file__).with_name("included")
-"""What the package carries, laid out like a mirror; where it comes from is in the README there."""
+"""Datasets shipped with the package, laid out like a mirror; the README there states their origin."""
 FileProgress = Callable[[str, int, int | None], None]
-"""Called with a file's name, the bytes that are there, and how many there will be, if known."""
+"""Called with the name of a file, the number of bytes received and, if known, the total."""
 
 
 def mirror() -> Path | str | None:
-    """The folder or the address that ``NMRGCL_MIRROR`` names; None where it is not set."""
+    """Return the folder or address in ``NMRGCL_MIRROR``; None if it is not set."""
     given = os.environ.get("NMRGCL_MIRROR", "")
     if "://" in given and not is_safe(given):
-        raise DataError(printable(f"NMRGCL_MIRROR={given}: give a folder or an https address"))
+        raise DataError(printable(f"NMRGCL_MIRROR={given}: must be a folder or an https address"))
     return given.rstrip("/") if "://" in given else Path(given) if given else None
 
 
 def locate(entry: CatalogEntry) -> Path | None:
-    """The archive, file or folder at hand, or None; of a dataset made of others that of the first, if all are there."""
+    """Return the local archive, file or folder of a dataset, or None.
+
+    For a dataset composed of others, this is the file of the first part, if all parts are there.
+    """
     for place in (home(), mirror(), INCLUDED):
         if isinstance(place, Path) and (found := _within(place / entry.format, entry)):
             return found
@@ -51,12 +54,12 @@ def locate(entry: CatalogEntry) -> Path | None:
 
 
 def parts_of(entry: CatalogEntry) -> list[CatalogEntry]:
-    """The datasets that it is made of."""
+    """Return the datasets that this one is composed of."""
     return [part for name in entry.parts if (part := find(name)) is not None]
 
 
 def download(entry: CatalogEntry, progress: FileProgress | None = None) -> Path:
-    """Fetch what is missing into the cache: from the mirror if it is an address, else from where it is published."""
+    """Download missing files into the cache: from the mirror if it is an address, else from the publisher."""
     for part in parts_of(entry):
         if locate(part) is None:
             download(part, progress)
@@ -65,18 +68,19 @@ def download(entry: CatalogEntry, progress: FileProgress | None = None) -> Path:
     folder = home() / entry.format
     if entry.format not in ADDRESSES:
         raise DataError(
-            f"{entry.name}: is not published as one file of SMILES; place one, a SMILES per line, as "
+            f"{entry.name}: cannot be downloaded as a single file of SMILES; place one, with one SMILES per line, at "
             f"{folder / (entry.stem or entry.name)}.smi"
         )
     for file in entry.files:
         name = Path(file).name
-        digest = _official(entry, name)
+        # Planetoid's published files are known by digest; for the other formats only repacked copies are.
+        digest = entry.sha256.get(name) if entry.format == "planetoid" else None
         fetch(f"{ADDRESSES[entry.format]}/{name}", folder / file, sha256=digest, progress=_named(progress, name))
     return folder / (entry.name if entry.format == "planetoid" else entry.files[0])
 
 
 def _from_mirror(entry: CatalogEntry, progress: FileProgress | None) -> Path | None:
-    """Ask a mirror on the network for each packing; None where it has none of them, or there is no such mirror."""
+    """Try to download each kind of archive from a remote mirror; None if it has none, or if there is no mirror."""
     address, folder = mirror(), home() / entry.format
     if not isinstance(address, str):
         return None
@@ -99,11 +103,6 @@ def _within(folder: Path, entry: CatalogEntry) -> Path | None:
             return archive
     unpacked = entry.format == "planetoid" and all((folder / file).is_file() for file in entry.files)
     return folder / entry.name if unpacked else None
-
-
-def _official(entry: CatalogEntry, file: str) -> str | None:
-    """Planetoid's files are known as they are published; of the others only repacked copies are."""
-    return entry.sha256.get(file) if entry.format == "planetoid" else None
 
 
 def _named(progress: FileProgress | None, name: str) -> Callable[[int, int | None], None] | None:

@@ -1,4 +1,4 @@
-"""What is in a dataset, as plain values."""
+"""Measure the contents of a dataset."""
 
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ _DEGREES = (0, 1, 2, 3, 4, 8, 16, 32, 64)
 
 
 def measure(dataset: Dataset) -> dict[str, Any]:
-    """Sizes, degrees, features, classes, and what its files held beyond simple undirected graphs."""
+    """Return sizes, degrees, features and classes, and how many edges were removed or added, as plain values."""
     statistics, structure = dataset.statistics, _structure(dataset)
     sizes, degrees = structure.sizes, structure.degrees
     labels, attributes = dataset.node_labels, dataset.node_attributes
@@ -49,7 +49,7 @@ def measure(dataset: Dataset) -> dict[str, Any]:
 
 
 class _Structure(NamedTuple):
-    """``[B]`` nodes of each graph, ``[N]`` neighbours of each node, and what is true of all edges."""
+    """Sizes ``[B]`` of the graphs, degrees ``[N]`` of the nodes, and properties of all edges."""
 
     sizes: torch.Tensor
     degrees: torch.Tensor
@@ -58,9 +58,9 @@ class _Structure(NamedTuple):
 
 
 def _structure(dataset: Dataset) -> _Structure:
-    """Of a store without the graphs themselves, which may be more than memory holds."""
+    """Measure the structure; a store is measured without reading its graphs, which may not fit in memory."""
     if dataset.store is not None:
-        with suppress(DataError):  # a damaged one; reading the graphs says so, or reads them anew
+        with suppress(DataError):  # a damaged store; reading the graphs below raises or repairs it
             store = dataset.store.check_bytes()
             degrees = torch.from_numpy(store.arrays["degree"].astype(np.int64))
             return _Structure(store.sizes()[0], degrees, store.symmetric, "edge_weight" in store.arrays)
@@ -69,18 +69,18 @@ def _structure(dataset: Dataset) -> _Structure:
 
 
 def _degree_histogram(degrees: torch.Tensor) -> dict[int, int]:
-    """How many nodes have at least that many neighbours, and fewer than the next entry says."""
+    """Count the nodes by degree; each bin ends where the next begins."""
     place = torch.bucketize(degrees, torch.tensor(_DEGREES[1:]), right=True)
     return dict(zip(_DEGREES, place.bincount(minlength=len(_DEGREES)).tolist(), strict=True))
 
 
 def _tasks(molecules: MoleculeRows) -> dict[str, int]:
-    """How many molecules have a label for each."""
+    """Return the number of labelled molecules of each task."""
     return dict(zip(molecules.tasks, (~np.isnan(molecules.targets)).sum(0).tolist(), strict=True))
 
 
 def _invalid(molecules: MoleculeRows) -> dict[str, Any]:
-    """How many rows of the file are no molecules, and the first of them."""
+    """Return how many rows of the file are not molecules, and the first of them."""
     first = {f"line {one.row}": f"{one.text!r}: {one.reason}" for one in molecules.invalid[:5]}
     return {"rows": molecules.skipped, **first}
 

@@ -1,4 +1,4 @@
-"""What is known about the molecules of a dataset beside their graphs: names, SMILES, and labels for several tasks."""
+"""SMILES, names and labels of the molecules in a dataset."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,16 +8,16 @@ import numpy as np
 from nmrgcl.data.texts import Texts
 
 LISTED = 20
-"""Invalid rows that are kept with their line; of more, only the number is."""
+"""Number of invalid rows that are kept; further ones are only counted."""
 
 
 class Invalid(NamedTuple):
-    """A row that is not a usable molecule.
+    """A row that is not a valid molecule.
 
     Attributes:
         row: its index in a list, from 0, or its line in a file, from 1.
-        text: the beginning of what it holds.
-        reason: why it is not used.
+        text: the beginning of its SMILES.
+        reason: why it is invalid.
     """
 
     row: int
@@ -27,17 +27,17 @@ class Invalid(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MoleculeRows:
-    """One entry per graph, in their order.
+    """One entry per molecule, in the order of the graphs.
 
     Attributes:
-        smiles: as written in the file.
-        lines: ``[M]`` the line of each molecule, from 1, ascending.
-        targets: ``[M, T]`` float32, NaN where a label is missing.
-        tasks: the names of the ``T`` labels.
-        names: the column of identifiers, where the file has one.
-        scaffolds: ``[M]`` a number for each scaffold, where they are known; machines without RDKit split by them.
-        rows: of the file, invalid ones included.
-        invalid: the first of those, by line.
+        smiles: SMILES as written in the file.
+        lines: ``[M]`` line number of each molecule, from 1, ascending.
+        targets: ``[M, T]`` float32 labels, NaN where one is missing.
+        tasks: names of the ``T`` labels.
+        names: the identifier column, if the file has one.
+        rows: number of rows in the file, including invalid ones.
+        invalid: the first invalid rows, by line.
+        scaffolds: ``[M]`` scaffold numbers, if known; with them, splitting needs no RDKit.
     """
 
     smiles: Texts
@@ -54,26 +54,26 @@ class MoleculeRows:
 
     @property
     def skipped(self) -> int:
-        """Rows of the file that are no molecules."""
+        """The number of rows that are not molecules."""
         return self.rows - len(self)
 
     @property
     def ids(self) -> list[str]:
-        """Names, or line numbers where the file has none."""
+        """The names, or line numbers if the file has no names."""
         return list(self.names) if self.names is not None else [str(line) for line in self.lines.tolist()]
 
     @property
     def binary(self) -> bool:
-        """Whether the only task has the labels 0 and 1: these are classes of the graphs, too."""
+        """True if there is a single task with labels 0 and 1, which then also serve as classes."""
         return is_binary(self.targets)
 
 
 def is_binary(targets: np.ndarray) -> bool:
-    """Whether ``[M, T]`` labels are of one task, and both 0 and 1 occur and nothing else."""
+    """Return True if the ``[M, T]`` labels are those of a single task, and exactly 0 and 1 occur."""
     known = targets[~np.isnan(targets)]
     return targets.shape[1] == 1 and set(np.unique(known).tolist()) == {0.0, 1.0}
 
 
 def class_codes(targets: np.ndarray) -> np.ndarray:
-    """``[M]`` int64 of the only task; -1 where a label is missing."""
+    """Return the ``[M]`` int64 labels of a single task, -1 where one is missing."""
     return np.where(np.isnan(targets[:, 0]), -1, np.nan_to_num(targets[:, 0])).astype(np.int64)

@@ -1,4 +1,4 @@
-"""A synthetic dataset whose classes differ in structure alone."""
+"""A synthetic dataset whose classes differ only in structure."""
 
 from collections.abc import Callable
 
@@ -25,18 +25,18 @@ def _star() -> Pairs:
     return [(0, i) for i in range(1, 7)]
 
 
-# Six edges each, so that no class can be told by how many edges were planted.
+# Each motif has six edges, so that the number of edges does not reveal the class.
 MOTIFS: tuple[Callable[[], Pairs], ...] = (_cycle, _clique, _star)
 LABELS = 3
 
 
 def motifs(graphs: int = 300, seed: int = 0) -> Dataset:
-    """Random sparse graphs, each with a planted cycle (class 0), clique (1) or star (2) on 4 to 7 of its nodes.
+    """Generate random sparse graphs, each with a planted cycle (class 0), clique (1) or star (2) of 4 to 7 nodes.
 
     Sizes, node order and the three node labels are drawn independently of the class.
     """
     if graphs < len(MOTIFS):
-        raise SettingError(f"motifs: {graphs} graphs; at least {len(MOTIFS)} are needed, one for each class")
+        raise SettingError(f"motifs: {graphs} graphs are too few; at least {len(MOTIFS)} are needed, one per class")
     random = np.random.default_rng(seed)
     y = random.permutation(np.arange(graphs) % len(MOTIFS))
     sizes = random.integers(16, 31, graphs)
@@ -54,8 +54,8 @@ def motifs(graphs: int = 300, seed: int = 0) -> Dataset:
 
 
 def _graph(motif: Pairs, size: int, random: np.random.Generator) -> np.ndarray:
-    """``[2, E]`` a motif tied by one edge to a random tree that has up to two edges more than a tree."""
-    first = max(map(max, motif)) + 1  # the motif's nodes come first, then the tree's
+    """Return ``[2, E]`` a motif joined by one edge to a random tree with up to two additional edges."""
+    first = max(map(max, motif)) + 1  # the nodes of the motif come first, then those of the tree
     tree = [(int(random.integers(first, v)), v) for v in range(first + 1, size)]
     more = random.integers(first, size, (int(random.integers(0, 3)), 2)).tolist()
     tie = (int(random.integers(0, first)), int(random.integers(first, size)))

@@ -1,14 +1,13 @@
-"""Files and folders of one's own → datasets: which reader a path is for."""
+"""Read a user's files and folders: choose the reader that matches a path."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from nmrgcl.data.assemble import say_notes
-from nmrgcl.data.cache import cached
+from nmrgcl.data.cache import cached_store
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.edge_list import read_edge_list
 from nmrgcl.data.formats.gml import read_gml
@@ -18,7 +17,7 @@ from nmrgcl.data.formats.npz import read_npz
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.formats.tu import read_tu, tu_folder
 from nmrgcl.data.molecules.archive import ENDING, expand_molecules
-from nmrgcl.data.molecules.dataset import Watch, read_as_dataset, write_molecules
+from nmrgcl.data.molecules.dataset import Watch, write_molecules
 from nmrgcl.data.molecules.joined import write_joined
 from nmrgcl.data.molecules.recognise import is_table, require_edges
 from nmrgcl.data.stored import open_dataset, write_dataset
@@ -28,12 +27,17 @@ from nmrgcl.store import MANIFEST
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of input: how it is recognised, and which options its reader knows."""
+    """An input format: how to recognise it, which options its reader accepts, and the reader.
+
+    Molecules are not read but written, by ``write(folder, path, **options)``, as a store: converting them to graphs
+    takes long, and only a few thousand graphs need to be in memory at a time.
+    """
 
     name: str
     matches: Callable[[Path], bool]
-    read: Callable[..., Dataset]
+    read: Callable[..., Dataset] | None = None
     options: frozenset[str] = frozenset({"keep_directions", "name"})
+    write: Callable[..., None] | None = None
 
 
 def _ends(*endings: str) -> Callable[[Path], bool]:
@@ -41,28 +45,8 @@ def _ends(*endings: str) -> Callable[[Path], bool]:
 
 
 def _holds(ending: str) -> Callable[[Path], bool]:
-    """A file of that ending, or a folder of such files."""
+    """Match a file with this ending, or a folder of such files."""
     return lambda path: _ends(ending)(path) or (path.is_dir() and any(path.glob(f"*{ending}")))
-
-
-def read_molecule_file(path: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
-    """The molecules of a file, which are made graphs once and then kept as a store in the cache."""
-    read, write = partial(read_as_dataset, path, **options), partial(write_molecules, path=path, watch=watch, **options)
-    return cached(printable(stem(path)), path, read, write=write, options=options)
-
-
-def read_archive(path: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
-    """The molecules of an archive, which is expanded once to a store in the cache."""
-    write = partial(expand_molecules, path=path, watch=watch, **options)
-    return cached(printable(stem(path)), path, partial(held, write, str(path)), write=write, options=options)
-
-
-def held(write: Callable[[Path], None], source: str) -> Dataset:
-    """The dataset whose store ``write`` writes, in memory."""
-    with TemporaryDirectory() as folder:
-        write(Path(folder) / "store")
-        dataset = open_dataset(Path(folder) / "store")
-        return replace(dataset, held=dataset.graphs, source=source, store=None)
 
 
 def _edge_list(path: Path, **options: Any) -> Dataset:
@@ -71,17 +55,16 @@ def _edge_list(path: Path, **options: Any) -> Dataset:
     return read_edge_list(path, **options)
 
 
-MOLECULES = Format("molecules", is_table, read_molecule_file, frozenset({"name", "smiles", "labels", "invalid"}))
-ARCHIVE = Format("an archive of molecules", _ends(ENDING), read_archive, frozenset({"name"}))
-_WRITERS = {MOLECULES: write_molecules, ARCHIVE: expand_molecules}
-"""Formats of which no more than a part need be in memory."""
+MOLECULES = Format(
+    "molecules", is_table, options=frozenset({"name", "smiles", "labels", "invalid"}), write=write_molecules
+)
 _ATTRIBUTED = frozenset({"keep_directions", "name", "chosen"})
 FORMATS = (
     Format("store", lambda path: (path / MANIFEST).is_file(), open_dataset, frozenset()),
     Format("TU", lambda path: path.is_dir() and tu_folder(path) is not None, read_tu, frozenset({"name"})),
     Format("TU", _ends(".zip", ".tar.xz", ".tar.gz", ".tgz"), read_tu, frozenset({"name"})),
     MOLECULES,
-    ARCHIVE,
+    Format("an archive of molecules", _ends(ENDING), options=frozenset({"name"}), write=expand_molecules),
     Format("JSON lines", _ends(".jsonl", ".jsonl.gz", ".ndjson"), read_jsonl),
     Format(
         "edge list",
@@ -99,26 +82,30 @@ _ACCEPTED = (
 
 
 def readable(path: Path) -> bool:
-    """Whether a reader recognises the path."""
+    """Return True if some reader recognises the path."""
     return any(format_.matches(path) for format_ in FORMATS)
 
 
 def read_path(path: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
-    """The dataset at ``path``, by the reader its name and content ask for; options that are None do not count.
+    """Read the dataset at ``path`` with the reader that its name and content call for; options of None are ignored.
 
-    ``watch`` is called with the number of molecules that have been converted to graphs, and of all.
+    ``watch`` is called with the number of molecules converted to graphs so far, and their total number.
     """
     format_, given = _format_of(path, options)
-    dataset = format_.read(path, **given, **({"watch": watch} if format_ in _WRITERS else {}))
-    return say_notes(replace(dataset, source=str(path)))
+    if format_.read is not None:
+        return say_notes(replace(format_.read(path, **given), source=str(path)))
+    assert format_.write is not None
+    write = partial(format_.write, path=path, watch=watch, **given)
+    return cached_store(printable(stem(path)), path, write, options=given)
 
 
 def import_path(path: Path, folder: Path, *, watch: Watch | None = None, **options: Any) -> Dataset:
-    """The same dataset, written to a store and read from there; of molecules only a few are in memory at a time."""
+    """Write the dataset at ``path`` to a store and return it; molecules are converted a few thousand at a time."""
     format_, given = _format_of(path, options)
-    if format_ in _WRITERS:
-        _WRITERS[format_](folder, path, **given, watch=watch)
+    if format_.write is not None:
+        format_.write(folder, path, **given, watch=watch)
         return open_dataset(folder)
+    assert format_.read is not None
     dataset = say_notes(format_.read(path, **given))
     write_dataset(folder, dataset)
     return dataset
@@ -127,7 +114,7 @@ def import_path(path: Path, folder: Path, *, watch: Watch | None = None, **optio
 def import_paths(
     paths: Sequence[Path], folder: Path, *, watch: Watch | None = None, name: str | None = None, **options: Any
 ) -> Dataset:
-    """The dataset at one path or, of several files of molecules, all of them as one, in their order."""
+    """Import one path or, joined into one dataset in the given order, several files of molecules."""
     if len(paths) == 1:
         return import_path(paths[0], folder, watch=watch, name=name, **options)
     datasets = [read_path(path, watch=watch, **options) for path in paths]
@@ -136,16 +123,16 @@ def import_paths(
 
 
 def _format_of(path: Path, options: dict[str, Any]) -> tuple[Format, dict[str, Any]]:
-    """What reads ``path``, and the options that are given, all of which it knows."""
+    """Return the format of ``path`` and the given options; raise if its reader does not accept one of them."""
     given = {name: value for name, value in options.items() if value not in (None, False)}
     smiles = MOLECULES if "smiles" in given and path.is_file() else None
     format_ = smiles or next((format_ for format_ in FORMATS if format_.matches(path)), None)
     if format_ is None and path.is_dir():
-        raise DataError(f"{path}: holds no graphs that are known here, such as {_ACCEPTED}")
-    if format_ is None:  # a file without a telling name may still be an archive
+        raise DataError(f"{path}: contains no graphs in a known format; known: {_ACCEPTED}")
+    if format_ is None:  # a file with an unknown ending may still be an archive
         format_ = Format("TU", Path.is_file, read_tu, frozenset({"name"}))
     for name in given.keys() - format_.options:
         if name == "chosen":
-            raise DataError(f"{path}: is read as {format_.name}, where attributes have no names; choose none")
-        raise DataError(f"{path}: is read as {format_.name}, which has no {name.replace('_', '-')}; leave it out")
+            raise DataError(f"{path}: attributes in the format {format_.name} have no names, so none can be chosen")
+        raise DataError(f"{path}: the format {format_.name} has no option {name.replace('_', '-')}; leave it out")
     return format_, given

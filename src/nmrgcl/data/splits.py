@@ -1,4 +1,4 @@
-"""Which graphs or nodes are trained on and which are judged."""
+"""Training, validation and test splits of graphs and nodes."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -14,7 +14,7 @@ _SHARES = {"random-10-10-80": (0.1, 0.1), "paper-80-10-10": (0.8, 0.1)}
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Indices to train, validate and test on, each sorted; what is in none of them is not judged."""
+    """Sorted indices of the training, validation and test part; they need not cover everything."""
 
     train: np.ndarray
     valid: np.ndarray
@@ -22,9 +22,9 @@ class Split:
 
 
 def stratified_folds(y: np.ndarray, folds: int = 10, *, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
-    """``folds`` pairs of training and test indices; every graph is tested once, every fold has all classes alike.
+    """Return ``folds`` pairs of training and test indices for stratified cross-validation.
 
-    A graph without a label (-1) is in none of them.
+    Every labelled graph is tested once; unlabelled graphs (-1) are left out.
     """
     from sklearn.model_selection import StratifiedKFold
 
@@ -44,16 +44,15 @@ def stratified_folds(y: np.ndarray, folds: int = 10, *, seed: int = 0) -> list[t
 
 
 def is_seeded(name: str) -> bool:
-    """Whether another seed makes another split of that name."""
+    """Return True if the split depends on the seed."""
     return name != "public"
 
 
 def split_nodes(name: str, y: np.ndarray, *, seed: int = 0, public: np.ndarray | None = None) -> Split:
-    """The split of that name; nodes without a label (-1) are in no part.
+    """Return the named split of the labelled nodes; unlabelled nodes (-1) are in no part.
 
-    ``public`` is the one that came with the dataset (Planetoid's), whatever the seed. The other two cut a seeded
-    permutation of the labelled nodes: a tenth to train, a tenth to validate (the field's habit), or eight tenths to
-    train, one to validate (App. E.3 of the paper).
+    ``public`` is the split published with the dataset. The others split a seeded permutation: 10 % training and 10 %
+    validation nodes, as is usual, or 80 % and 10 % (App. E.3 of the paper).
     """
     y = np.asarray(y)
     if name == "public":
@@ -69,5 +68,5 @@ def split_nodes(name: str, y: np.ndarray, *, seed: int = 0, public: np.ndarray |
         raise SettingError(f"unknown split {name!r}; known: {', '.join(SPLITS)}")
     for part, what in zip(parts, ("train", "validate", "test"), strict=True):
         if not len(part):
-            raise DataError(f"split {name}: there is nothing to {what} on among {int((y >= 0).sum())} labelled nodes")
+            raise DataError(f"split {name}: of {int((y >= 0).sum())} labelled nodes there are none to {what} on")
     return Split(*parts)

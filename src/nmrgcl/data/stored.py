@@ -1,4 +1,4 @@
-"""Datasets on disk: a store of their graphs, their labels and attributes as further arrays, the rest as notes."""
+"""Datasets on disk: a store of graphs, with labels and attributes as extra arrays and the rest as metadata."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ _CATEGORIES = "categories"
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
-    """Write a store that ``open_dataset`` gives the same dataset from; it appears complete or not at all."""
+    """Write a store from which ``open_dataset`` restores the dataset; it appears complete or not at all."""
     given = {name: values for name in _ARRAYS if (values := getattr(dataset, name)) is not None}
     meta: dict[str, Any] = {"classes": list(dataset.classes), **{name: getattr(dataset, name) for name in _NOTES}}
     sparse = dataset.node_attributes
@@ -49,10 +49,10 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
 
 
 def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -> Dataset:
-    """The dataset in a store, its graphs left on disk until they are asked for.
+    """Open the dataset in a store; its graphs are read on first use.
 
-    Labels and attributes are compared with their checksums now, the graphs when they are read: if those turn out to
-    be damaged, ``otherwise`` has them.
+    The checksums of labels and attributes are verified now, those of the graphs when they are read. If the graphs are
+    damaged, they are taken from the dataset that ``otherwise`` returns.
     """
     store = open_store(folder).check_bytes(extra_only=True)
 
@@ -73,12 +73,12 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         categories = _categories(store)
         arrays: dict[str, Any] = _arrays(store)
         if notes["level"] not in ("graph", "node") or not isinstance(notes["name"], str):
-            raise ValueError("its level or name is impossible")
+            raise ValueError("its level or name is invalid")
         if any(type(notes[name]) is not int or notes[name] < 0 for name in _COUNTS):
-            raise ValueError("a count is not a whole number")
+            raise ValueError("a count is not a non-negative integer")
         classes = _classes(store)
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{folder}: its notes are not those of a dataset ({error}); write it again") from None
+        raise DataError(f"{folder}: its metadata does not describe a dataset ({error}); write it again") from None
     return Dataset(
         held=graphs,
         classes=classes,
@@ -94,7 +94,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
 
 
 def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
-    """What was kept beside the graphs, memory-mapped."""
+    """Return the labels and attributes, memory-mapped."""
     elsewhere = (MOLECULES, *_IDS, _CATEGORIES)
     found = {name: values for name, values in store.extra.items() if not name.startswith(elsewhere)}
     arrays: dict[str, np.ndarray | csr_array] = {name: found.pop(name) for name in _ARRAYS if name in found}
@@ -109,22 +109,22 @@ def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
         dimensions, kind = (1, "iu") if name == "public_split" else (2, "iu" if name.endswith("labels") else "f")
         rows = edges if name.startswith("edge") else nodes
         if found or values.ndim != dimensions or values.shape[0] != rows or values.dtype.kind not in kind:
-            raise ValueError("an array does not fit the graphs")
+            raise ValueError("an array does not match the graphs")
     return arrays
 
 
 def _ids(store: Store) -> dict[str, Any]:
-    """Those of graphs and of nodes, where they were kept."""
+    """Return the ids of graphs and nodes, if there are any."""
     counts = dict(zip(_IDS, store.counts, strict=False))
     ids = {name: Texts(store.extra[name], store.extra[f"{name}_lengths"]) for name in _IDS if name in store.extra}
     for name, texts in ids.items():
         if len(texts) != counts[name] or (len(texts) and int(texts.lengths.max()) > 4 * LONGEST):
-            raise ValueError("ids do not fit the graphs")
+            raise ValueError("its ids do not match the graphs")
     return ids
 
 
 def _categories(store: Store) -> Categories | None:
-    """Attributes that stand for kinds of nodes, if the numbers beside the graphs count into their values."""
+    """Return the categorical attributes, whose codes must index into their values."""
     codes = store.extra.get(_CATEGORIES)
     if codes is None:
         return None
@@ -132,14 +132,14 @@ def _categories(store: Store) -> Categories | None:
     if not all(isinstance(name, str) for name in names) or not all(not v or are_values(v) for v in values):
         raise ValueError("its categories are not names with values")
     if codes.dtype.kind not in "iu" or codes.shape != (store.counts[1], len(names)):
-        raise ValueError("its categories do not fit the graphs")
+        raise ValueError("its categories do not match the graphs")
     if codes.size and ((codes.min(0) < -1) | (codes.max(0) >= np.array([len(v) for v in values]))).any():
         raise ValueError("a category is not among its values")
     return Categories(tuple(names), tuple(map(tuple, values)), codes.astype(np.int64))
 
 
 def _classes(store: Store) -> tuple[Label, ...]:
-    """The original labels, if ``y`` counts into them."""
+    """Return the original labels, into which ``y`` must index."""
     classes, y = store.meta["classes"], store.arrays.get("y")
     alike = len({type(label) for label in classes}) <= 1
     if not isinstance(classes, list) or not alike or not all(_is_label(label) for label in classes):

@@ -1,5 +1,6 @@
-"""What is known about molecules, as further arrays and notes of a store."""
+"""SMILES, labels and names of molecules as extra arrays and metadata of a store."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,20 @@ from nmrgcl.data.texts import Texts
 from nmrgcl.store import Store
 
 MOLECULES = "molecules"
-"""The key of the notes, and what the names of the arrays begin with."""
+"""The key of the metadata, and the prefix of the array names."""
 _SMILES, _NAMES = f"{MOLECULES}.smiles", f"{MOLECULES}.names"
 _LINES, _TARGETS = f"{MOLECULES}.line_steps", f"{MOLECULES}.targets"
 _SCAFFOLDS = f"{MOLECULES}.scaffolds"
 
 
+def dataset_meta(name: str, classes: Sequence[int]) -> dict[str, Any]:
+    """Return the metadata that ``open_dataset`` expects of any dataset, for molecules."""
+    unchanged = dict.fromkeys(("self_loops", "duplicate_edges", "one_way_edges"), 0)
+    return {"name": name, "level": "graph", "classes": list(classes), **unchanged}
+
+
 def molecule_arrays(rows: MoleculeRows) -> dict[str, np.ndarray]:
-    """Texts as bytes and lengths, lines as steps from one to the next, labels that are small numbers as such."""
+    """Return texts as bytes and lengths, line numbers as differences, and small integer labels as bytes."""
     texts = {_SMILES: rows.smiles} | ({} if rows.names is None else {_NAMES: rows.names})
     return {
         **{key: values.data for key, values in texts.items()},
@@ -29,20 +36,23 @@ def molecule_arrays(rows: MoleculeRows) -> dict[str, np.ndarray]:
 
 
 def molecule_notes(rows: MoleculeRows) -> dict[str, Any]:
-    """Plain values."""
+    """Return the metadata as plain values."""
     return {"tasks": list(rows.tasks), "rows": rows.rows, "invalid": [list(one) for one in rows.invalid]}
 
 
 def read_molecule_rows(store: Store) -> MoleculeRows | None:
-    """What ``molecule_arrays`` and ``molecule_notes`` gave; ValueError, KeyError or TypeError for anything else."""
+    """Read what ``molecule_arrays`` and ``molecule_notes`` returned.
+
+    Raises ValueError, KeyError or TypeError if the store contains anything else.
+    """
     if MOLECULES not in store.meta:
         return None
     notes, count = store.meta[MOLECULES], len(store)
     tasks, read, invalid = notes["tasks"], notes["rows"], [Invalid(*one) for one in notes["invalid"]]
     if not all(isinstance(name, str) for name in tasks) or type(read) is not int or read < count:
-        raise ValueError("its tasks or rows are impossible")
+        raise ValueError("its tasks or rows are invalid")
     if any([type(value) for value in one] != [int, str, str] for one in invalid):
-        raise ValueError("an invalid row is not one")
+        raise ValueError("its list of invalid rows is malformed")
     bonds, atoms = store.arrays["edge_attr"], store.arrays["x"]
     if store.num_features != ATOMS + CHIRALITIES or atoms.dtype.kind == "f" or atoms.shape[1] != 2:
         raise ValueError("its atoms are not those of molecules")
@@ -56,18 +66,18 @@ def read_molecule_rows(store: Store) -> MoleculeRows | None:
     if steps.dtype.kind not in "iu" or targets.dtype.kind not in "iuf":
         raise ValueError("lines or labels are not numbers")
     if smiles is None or targets.shape != (count, len(tasks)) or steps.shape != (count,) or len(smiles) != count:
-        raise ValueError("molecules and graphs are not the same in number")
+        raise ValueError("the numbers of molecules and graphs differ")
     if names is not None and len(names) != count:
-        raise ValueError("names and graphs are not the same in number")
+        raise ValueError("the numbers of names and graphs differ")
     scaffolds = store.extra.get(_SCAFFOLDS)
     if scaffolds is not None and (scaffolds.dtype.kind not in "iu" or scaffolds.shape != (count,)):
-        raise ValueError("scaffolds are not one number per molecule")
+        raise ValueError("there is not one scaffold per molecule")
     lines = np.cumsum(steps, dtype=np.int64)
     return MoleculeRows(smiles, lines, _unpacked(targets), tuple(tasks), names, read, tuple(invalid), scaffolds)
 
 
 def _packed(targets: np.ndarray) -> np.ndarray:
-    """Whole numbers below 127 as bytes, with -1 where one is missing; others as they are."""
+    """Store integers below 127 as bytes, with -1 for missing labels; keep other labels unchanged."""
     missing = np.isnan(targets)
     known = targets[~missing]
     if not bool(((known >= 0) & (known < 127) & (known == np.round(known))).all()):

@@ -1,4 +1,4 @@
-"""Many short texts in few bytes: those of a file of two million molecules would otherwise take 200 MB."""
+"""Many short texts in little memory: as Python strings, those of two million molecules would take 200 MB."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
@@ -7,24 +7,24 @@ import numpy as np
 
 
 class Texts(Sequence[str]):
-    """A sequence of texts, kept as the bytes of all (``data``, uint8) and how many each has (``lengths``).
+    """A sequence of texts, stored as their concatenated UTF-8 bytes (``data``) and the length of each in bytes.
 
-    ValueError where the two do not fit; bytes that are not UTF-8 are shown as the replacement character.
+    Raises ValueError if the lengths do not match the data. Invalid UTF-8 is read as the replacement character.
     """
 
     def __init__(self, data: np.ndarray, lengths: np.ndarray) -> None:
         if data.dtype != np.uint8 or data.ndim != 1 or lengths.dtype.kind not in "iu" or lengths.ndim != 1:
-            raise ValueError("texts are bytes and their lengths")
+            raise ValueError("texts must be bytes and integer lengths")
         ends = np.cumsum(lengths, dtype=np.int64)
         if lengths.size and (lengths.min() < 0 or lengths.max() > data.size):
-            raise ValueError("a length of a text is impossible")
+            raise ValueError("the length of a text is impossible")
         if (int(ends[-1]) if ends.size else 0) != data.size:
-            raise ValueError("the lengths of texts do not add up to their bytes")
+            raise ValueError("the lengths of texts do not add up to the number of bytes")
         self.data, self.lengths, self.ends = data, lengths, ends
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Texts":
-        """The same texts."""
+        """Store these texts."""
         encoded = [text.encode(errors="replace") for text in texts]
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
         return cls(np.frombuffer(b"".join(encoded), np.uint8), lengths)

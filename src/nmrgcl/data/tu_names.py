@@ -1,4 +1,4 @@
-"""What else the TU collection holds (Morris et al. 2020); these load by name too, with nothing published to verify."""
+"""Further datasets of the TU collection (Morris et al. 2020), which load by name without published statistics."""
 
 _NAMES = """
 AIDS BZR BZR_MD COIL-DEL COIL-RAG COLORS-3 COX2 COX2_MD Cuneiform DBLP_v1 DHFR DHFR_MD ENZYMES ER_MD FIRSTMM_DB

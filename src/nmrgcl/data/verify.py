@@ -1,4 +1,4 @@
-"""What was measured beside what is published."""
+"""Compare the measured statistics of a dataset with the published ones."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from nmrgcl.errors import DataError
 
 @dataclass(frozen=True)
 class PublishedComparison:
-    """One dataset: the same quantities twice; ``edges`` is counted as the publication does."""
+    """The measured and published statistics of a dataset; edges are counted as in the publication."""
 
     name: str
     measured: dict[str, float]
@@ -19,12 +19,17 @@ class PublishedComparison:
 
     @property
     def ok(self) -> bool:
-        """Whether every published number is the measured one, averages to the two decimals they are printed with."""
-        return all(abs(self.measured[key] - value) <= 0.005 + 1e-9 for key, value in self.published.items())
+        """True if every measured number agrees with the published one to two decimals."""
+        return not self.differing
+
+    @property
+    def differing(self) -> list[str]:
+        """The quantities whose measured number differs from the published one."""
+        return [key for key, value in self.published.items() if abs(self.measured[key] - value) > 0.005 + 1e-9]
 
 
 def compare(dataset: Dataset, entry: CatalogEntry) -> PublishedComparison:
-    """Measure what the catalog has published numbers for."""
+    """Measure the quantities for which the catalog has published numbers."""
     statistics = dataset.statistics
     published: dict[str, float] = {
         "graphs": entry.graphs,
@@ -49,18 +54,18 @@ def compare(dataset: Dataset, entry: CatalogEntry) -> PublishedComparison:
 
 
 def require(dataset: Dataset, entry: CatalogEntry) -> None:
-    """Raise unless the dataset shows the published numbers."""
+    """Raise DataError unless the dataset has the published statistics."""
     comparison = compare(dataset, entry)
     if comparison.ok:
         return
-    units = {"nodes": "nodes a graph", "edges": "edges a graph"}
-    wrong = [
-        f"{_shown(comparison.measured[key])} {units.get(key, key)} instead of {_shown(value)}"
-        for key, value in comparison.published.items()
-        if abs(comparison.measured[key] - value) > 0.005 + 1e-9
-    ]
+    units = {"nodes": "nodes per graph", "edges": "edges per graph"}
+    measured, published = comparison.measured, comparison.published
+    wrong = ", ".join(
+        f"{_shown(measured[key])} {units.get(key, key)} instead of {_shown(published[key])}"
+        for key in comparison.differing
+    )
     raise DataError(
-        f"{dataset.source}: not {entry.name} as published: {', '.join(wrong)}; "
+        f"{dataset.source}: differs from the published {entry.name}: {wrong}; "
         "replace the file, or pass its path to use it as it is"
     )
 

@@ -1,1 +1,1 @@
-"""Instruments: embeddings → numbers."""
+"""Measures of embeddings: collapse, spectra, dimensions, alignment and class separation."""

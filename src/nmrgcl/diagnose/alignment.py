@@ -1,4 +1,4 @@
-"""Two views of the same rows: how close they are, how evenly rows fill the sphere, which dimensions both show most."""
+"""Alignment of two views of the same rows, uniformity on the sphere, and overlap of prominent dimensions."""
 
 import math
 
@@ -7,11 +7,11 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 BLOCK = 2048
-"""Rows whose similarities to all others are held at a time."""
+"""How many rows are compared with all others at a time, which limits memory."""
 
 
 def alignment(first: Tensor, second: Tensor) -> float:
-    """Mean squared distance of the two views of a row on the unit sphere: 0 … 4 (Wang & Isola 2020)."""
+    """Mean squared distance between the two views of a row on the unit sphere: 0 … 4 (Wang & Isola 2020)."""
     return float((_on_sphere(first) - _on_sphere(second)).square().sum(1).mean())
 
 
@@ -21,7 +21,7 @@ def uniformity(z: Tensor) -> float:
     rows = len(unit)
     if rows < 2:
         return 0.0
-    # ‖a − b‖² by inner products; a row and itself are taken out, not subtracted, so that nothing cancels.
+    # ‖a − b‖² by inner products. A row's distance to itself is masked rather than subtracted, which would cancel.
     square = unit.square().sum(1)
     totals = []
     for start in range(0, rows, BLOCK):
@@ -33,16 +33,16 @@ def uniformity(z: Tensor) -> float:
 
 
 def prominent(z: Tensor, delta: float = 0.7) -> Tensor:
-    """``[B, D]`` which entries exceed ``delta`` after each row is scaled to 0 … 1 (Eq. 13); none in a constant row."""
+    """``[B, D]`` whether an entry exceeds ``delta`` after scaling its row to 0 … 1 (Eq. 13); never in constant rows."""
     z = z.double()
     low, high = z.amin(1, keepdim=True), z.amax(1, keepdim=True)
     return z - low > delta * (high - low)
 
 
 def prominent_overlap(first: Tensor, second: Tensor, delta: float = 0.7) -> float:
-    """Prominent dimensions that both views of a row share, over those that either has; mean over rows.
+    """Jaccard overlap of the prominent dimensions of a row's two views, averaged over rows.
 
-    Rows where neither view has any are left out; 0 if that is all of them.
+    Rows without prominent dimensions in either view are ignored; 0 if that is true of all rows.
     """
     one, two = prominent(first, delta), prominent(second, delta)
     either = (one | two).sum(1)

@@ -16,16 +16,13 @@ def singular_spectrum(z: Tensor) -> Tensor:
 def effective_rank(z: Tensor) -> float:
     """Exponential of the entropy of the normalised singular values (Roy & Vetterli 2007): 1 … min(B, D).
 
-    Embeddings that are all equal have no spread at all: 0.
+    It is 0 if all embeddings are equal.
     """
     return entropy_rank(singular_spectrum(z))
 
 
 def relative_spread(z: Tensor) -> float:
-    """Root mean square distance from the mean over the root mean square length: 0 where all rows are equal, at most 1.
-
-    Rows that are all zero are equal, too: 0.
-    """
+    """Root mean square distance from the mean over root mean square length: at most 1, and 0 if all rows are equal."""
     z, _ = to_unit_range(z.double())
     length = z.square().sum()
     return float(((z - z.mean(0)).square().sum() / length).sqrt()) if length > 0 else 0.0

@@ -1,30 +1,30 @@
-"""Single dimensions of an embedding ``[B, D]``: which are dead, which repeat another, how they correlate."""
+"""Individual dimensions of an embedding ``[B, D]``: dead ones, duplicates, and correlations."""
 
 import torch
 from torch import Tensor
 
 DEAD = 1e-4
-"""A dimension whose standard deviation is at most this share of the largest one's is dead …"""
+"""A dimension is dead if its standard deviation is at most this share of the largest one."""
 CONSTANT = 1e-6
-"""… and so is one that differs from its mean by float32's rounding alone."""
+"""A dimension is also dead if it varies, relative to its mean, by no more than float32 rounding."""
 SAME = 0.999
-"""Two dimensions that correlate this much, with either sign, are one and its repeat."""
+"""Two dimensions are duplicates if the absolute value of their correlation is at least this."""
 
 
 def live_dimensions(z: Tensor) -> Tensor:
-    """``[D]`` which dimensions vary."""
+    """``[D]`` whether each dimension varies."""
     z = z.double()
     spread = z.std(0, correction=0)
     return (spread > DEAD * spread.max()) & (spread > CONSTANT * z.mean(0).abs())
 
 
 def dead_dimensions(z: Tensor) -> int:
-    """How many dimensions are (nearly) the same for all rows."""
+    """The number of dimensions that are (nearly) the same for all rows."""
     return int((~live_dimensions(z)).sum())
 
 
 def correlation(z: Tensor) -> Tensor:
-    """``[D, D]`` Pearson correlations, multiplied in ``z``'s precision; a dead dimension's are 0, also its own."""
+    """``[D, D]`` Pearson correlations, multiplied in the precision of ``z``; all those of a dead dimension are 0."""
     live, precision = live_dimensions(z), z.dtype
     z = z.double()
     z = (z - z.mean(0)) * live
@@ -34,12 +34,12 @@ def correlation(z: Tensor) -> Tensor:
 
 
 def duplicate_dimensions(correlations: Tensor) -> int:
-    """How many dimensions repeat an earlier one, as it is or with the sign turned; dead ones do not count."""
+    """The number of dimensions that duplicate an earlier one up to sign; dead ones do not count."""
     return int((correlations.abs().tril(-1) >= SAME).any(1).sum())
 
 
 def mean_correlation(correlations: Tensor) -> float:
-    """Mean ``|r|`` over pairs of different live dimensions; 0 where there is no pair."""
+    """Mean ``|r|`` over pairs of different live dimensions; 0 if there is no pair."""
     live = int((correlations.diagonal() > 0).sum())
     off = correlations.abs().sum() - correlations.diagonal().abs().sum()
     return float(off) / (live * (live - 1)) if live > 1 else 0.0

@@ -1,4 +1,4 @@
-"""What each layer of an encoder puts out."""
+"""The output of each layer of an encoder."""
 
 import torch
 from torch import Tensor, nn
@@ -8,9 +8,9 @@ from nmrgcl.graphs import Graphs
 
 @torch.no_grad()
 def layer_outputs(encoder: nn.Module, graphs: Graphs) -> list[Tensor]:
-    """``[N, ·]`` node embeddings that each of ``encoder.layers`` returns in evaluation mode, first layer first.
+    """Node embeddings ``[N, ·]`` that each of ``encoder.layers`` returns in evaluation mode, first layer first.
 
-    A GCN or GAT applies its activation after that.
+    In a GCN or GAT, these are the values before the activation.
     """
     layers = encoder.get_submodule("layers")
     found: list[Tensor] = []

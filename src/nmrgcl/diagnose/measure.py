@@ -1,4 +1,4 @@
-"""Every instrument at once: an embedding, and what else is known of it, to one record."""
+"""Apply all measures to an embedding and collect the results in one record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,27 +22,28 @@ from nmrgcl.diagnose.units import to_unit_range
 from nmrgcl.diagnose.verdict import CollapseVerdict, judge_collapse, judge_spectrum
 
 TOP = (1, 2, 5, 10)
-"""Numbers of directions whose share of the variance is told."""
+"""The numbers of leading directions whose share of the variance is reported."""
 APART = 2.0
-"""Classes lie apart if they are so many times as far from each other as classes of shuffled labels."""
+"""Classes count as separated if their distance is this many times that of shuffled labels."""
 PAIRED_ROWS = 4096
-"""Measures of pairs of rows take an even sample of so many at most."""
+"""Measures over pairs of rows use an evenly spaced sample of at most this many rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What the instruments show.
+    """The results of all measures.
 
     Attributes:
-        verdict: on collapse, with the effective rank.
-        singular_values: ``[K]`` of the centred embeddings.
-        correlation: ``[D, D]`` between dimensions.
-        numbers: ranks, shares of variance, dead and repeated dimensions, uniformity.
-        classes: how far classes lie apart; None without labels of two classes at least.
-        by_dimension: ``[D]`` the same for each dimension.
-        views: alignment and prominent overlap of two views; None where there is one.
+        rows: the number of embeddings.
+        verdict: the verdict on collapse, with the effective rank.
+        singular_values: ``[K]`` singular values of the centred embeddings.
+        correlation: ``[D, D]`` correlations between dimensions.
+        numbers: ranks, shares of variance, dead and duplicate dimensions, uniformity.
+        classes: how well classes are separated; None without labels of at least two classes.
+        by_dimension: ``[D]`` the separation of classes in each dimension.
+        views: alignment and prominent overlap of two views; None if there are no views.
         layers: the verdict on each layer of the encoder, first layer first.
-        layer_spectra: their singular values.
+        layer_spectra: the singular values of each layer.
     """
 
     rows: int
@@ -58,19 +59,19 @@ class Measurement:
 
     @property
     def meaning(self) -> str | None:
-        """What dimensional collapse means where classes lie apart all the same; None elsewhere."""
+        """What dimensional collapse means if classes are separated nevertheless; None otherwise."""
         found = self.classes
         if self.verdict.kind != "dimensional" or found is None:
             return None
         if not found["sliced_wasserstein"] > APART * found["sliced_wasserstein_shuffled"]:
             return None
         return (
-            "Classes lie apart all the same: the directions in use hold what a classifier needs, and a good classifier "
-            "is no contradiction. This collapse is width that is not used; compare it with the untrained encoder's."
+            "Classes are separated nevertheless: the directions in use hold what a classifier needs, so good accuracy "
+            "is no contradiction. This collapse is unused width; compare it with that of the untrained encoder."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data; the correlations are left to ``arrays``."""
+        """Plain values without the correlations, which ``arrays`` returns."""
         verdict = self.verdict
         return {
             "rows": self.rows,
@@ -97,7 +98,7 @@ class Measurement:
         }
 
     def arrays(self) -> dict[str, Any]:
-        """What is too long to print, as NumPy arrays by name."""
+        """Results that are too long to print, as named NumPy arrays."""
         found = {"singular_values": self.singular_values, "correlation": self.correlation}
         if self.by_dimension is not None:
             found["wasserstein"] = self.by_dimension
@@ -116,11 +117,11 @@ def measure(
     """Measure embeddings ``z`` ``[B, D]`` with B ≥ 2.
 
     Args:
-        z: finite numbers.
-        y: ``[B]`` class codes, negative where there is none.
-        views: embeddings ``[·, D]`` of two views, row i of both being the same graph or node.
-        layers: ``[B, ·]`` what each layer of the encoder gives.
-        delta: from where on a dimension is prominent (Eq. 13).
+        z: the embeddings; all entries must be finite.
+        y: ``[B]`` class codes, negative for missing labels.
+        views: embeddings ``[·, D]`` of two views; row i of both belongs to the same graph or node.
+        layers: the output ``[B, ·]`` of each layer of the encoder.
+        delta: the threshold above which a dimension is prominent (Eq. 13).
     """
     z, unit = to_unit_range(z.detach())
     values, correlations = singular_spectrum(z), correlation(z.double())
@@ -128,7 +129,7 @@ def measure(
     classes, by_dimension = _classes(z, y)
     verdict, in_units = judge_collapse(z, values).without_noise(), values * unit
     if verdict.kind == "complete":
-        values = torch.zeros_like(values)  # what is left around one point has ranks that would look healthy
+        values = torch.zeros_like(values)  # The noise around a single point would have healthy-looking ranks.
     return Measurement(
         rows=len(z),
         verdict=verdict,
@@ -157,8 +158,9 @@ def measure(
 
 
 def _views(first: Tensor, second: Tensor, delta: float) -> dict[str, float]:
-    """Beside the overlap of a row's two views that of a row with its neighbour: where it is as large, all rows show
-    the same dimensions most.
+    """Alignment and overlap of two views, and for comparison the overlap of a row with the next one.
+
+    If the latter is as large, the same dimensions are prominent in all rows.
     """
     first, second = (to_unit_range(view)[0] for view in (first, second))
     return {

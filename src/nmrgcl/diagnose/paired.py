@@ -1,4 +1,4 @@
-"""Two models side by side: is the spectrum flatter, and by how much?"""
+"""Compare two models over several seeds: which has the flatter spectrum, and by how much?"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ import numpy as np
 from scipy.stats import t
 
 FLATTER = ("effective_rank", "used", "stable_rank", "participation_ratio", "directions_for_99_percent")
-"""Higher where the spectrum is flatter."""
+"""Measures that are higher for flatter spectra."""
 COMPARED = (*FLATTER, "dead_dimensions", "duplicate_dimensions", "mean_correlation", "uniformity")
 
 
 @dataclass(frozen=True)
 class MeasureDifference:
-    """Second minus first: the mean over pairs with its 95 % interval (Student's t), None where there is one pair."""
+    """Second minus first: the mean over pairs and its 95 % interval (Student's t), which is None for a single pair."""
 
     measure: str
     first: float
@@ -26,14 +26,14 @@ class MeasureDifference:
     pairs: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Plain values."""
         return asdict(self)
 
 
 def compare_measures(
     first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]
 ) -> list[MeasureDifference]:
-    """Each measure of ``COMPARED`` over pairs of models that differ in nothing but what is compared."""
+    """The difference in each measure of ``COMPARED`` over pairs of models with the same seed."""
     found = []
     for name in COMPARED:
         a, b = (np.array([float(one[name]) for one in many]) for many in (first, second))
@@ -47,7 +47,7 @@ def compare_measures(
 
 
 def say_which_is_flatter(differences: Sequence[MeasureDifference]) -> str:
-    """A sentence by the effective rank; without an interval, or where it spans zero, nothing is decided."""
+    """A sentence about the effective rank; it is undecided without an interval or if the interval includes zero."""
     rank = next(one for one in differences if one.measure == "effective_rank")
     by = f"effective rank {rank.first:.2f} and {rank.second:.2f}, a difference of {rank.difference:+.2f}"
     if rank.low is None or rank.high is None:

@@ -1,4 +1,4 @@
-"""Numbers that sum up a singular spectrum (``[K]``, largest first); one of zeros alone has rank 0 by each."""
+"""Summaries of a singular spectrum (``[K]``, largest first); all ranks of a zero spectrum are 0."""
 
 from functools import lru_cache
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from nmrgcl.diagnose.units import to_unit_range
 
 ROUNDING = 1e-6
-"""A singular value this small beside the largest is rounding: embeddings are computed in float32."""
+"""Singular values below this share of the largest count as rounding errors, as embeddings are computed in float32."""
 
 
 def entropy_rank(values: Tensor) -> float:
@@ -22,7 +22,7 @@ def entropy_rank(values: Tensor) -> float:
 
 
 def stable_rank(values: Tensor) -> float:
-    """``Σσ² / σ₁²``: how often the largest direction's variance is there in all."""
+    """``Σσ² / σ₁²``: the total variance in units of that of the largest direction."""
     variance = _variance(values)
     return _ratio(variance.sum(), variance[:1].sum())
 
@@ -45,7 +45,7 @@ def variance_share(values: Tensor, k: int) -> float:
 
 
 def directions_for(values: Tensor, share: float) -> int:
-    """The fewest directions that hold this ``share`` of the variance."""
+    """The smallest number of directions that hold this ``share`` of the variance."""
     variance = _variance(values)
     if not variance.sum() > 0:
         return 0
@@ -54,22 +54,22 @@ def directions_for(values: Tensor, share: float) -> int:
 
 
 def filled_directions(values: Tensor, possible: int, empty: float) -> int:
-    """How many of the ``possible`` directions have more than ``empty`` times the root mean square spread of all."""
+    """How many of the ``possible`` directions exceed ``empty`` times the root mean square spread of all of them."""
     values, _ = to_unit_range(values[:possible])
     return int((values > empty * values.square().mean().sqrt()).sum())
 
 
 def filled_by_noise(rows: int, width: int, empty: float) -> float:
-    """As many as Gaussian numbers of that shape would fill."""
+    """The expected number of filled directions for Gaussian noise of the same shape."""
     square, weight = _noise_spectrum(rows, width)
     return min(rows - 1, width) * float(weight[np.sqrt(square) > empty].sum())
 
 
 @lru_cache
 def noise_rank(rows: int, width: int) -> float:
-    """The effective rank of ``[rows, width]`` independent Gaussian numbers, centred.
+    """The expected effective rank of centred Gaussian noise ``[rows, width]``.
 
-    What embeddings without any direction of preference measure: less than ``width`` where rows are few.
+    This is the rank of embeddings without a preferred direction; it is below ``width`` if there are few rows.
     """
     square, weight = _noise_spectrum(rows, width)
     value = np.sqrt(square)
@@ -79,11 +79,11 @@ def noise_rank(rows: int, width: int) -> float:
 
 @lru_cache
 def _noise_spectrum(rows: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Squared singular values of Gaussian numbers, of mean 1, and their weights: Marchenko & Pastur's law."""
+    """Squared singular values of Gaussian noise, scaled to mean 1, and their weights by the Marchenko–Pastur law."""
     degrees = rows - 1
     ratio = min(degrees, width) / max(degrees, width)
     low, high = (1 - ratio**0.5) ** 2, (1 + ratio**0.5) ** 2
-    # A cosine grid is dense where the density has its roots.
+    # A cosine grid is dense at both ends, where the density behaves like a square root.
     angle = (np.arange(2000) + 0.5) * np.pi / 2000
     square = (low + high) / 2 - (high - low) / 2 * np.cos(angle)
     weight = np.sqrt((high - square) * (square - low)) / square * np.sin(angle)

@@ -1,4 +1,4 @@
-"""The instruments during training: few rows, no labels, little time; and when to warn."""
+"""Measures that are cheap enough for use during training, and when to warn about collapse."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,13 +13,13 @@ from nmrgcl.diagnose.units import to_unit_range
 from nmrgcl.diagnose.verdict import judge_spectrum
 
 PAIRED_ROWS = 256
-"""Uniformity is that of an even sample of so many rows at most."""
+"""Uniformity is measured on an evenly spaced sample of at most this many rows."""
 FALL = 0.5
-"""Collapse begins where the effective rank is below this share of the highest one measured before."""
+"""Collapse begins when the effective rank falls below this share of its maximum so far."""
 
 
 def track(z: Tensor, values: Tensor | None = None) -> dict[str, Any]:
-    """The numbers that say how an embedding ``[B, D]`` uses its dimensions, as plain data.
+    """Measures of how an embedding ``[B, D]`` uses its dimensions, as plain values.
 
     ``values`` are its singular values, if they are known and ``z`` is in the units of ``to_unit_range`` already.
     """
@@ -45,10 +45,10 @@ def track(z: Tensor, values: Tensor | None = None) -> dict[str, Any]:
 
 
 def warn_of_collapse(tracked: Sequence[Mapping[str, Any]]) -> str | None:
-    """What to say if collapse begins with the last of these measurements of one training; None where it does not.
+    """A warning if collapse begins with the last of these measurements of one training; None otherwise.
 
-    Said once for each of two reasons: the embeddings have become one point, or they use less than half as many
-    dimensions as they once did.
+    There are two reasons to warn, each of which is reported once: the embeddings have become a single point, or they
+    use less than half as many dimensions as before.
     """
     if len(tracked) < 2:
         return None

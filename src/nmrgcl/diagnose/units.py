@@ -1,18 +1,18 @@
-"""Numbers of any size brought to where their squares neither overflow nor vanish."""
+"""Scale numbers so that their squares neither overflow nor underflow."""
 
 import math
 
 from torch import Tensor
 
 LARGEST = 1000
-"""Powers of two beyond this one, and their inverses, may not be float64 numbers."""
+"""The largest exponent used; larger powers of two, or their inverses, may not be representable in float64."""
 
 
 def to_unit_range(z: Tensor) -> tuple[Tensor, float]:
-    """``z`` over a power of two, so that its largest entry lies between ½ and 1, and that power.
+    """``z`` divided by a power of two, so that its largest entry lies between ½ and 1, and that power.
 
-    A power of two changes no digit: what does not depend on units keeps its bits. Zeros stay as they are, and so does
-    what is not finite.
+    Division by a power of two is exact, so scale-invariant results do not change by a bit. Zeros and non-finite values
+    stay as they are.
     """
     exponent = math.frexp(float(z.abs().max()))[1] if z.numel() else 0
     power = 2.0 ** max(-LARGEST, min(exponent, LARGEST))

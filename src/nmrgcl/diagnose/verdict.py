@@ -1,8 +1,8 @@
-"""Complete, dimensional or no collapse: four numbers, their thresholds, one sentence.
+"""The verdict on collapse (complete, dimensional or none) from four numbers and their thresholds.
 
-The thresholds lie in the gaps between planted cases (``tests/diagnose/planted.py``); how often the verdict is right on
-them: ``python -m tests.diagnose.calibration``. Units and rotations do not change it. A few long rows do; then the
-sentence says so.
+The thresholds lie in the gaps between synthetic cases (``tests/diagnose/planted.py``), and
+``python -m tests.diagnose.calibration`` measures how often the verdict is right on them. The verdict is invariant to
+scaling and rotation. A few long rows can change it, in which case the sentence says so.
 """
 
 from dataclasses import dataclass, replace
@@ -25,36 +25,36 @@ from nmrgcl.diagnose.units import to_unit_range
 CollapseKind = Literal["complete", "dimensional", "none"]
 
 SPREAD = 0.01
-"""Rows whose distance from their mean is below this share of their length are one point: complete collapse."""
+"""Collapse is complete if the distance of rows from their mean is below this share of their length."""
 USED = 2 / 3
-"""Below this share of the effective rank that Gaussian noise of the same shape has: dimensional collapse."""
+"""Collapse is dimensional if the effective rank is below this share of that of Gaussian noise of the same shape."""
 FILLED = 0.87
-"""Where fewer directions are filled than this share of those that noise would fill: dimensional collapse, too."""
+"""Collapse is also dimensional if fewer directions are filled than this share of those that noise would fill."""
 EMPTY = 0.15
-"""A direction whose spread is at most this share of the root mean square of all is empty."""
+"""A direction is empty if its spread is at most this share of the root mean square over all directions."""
 LONG = 3.0
-"""A row is long if it is farther from the median of all than this many times the median distance."""
+"""A row is long if its distance from the median row exceeds this many times the median distance."""
 
 ENOUGH = 20
-"""With fewer rows Gaussian noise, too, may look collapsed."""
+"""With fewer rows, even Gaussian noise may look collapsed."""
 
 
 @dataclass(frozen=True)
 class CollapseVerdict:
-    """What the thresholds make of an embedding.
+    """The verdict on an embedding and the numbers behind it.
 
     Attributes:
-        kind: of collapse.
-        spread: distance of rows from their mean, over their length (root mean squares).
-        effective_rank: of the centred embeddings.
-        used: ``effective_rank`` over that of noise of the same shape: 1 where no direction is preferred.
-        filled: directions that are not empty, over those of noise of the same shape.
-        empty: directions that are.
-        possible: directions that so many rows in so many dimensions can have.
-        rows: embeddings that were judged.
-        width: dimensions.
-        rank: directions that are there at all; fewer than ``possible`` span a proper subspace (Definition 1).
-        long_rows: rows that are long.
+        kind: the kind of collapse.
+        spread: distance of rows from their mean over their length (root mean squares).
+        effective_rank: the effective rank of the centred embeddings.
+        used: ``effective_rank`` over that of noise of the same shape: 1 if no direction is preferred.
+        filled: number of non-empty directions over that of noise of the same shape.
+        empty: number of empty directions.
+        possible: the largest possible rank for this number of rows and dimensions.
+        rows: the number of embeddings.
+        width: the number of dimensions.
+        rank: the numerical rank; below ``possible``, the embeddings span a proper subspace (Definition 1).
+        long_rows: the number of long rows.
         clipped: the verdict with long rows shortened; None if there are none.
     """
 
@@ -73,16 +73,16 @@ class CollapseVerdict:
 
     @property
     def sentence(self) -> str:
-        """The verdict in plain words."""
+        """The verdict in words."""
         doubt = "" if self.rows >= ENOUGH else f" Only {self.rows} rows: {ENOUGH} or more make this reliable."
         return self._claim() + self._caveat() + doubt
 
     def to_dict(self) -> dict[str, Any]:
-        """Kind and effective rank as plain data."""
+        """Kind and effective rank as plain values."""
         return {"verdict": self.kind, "effective_rank": self.effective_rank, "used": self.used}
 
     def without_noise(self) -> Self:
-        """The same, but that a single point uses no dimension, whatever the noise around it spans."""
+        """This verdict, but with rank 0 if all rows are a single point, whatever the noise around it spans."""
         if self.kind != "complete":
             return self
         return replace(self, effective_rank=0.0, used=0.0, filled=0.0, empty=self.possible, rank=0)
@@ -113,12 +113,12 @@ class CollapseVerdict:
         rows = "row carries" if self.long_rows == 1 else "rows carry"
         return (
             f" But {self.long_rows} long {rows} this verdict: with rows cut to {LONG:g} times the median distance from "
-            f"the median it is {self.clipped.kind} (about {self.clipped.effective_rank:.1f} of {self.possible})."
+            f"the median, it is {self.clipped.kind} (about {self.clipped.effective_rank:.1f} of {self.possible})."
         )
 
 
 def judge_collapse(z: Tensor, values: Tensor | None = None) -> CollapseVerdict:
-    """The verdict on embeddings ``[B, D]`` with at least two rows; ``values``: their spectrum, if it is known."""
+    """The verdict on embeddings ``[B, D]`` with at least two rows; ``values`` is their spectrum, if known."""
     rows, width = z.shape
     values = singular_spectrum(z) if values is None else values
     found = judge_spectrum(values, relative_spread(z), rows=rows, width=width)
@@ -130,7 +130,7 @@ def judge_collapse(z: Tensor, values: Tensor | None = None) -> CollapseVerdict:
 
 
 def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> CollapseVerdict:
-    """The same from a spectrum that is known already, whatever the length of rows."""
+    """The verdict from a known spectrum, without a check for long rows."""
     possible, effective, rank = min(rows - 1, width), entropy_rank(values), numerical_rank(values)
     used, full = effective / noise_rank(rows, width), filled_directions(values, possible, EMPTY)
     filled = full / filled_by_noise(rows, width, EMPTY)
@@ -143,7 +143,7 @@ def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> C
 
 
 def clip_long_rows(z: Tensor) -> tuple[Tensor, int]:
-    """``z`` with long rows moved towards the median of all until they are no longer long, and how many those are."""
+    """``z`` with long rows moved towards the median row until they are no longer long, and the number of such rows."""
     z, _ = to_unit_range(z.double())
     middle = z.median(0).values
     distance = torch.linalg.vector_norm(z - middle, dim=1)

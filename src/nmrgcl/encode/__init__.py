@@ -6,7 +6,6 @@ from torch import Tensor
 
 from nmrgcl import own_code
 from nmrgcl.encode.edge_names import EdgeShape
-from nmrgcl.encode.folded import embed_folded, folds
 from nmrgcl.encode.foreign import Foreign
 from nmrgcl.encode.gat import GAT
 from nmrgcl.encode.gcn import GCN
@@ -60,7 +59,8 @@ def build_encoder(
 ) -> Encoder:
     """The encoder called ``name``, freshly initialised from torch's global generator.
 
-    Where edges have features (``edges``), it must be one that reads them; a network of the user's own says so itself.
+    If edges have features (``edges``), the encoder must be one that reads them. A user's own network checks that
+    itself.
     """
     if name not in ENCODERS and not is_own(name):
         if own_code.is_path(name.partition(":")[0]):
@@ -112,9 +112,9 @@ def build_encoder(
 
 
 def embed_graphs(encoder: Encoder, graphs: Graphs, readout: str) -> Tensor:
-    """``[B, D]``: nodes encoded and read out; where the two can be computed as one, they are."""
-    if isinstance(encoder, GIN) and folds(encoder, graphs, readout):
-        return embed_folded(encoder, graphs, readout)
+    """``[B, D]``: nodes encoded and read out."""
+    if isinstance(encoder, GIN):
+        return encoder.embed(graphs, readout)
     if isinstance(encoder, Foreign):
         graphs = graphs.compact()
         return encoder(graphs) if encoder.pooled else pool(encoder(graphs), graphs, readout)

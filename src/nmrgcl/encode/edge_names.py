@@ -1,4 +1,4 @@
-"""Edge features as encoders read them: labels as rows of one table, numbers as they are."""
+"""Edge features in the form that encoders read: labels as rows of one table, numbers unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,16 +9,17 @@ from torch import Tensor, nn
 
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops import on_host
 
 EdgeShape = tuple[int, ...] | int
-"""What the edges of a dataset have: the number of labels in each column, or the number of columns of attributes."""
+"""The edge features of a dataset: the number of labels in each column, or the number of columns of attributes."""
 
 
 class EdgeNames(nn.Module):
-    """Graphs → graphs whose ``edge_attr`` names rows of one table, where those of all columns follow each other.
+    """Graphs → graphs whose ``edge_attr`` names rows of one table, which holds the rows of all columns in turn.
 
-    In column c of ``edge_attr`` (``[E, C]``, int64) the value k ≥ 1 names row k − 1 of its own ``sizes[c]`` rows; less
-    than 1 names none, as on the edges that a view adds.
+    In column c of ``edge_attr`` (``[E, C]``, int64) the value k ≥ 1 names row k − 1 of that column's ``sizes[c]`` rows.
+    Values below 1 name none, as on the edges that a view adds.
     """
 
     first: Tensor
@@ -28,13 +29,13 @@ class EdgeNames(nn.Module):
         super().__init__()
         self.sizes = tuple(sizes)
         before = [0, *accumulate(self.sizes)][:-1]
-        # On the device beforehand: a step that is recorded cannot bring them there.
+        # Buffers, so that they are on the device already: a recorded step cannot copy them there.
         self.register_buffer("first", torch.tensor(before) - 1, persistent=False)
         self.register_buffer("last", torch.tensor(self.sizes), persistent=False)
 
     @property
     def rows(self) -> int:
-        """Of the table."""
+        """Number of rows of the table."""
         return sum(self.sizes)
 
     def forward(self, graphs: Graphs) -> Graphs:
@@ -46,9 +47,9 @@ class EdgeNames(nn.Module):
 
 
 class EdgeNumbers(nn.Module):
-    """Graphs → graphs whose ``edge_attr`` has been found to hold ``rows`` numbers for each edge.
+    """Graphs → the same graphs, after a check that ``edge_attr`` holds ``rows`` numbers per edge.
 
-    Edges that a view adds have zeros, which a linear map without bias leaves as they are.
+    Edges that a view adds have zeros, which a linear map without bias maps to zeros.
     """
 
     def __init__(self, rows: int) -> None:
@@ -68,18 +69,18 @@ class EdgeNumbers(nn.Module):
 
 
 def read_edges(shape: EdgeShape) -> EdgeNames | EdgeNumbers:
-    """What checks the edge features of a batch and brings them into the form that ``FeatureMap`` takes."""
+    """A module that checks the edge features of a batch and brings them into the form that ``FeatureMap`` takes."""
     return EdgeNumbers(shape) if isinstance(shape, int) else EdgeNames(shape)
 
 
 def _checked(values: Tensor | None, sizes: Sequence[int]) -> Tensor:
-    """``[E, C]``; on a GPU, which nobody waits for, a value beyond its table names none."""
+    """``[E, C]``. On a GPU the values are not read, because the host would have to wait: one too large names none."""
     if values is None or values.is_floating_point() or values.dim() != 2 or values.shape[1] != len(sizes):
         raise DataError(
             f"edge_attr must hold whole numbers in {len(sizes)} columns, but {_found(values)}; "
             "set data.edges=labels or use encoder.name=gin"
         )
-    if values.device.type == "cpu" and values.numel():
+    if on_host(values) and values.numel():
         for column, (largest, size) in enumerate(zip(values.amax(0).tolist(), sizes, strict=True)):
             if largest > size:
                 raise DataError(

@@ -1,4 +1,4 @@
-"""A number for each edge, by the embeddings of its ends."""
+"""A score for each edge, computed from the embeddings of its ends."""
 
 import torch
 from torch import Tensor, nn
@@ -9,9 +9,9 @@ from nmrgcl.graphs import Graphs
 
 
 class EdgeScore(nn.Module):
-    """Linear, ReLU, Linear of [h_u ‖ h_v], the mean of both directions, so that an undirected edge has one score.
+    """Linear, ReLU, Linear of [h_u ‖ h_v]; the mean over both directions, so an undirected edge has one score.
 
-    The first map is applied to nodes, before their embeddings are brought to the edges.
+    The first map is applied to nodes, of which there are fewer than edges, before their embeddings are gathered.
     """
 
     def __init__(self, width: int, units: int = 64) -> None:

@@ -1,4 +1,4 @@
-"""Any network that takes PyG's ``(x, edge_index, batch)``, and ``edge_attr`` or ``edge_weight`` if it likes."""
+"""Any network that takes PyG's ``(x, edge_index, batch)``, and optionally ``edge_attr`` or ``edge_weight``."""
 
 import inspect
 from collections.abc import Iterator
@@ -17,10 +17,11 @@ _KNOWN = ("x", "edge_index", "batch", "edge_attr", "edge_weight", "batch_size")
 
 
 class Foreign(nn.Module):
-    """A network of the user's as an encoder.
+    """A user's own network as an encoder.
 
-    Two tiny graphs show how wide its output is, and whether it has a row per node or, pooled already, one per graph.
-    Such a network knows no masks: what a view has removed is taken out before it is called.
+    It is tried on two tiny graphs to find out how wide its output is, and whether it has one row per node or, already
+    pooled, one per graph. Such a network knows nothing of masks, so removed nodes and edges are dropped before it is
+    called.
     """
 
     def __init__(self, network: nn.Module, num_features: int, name: str) -> None:
@@ -30,10 +31,10 @@ class Foreign(nn.Module):
         out = self._try(num_features)
         self.units = out.shape[1]
         self.pooled = out.shape[0] == 2
-        """Whether it gives a row per graph."""
+        """True if the network returns one row per graph."""
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """``[N, units]``, zero for nodes that a view has removed; ``[B, units]`` where the network pools."""
+        """``[N, units]``, zero for removed nodes; ``[B, units]`` if the network pools."""
         there = graphs.compact()
         if there.num_nodes == 0:
             return there.dense_x().new_zeros(graphs.num_graphs if self.pooled else graphs.num_nodes, self.units)
@@ -42,7 +43,7 @@ class Foreign(nn.Module):
         if out.shape != (rows, self.units):
             raise SettingError(f"{self._named} returned {list(out.shape)} where {[rows, self.units]} was expected")
         if self.pooled:
-            return pad(out, (0, 0, 0, graphs.num_graphs - rows))  # graphs without nodes at the end
+            return pad(out, (0, 0, 0, graphs.num_graphs - rows))  # graphs without nodes at the end of the batch
         if graphs.node_keep is None:
             return out
         kept = graphs.node_keep.nonzero().squeeze(1)
@@ -74,7 +75,7 @@ class Foreign(nn.Module):
         return out
 
     def _read_signature(self) -> tuple[set[str], list[str]]:
-        """The arguments without a default, and all of those that are known here."""
+        """The arguments without a default, and all arguments that are in ``_KNOWN``."""
         asked = inspect.signature(self.network.forward)
         single = {key: p for key, p in asked.parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
         gathered = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -88,7 +89,7 @@ class Foreign(nn.Module):
 
     @torch.no_grad()
     def _try(self, num_features: int) -> Tensor:
-        """What it makes of a path of three nodes and an edge; networks that take their widths from data do so now."""
+        """Its output for a path of three nodes and a single edge. Lazy layers get their widths from this call."""
         ends = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
         x = torch.zeros(5, num_features)
         x[:, :1] = 1.0
@@ -115,7 +116,7 @@ class Foreign(nn.Module):
         return out
 
     def _possible_edge_attr(self, edges: int) -> Iterator[Tensor | None]:
-        """None, or if it cannot do without: as wide as one of its matrices takes, or categories."""
+        """Candidates to try: None if allowed, then numbers as wide as the network's matrices, then categories."""
         if "edge_attr" not in self._required:
             yield None
         if "edge_attr" not in self._arguments:

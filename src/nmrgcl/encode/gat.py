@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from nmrgcl.encode.activation import build_activation, drop_out
 from nmrgcl.encode.attention import attend
-from nmrgcl.encode.gin import layer_maps
+from nmrgcl.encode.feature_map import layer_maps
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 

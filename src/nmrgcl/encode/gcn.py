@@ -1,13 +1,15 @@
-"""Graph convolutional network (Kipf & Welling 2017), for the nodes of one graph."""
+"""Graph convolutional network (Kipf & Welling 2017)."""
+
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
 from nmrgcl.encode.activation import build_activation, drop_out
-from nmrgcl.encode.aggregate import neighbour_sum, normalised_sum
-from nmrgcl.encode.gin import layer_maps
+from nmrgcl.encode.feature_map import layer_maps
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.neighbour_sum import is_undirected, neighbour_sum, weighted_sum
 
 
 class GCNLayer(nn.Module):
@@ -58,3 +60,41 @@ class GCN(nn.Module):
             if number < len(self.activations):
                 h = self.activations[number](h)
         return h
+
+
+def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Tensor:
+    """``D^{-1/2}(A + I)D^{-1/2} h``, ``[N, D]`` (Eq. 4); the matrix is computed once per view.
+
+    If edge weights are learned, it is computed every time, and their gradient flows through ``D`` as well.
+
+    In GCN's renormalisation ``D`` counts the self-loop. The paper's five-node example works out only with degrees
+    that do not count it and are at least 1: ``count_self=False``.
+    """
+    graphs = graphs.merge_added()
+    weight, own = _normalised(graphs, count_self, torch.float64 if h.dtype == torch.float64 else torch.float32)
+    return weighted_sum(h, graphs, weight, own, undirected=is_undirected(graphs))
+
+
+_NORMALISED: WeakKeyDictionary[Graphs, dict[tuple[bool, torch.dtype], tuple[Tensor, Tensor]]] = WeakKeyDictionary()
+
+
+def _normalised(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """``_matrix``, cached unless it has a gradient."""
+    if graphs.weights_learn:
+        return _matrix(graphs, count_self, dtype)
+    known = _NORMALISED.setdefault(graphs, {})
+    if (count_self, dtype) not in known:
+        with torch.no_grad():
+            known[count_self, dtype] = _matrix(graphs, count_self, dtype)
+    return known[count_self, dtype]
+
+
+def _matrix(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """``D^{-1/2}(A + I)D^{-1/2}``: its entry for each edge ``[E]``, and its diagonal ``[N]``."""
+    degree = neighbour_sum(torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.device), graphs).squeeze(1)
+    scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
+    source, destination = scale[graphs.edge_index]
+    weight = source * destination
+    if graphs.edge_weight is not None:
+        weight = weight * graphs.edge_weight
+    return (torch.where(graphs.live_edges, weight, 0.0) if graphs.masked else weight), scale.square()

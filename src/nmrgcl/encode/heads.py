@@ -1,20 +1,17 @@
-"""Projection heads: used while pre-training, thrown away after."""
+"""Projection heads, which are used in pre-training and discarded afterwards."""
 
-from typing import Any
-
-import torch
 from torch import Tensor, nn
 
-from nmrgcl import ops
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
+from nmrgcl.ops.mlp import mlp
 
 FEWEST_ROWS = 2
-"""That batch norm can tell from their mean."""
+"""Batch norm of a single row would return its bias, whatever the row."""
 
 
 class Head(nn.Sequential):
-    """Linear, ``activation``, Linear; as wide as its input unless ``units`` says otherwise."""
+    """Linear, ``activation``, Linear; as wide as its input unless ``units`` is given."""
 
     def __init__(self, width: int, units: int | None = None, activation: type[nn.Module] = nn.ReLU) -> None:
         units = units or width
@@ -26,16 +23,14 @@ class Head(nn.Sequential):
 
     def forward(self, r: Tensor) -> Tensor:
         """``[B, width]`` to ``[B, units]``."""
-        weights = list(self.parameters())
-        if type(self[1]) is nn.ReLU and _fits_projection(r, weights[0]):
-            result: Tensor = _Projection.apply(r, *weights)
-            return result
+        if type(self[1]) is nn.ReLU:
+            return mlp(r, *self.parameters())
         out: Tensor = super().forward(r)
         return out
 
 
 class NormedHead(nn.Sequential):
-    """Linear maps to ``widths`` in turn, with batch norm and ReLU between; ``norm_last``: batch norm at the end."""
+    """Linear maps to ``widths`` in turn, batch norm and ReLU between them; ``norm_last``: batch norm at the end too."""
 
     def __init__(self, width: int, *widths: int, norm_last: bool = False) -> None:
         parts: list[nn.Module] = []
@@ -55,7 +50,7 @@ class NormedHead(nn.Sequential):
 
 
 class ResidualHead(nn.Module):
-    """Three times Linear and ReLU, plus a linear map of the input (InfoGraph, Sun et al. 2020); all as wide as it."""
+    """Linear and ReLU three times, plus a linear map of the input; all have one width (InfoGraph, Sun et al. 2020)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -70,30 +65,3 @@ class ResidualHead(nn.Module):
         """``[B, width]`` to ``[B, width]``."""
         out: Tensor = self.deep(r) + self.shortcut(r)
         return out
-
-
-def _fits_projection(r: Tensor, weight: Tensor) -> bool:
-    """Few units, as many as there are inputs, on a GPU, where each product, bias and ReLU would be launched alone."""
-    if not ops.serve(r) or r.dtype != torch.float32 or weight.shape[0] != weight.shape[1] or r.stride(1) != 1:
-        return False
-    from nmrgcl.ops.triton.perceptron import NARROWEST, WIDEST_HEAD
-
-    return NARROWEST <= weight.shape[0] <= WIDEST_HEAD
-
-
-class _Projection(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, r: Tensor, first: Tensor, first_bias: Tensor, second: Tensor, second_bias: Tensor) -> Tensor:
-        from nmrgcl.ops.triton.perceptron import Weights, project
-
-        ctx.save_for_backward(r, first, first_bias, second, second_bias)
-        return project(r, Weights(first, first_bias, second, second_bias))
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        from nmrgcl.ops.triton.perceptron import Weights, project_back
-
-        r, *weights = ctx.saved_tensors
-        grad = grads[0] if grads[0].stride(1) == 1 else grads[0].contiguous()
-        out, of = project_back(grad, r, Weights(*weights))
-        return out, of.first, of.first_bias, of.second, of.second_bias

@@ -1,26 +1,32 @@
-"""Messages made of a neighbour's embedding and of the features of the edge that it comes along."""
+"""Messages that depend on a neighbour's embedding and on the features of the edge between."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from nmrgcl.encode.aggregate import edge_shares, row_sums, transposed
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.neighbour_sum import edge_shares, edges_by_source
+from nmrgcl.ops.rows import row_sums
 
 
 def message_sum(h: Tensor, e: Tensor, graphs: Graphs) -> Tensor:
     """``[N, D]``: for each node Σ ReLU(h_u + e_uv) over its in-neighbours (Hu et al. 2020).
 
-    ``h`` is ``[N, D]`` and ``e`` ``[E, D]``, one row per edge of ``graphs``, which have no added edges left to merge.
-    Edges that are gone send nothing, and the weight of an edge multiplies its message. Sums are taken row by row,
-    forward and back, so that their order is fixed.
+    ``h`` is ``[N, D]`` and ``e`` ``[E, D]``, one row per edge of ``graphs``, whose added edges must be merged already.
+    Removed edges send nothing, and an edge's weight multiplies its message. Sums have a fixed order in both passes.
     """
     result: Tensor = _MessageSum.apply(h, e, edge_shares(graphs), graphs)
     return result
 
 
 class _MessageSum(torch.autograd.Function):
+    """``out_v = Σ_{u→v} w_uv m_uv`` with ``m_uv = ReLU(h_u + e_uv)``.
+
+    With G = ∂L/∂out: ∂L/∂w_uv = ⟨G_v, m_uv⟩; ∂L/∂e_uv = w_uv · G_v where m_uv > 0, else 0; and ∂L/∂h_u sums ∂L/∂e_uv
+    over the edges that leave u.
+    """
+
     @staticmethod
     def forward(ctx: Any, h: Tensor, e: Tensor, weight: Tensor | None, graphs: Graphs) -> Tensor:
         message = (h.index_select(0, graphs.edge_index[0]) + e).relu_()
@@ -36,6 +42,6 @@ class _MessageSum(torch.autograd.Function):
         on_message = at_end * (message > 0)
         if weight is not None:
             on_message = on_message * weight.to(on_message.dtype)[:, None]
-        _, by_source, edge = transposed(graphs)
+        _, by_source, edge = edges_by_source(graphs)
         on_h = row_sums(on_message, edge, by_source, None)
         return on_h.to(ctx.types[0]), on_message.to(ctx.types[1]), on_weight, None

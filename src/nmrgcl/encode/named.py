@@ -1,6 +1,6 @@
-"""Encoders of one's own: classes and functions that a user has named, and the networks that they make.
+"""Users' own encoders: the classes and functions that name them, and the networks these make.
 
-A file is kept by its digest (``own_code``); settings call the encoder NAME@DIGEST:CLASS.
+A file is stored under its digest (``own_code``); settings call its encoder NAME@DIGEST:CLASS.
 """
 
 import copy
@@ -25,7 +25,7 @@ Named = str | type[nn.Module] | nn.Module | Callable[..., nn.Module]
 """How a user names an encoder: by its name or file, its class, a function that makes it, or the network itself."""
 
 DEFAULT = "ENCODER"
-"""What a file may call its encoder, a class or a function; without it, its only class of a network is meant."""
+"""The name a file may give its encoder, a class or a function. Without it, the file's only network class is used."""
 
 _FILE = re.compile(r"(.+\.py)(?::(.+))?", re.DOTALL)
 _SIZES = {
@@ -33,13 +33,13 @@ _SIZES = {
     "units": ("units", "hidden_channels", "hidden_dim", "out_channels", "out_dim"),
     "layers": ("layers", "num_layers"),
 }
-"""What an encoder is made of, and the names that its constructor may have for it."""
+"""The sizes of an encoder, and the names that its constructor may use for them."""
 
 
 def encoder_reference(encoder: Named) -> str:
-    """What settings call the encoder that a user has named.
+    """The name that settings use for the encoder that a user has named.
 
-    A file is run only because the user named it, so this is not for names that come from files.
+    This runs the named file, so it is only for names that the user typed, never for names read from files.
     """
     if isinstance(encoder, str):
         found = _FILE.fullmatch(encoder)
@@ -57,12 +57,12 @@ def encoder_reference(encoder: Named) -> str:
 
 
 def is_own(name: str) -> bool:
-    """Whether settings that say ``name`` mean an encoder of the user's."""
+    """True if ``name``, in settings, stands for a user's own encoder."""
     return own_code.is_reference(name.partition(":")[0])
 
 
 def encoder_label(name: str) -> str:
-    """The name to show: that of the class."""
+    """The name to show to users: that of the class."""
     if not is_own(name):
         return name
     code, _, thing = name.partition(":")
@@ -72,7 +72,7 @@ def encoder_label(name: str) -> str:
 def make_network(name: str, **sizes: int) -> nn.Module:
     """The network that ``name`` stands for, freshly initialised from torch's global generator.
 
-    ``sizes`` are ``num_features``, ``units`` and ``layers``. An instance is copied with the weights that it has.
+    ``sizes`` are ``num_features``, ``units`` and ``layers``. An instance is copied with its weights.
     """
     found = _find(name)
     if isinstance(found, nn.Module):
@@ -98,7 +98,7 @@ def make_network(name: str, **sizes: int) -> nn.Module:
 
 
 def network_bytes(name: str, **sizes: int) -> int:
-    """What the weights of such a network take at least, found without allocating them."""
+    """A lower bound of the memory of such a network's weights, found without allocating them."""
     try:
         with torch.device("meta"):
             network = make_network(name, **sizes)
@@ -111,9 +111,9 @@ def network_bytes(name: str, **sizes: int) -> int:
 
 @contextmanager
 def told_in_one_line(name: str) -> Iterator[None]:
-    """Inside, an error of the user's code becomes one line that says where it is; the error stays its cause.
+    """Inside, an error in the user's code becomes one line that says where it happened; the error stays its cause.
 
-    What means that memory is full is left to those who know what to lower.
+    Out-of-memory errors pass through, because callers know which setting to lower.
     """
     try:
         yield
@@ -144,9 +144,9 @@ def _of_file(path: Path, thing: str | None) -> str:
 
 
 def _find(name: str) -> Any:
-    """A class or function, or in this process an instance.
+    """A class or function or, in this process, an instance.
 
-    Names may come from files of others: a known file lends its networks and what it calls ENCODER, and nothing else.
+    Names may come from other people's files, so a known file lends only its networks and its ENCODER.
     """
     code, _, thing = name.partition(":")
     module = own_code.load_code(code, "nmrgcl pretrain motifs --dry-run --encoder")
@@ -166,7 +166,7 @@ def _is_network(found: Any) -> bool:
 
 
 def _arguments(asked: inspect.Signature, sizes: dict[str, int]) -> tuple[list[int], dict[str, int]]:
-    """What is passed first, and what by name."""
+    """Positional and named arguments."""
     value_of = {name: sizes[size] for size, names in _SIZES.items() for name in names}
     kinds = inspect.Parameter
     by_name = (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
@@ -179,7 +179,7 @@ def _arguments(asked: inspect.Signature, sizes: dict[str, int]) -> tuple[list[in
 
 
 def _traits(thing: Any) -> Iterator[str]:
-    """What tells a thing that is in no file of its own from others: its source, its plain values, its weights."""
+    """What identifies a thing that has no file of its own: its source, its plain values, its weights."""
     if isinstance(thing, partial):
         yield from _traits(thing.func)
         yield repr((thing.args, sorted(thing.keywords.items())))
@@ -205,5 +205,5 @@ def _traits(thing: Any) -> Iterator[str]:
 
 
 def _own_bases(kind: type) -> list[type]:
-    """The class and those that it inherits from, up to torch's."""
+    """The class and its base classes, without torch's own."""
     return [part for part in kind.__mro__ if part not in nn.Module.__mro__]

@@ -1,4 +1,4 @@
-"""Where a node is in its graph: eigenvectors of the normalised adjacency matrix (Qiu et al. 2020, GCC)."""
+"""Positional features of nodes: eigenvectors of the normalised adjacency matrix (Qiu et al. 2020, GCC)."""
 
 import torch
 from torch import Tensor
@@ -7,19 +7,19 @@ from torch.nn.functional import normalize
 from nmrgcl.graphs import Graphs
 
 STEP = 8
-"""Matrices have a multiple of so many rows: then each begins at a full cache line, wherever it is in its batch."""
+"""Matrices are padded to a multiple of this many rows, so that each in a batch begins at a cache line."""
 BELOW = -2.0
-"""Less than any eigenvalue of a normalised adjacency matrix: that of rows that only fill a matrix up."""
+"""The eigenvalue of padding rows, less than any of a normalised adjacency matrix."""
 
 
 @torch.no_grad()
 def positions(graphs: Graphs, columns: int) -> Tensor:
-    """``[N, columns]`` in graphs without masks: rows of the leading min(n − 2, ``columns``) eigenvectors of D^-½AD^-½.
+    """``[N, columns]``: each node's entries in the leading min(n − 2, ``columns``) eigenvectors of D^-½AD^-½.
 
-    Rows have unit length, and further columns are zero. Signs are arbitrary (here the entry that is largest in size is
-    positive), and so are the eigenvectors of an eigenvalue that occurs more than once: a graph gets the same ones in
-    every batch, but not with its nodes renamed. The host asks for sizes, and whether decompositions have converged,
-    which a GPU has to wait for.
+    The graphs must have no masks. Rows have unit length; the remaining columns are zero. Signs are arbitrary (here the
+    entry of largest magnitude is positive), and so are the eigenvectors of a repeated eigenvalue: a graph gets the same
+    ones in every batch, but not if its nodes are renumbered. On a GPU the host waits, for sizes and to learn whether
+    the decompositions converged.
     """
     found = torch.zeros(graphs.num_nodes, columns, device=graphs.device)
     size, degree = graphs.node_ptr.diff(), graphs.row_ptr.diff().clamp(min=1).double()

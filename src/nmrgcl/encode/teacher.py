@@ -1,4 +1,4 @@
-"""A network that follows another one slowly: a moving average of its weights, without a gradient."""
+"""A network whose weights are a moving average of another network's; it has no gradient."""
 
 from itertools import chain
 from typing import Any, cast
@@ -9,9 +9,9 @@ from torch.func import functional_call
 
 
 class Teacher(nn.Module):
-    """Holds an average of a student's parameters and batch-norm statistics of its own; all are kept, none is trained.
+    """The average of a student's parameters, and batch-norm statistics of its own. All are buffers; none is trained.
 
-    The statistics follow from what the teacher itself has seen, so that neither network changes the other's.
+    The statistics come from the teacher's own batches, so neither network changes the other's.
     """
 
     def __init__(self, student: nn.Module) -> None:
@@ -20,29 +20,29 @@ class Teacher(nn.Module):
             self.register_buffer(_flat(name), value.detach().clone())
 
     def forward(self, student: nn.Module, *arguments: Any, **options: Any) -> Tensor:
-        """What ``student`` would make of the arguments with these weights and statistics."""
+        """The output of ``student`` for these arguments, computed with the teacher's weights and statistics."""
         result: Tensor = functional_call(student, self.own(student), arguments, options)
         return result
 
     def own(self, student: nn.Module) -> dict[str, Tensor]:
-        """Its weights and statistics by the names that ``student`` has for them."""
+        """The teacher's weights and statistics, under their names in ``student``."""
         names = (name for name, _ in chain(student.named_parameters(), student.named_buffers()))
         return {name: self.get_buffer(_flat(name)) for name in names}
 
     @torch.no_grad()
     def follow(self, student: nn.Module, momentum: float | Tensor) -> None:
-        """Move a share of 1 − ``momentum``, a number or a scalar on the device, towards the student."""
+        """Move towards the student by 1 − ``momentum``, which is a number or a scalar tensor on the device."""
         for name, parameter in student.named_parameters():
             self.get_buffer(_flat(name)).lerp_(parameter, 1 - momentum)
 
 
 def teach(student: nn.Module, *parts: str) -> nn.ModuleDict:
-    """A teacher for each of the ``parts`` of ``student``, by its name."""
+    """One teacher for each of the ``parts`` (submodules) of ``student``, by name."""
     return nn.ModuleDict({part: Teacher(student.get_submodule(part)) for part in parts})
 
 
 def follow(teachers: nn.ModuleDict, student: nn.Module, momentum: float | Tensor) -> None:
-    """All ``teachers`` move a share of 1 − ``momentum`` towards the parts of ``student`` that they are named after."""
+    """Move each of the ``teachers`` by 1 − ``momentum`` towards the part of ``student`` that it is named after."""
     for part, teacher in teachers.items():
         cast("Teacher", teacher).follow(student.get_submodule(part), momentum)
 

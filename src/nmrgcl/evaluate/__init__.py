@@ -1,1 +1,1 @@
-"""Protocols: embeddings and labels in, scores of the held-out parts out."""
+"""Evaluation protocols: functions from embeddings and labels to test scores."""

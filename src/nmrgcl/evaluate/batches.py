@@ -1,7 +1,7 @@
-"""Which graphs are together in a batch: anyone, or one of each size.
+"""Which graphs share a batch: random ones, or one of each size class.
 
-A recorded step has room for its largest batch, and pays for that room in every one. Where a few graphs are many times
-as large as others, random batches differ in size by a factor of two; batches with one graph of each size hardly do.
+A recorded step pads every batch to the largest one. If a few graphs are many times as large as the others, random
+batches differ in size by a factor of two, while batches with one graph of each size class hardly differ.
 """
 
 import torch
@@ -11,25 +11,25 @@ from nmrgcl.graphs import Room
 
 
 def random_batches(train: Tensor, steps: int, batch_size: int) -> Tensor:
-    """``[steps, batch_size]`` of ``train``, all of them different."""
+    """``[steps, batch_size]`` distinct random elements of ``train``."""
     return train[torch.randperm(len(train))][: steps * batch_size].view(steps, batch_size)
 
 
 def batches_by_size(train: Tensor, sizes: Tensor, steps: int, batch_size: int) -> Tensor:
-    """The same with one graph of each class of size in every batch; ``sizes`` are those of all graphs.
+    """Random batches with one graph of each size class; ``sizes`` holds the sizes of all graphs.
 
-    The graphs of an epoch are ranked by size. The ``steps`` smallest are dealt to the batches at random, one to each,
-    then the next ones.
+    The graphs of an epoch are ranked by size. The ``steps`` smallest form the first class and are distributed over the
+    batches at random, one to each; then follow the next ``steps``, and so on.
     """
     classes = _ranked(random_batches(train, steps, batch_size).flatten(), sizes).view(batch_size, steps)
     return classes.gather(1, torch.rand(batch_size, steps).argsort(1)).T
 
 
 def room_by_size(train: Tensor, nodes: Tensor, edges: Tensor, steps: int, batch_size: int) -> Room:
-    """Enough for every batch of ``batches_by_size``, whose sizes are ``nodes`` + ``edges``.
+    """Room for every batch of ``batches_by_size`` with sizes ``nodes`` + ``edges``.
 
-    Whichever graphs an epoch leaves out, those of class k are among the ranks from ``k steps`` on, of which there are
-    as many more than ``steps`` as are left out.
+    Whichever graphs an epoch leaves out, those of class k have ranks from ``k steps`` to ``(k + 1) steps + left``,
+    where ``left`` is the number of graphs left out.
     """
     left = len(train) - steps * batch_size
     classes = _ranked(train, nodes + edges).unfold(0, steps + left, steps)
@@ -37,6 +37,6 @@ def room_by_size(train: Tensor, nodes: Tensor, edges: Tensor, steps: int, batch_
 
 
 def _ranked(train: Tensor, sizes: Tensor) -> Tensor:
-    """By size, and among equals by number: whichever graphs are left out, the others keep their order."""
+    """``train`` sorted by size and then by index, so that leaving out graphs keeps the order of the others."""
     train = train.sort().values
     return train[sizes[train].argsort(stable=True)]

@@ -1,4 +1,4 @@
-"""Nested cross-validation: the penalties that are tried, its scores, and what it can judge."""
+"""Nested cross-validation: the values of C to try, the scores, and what data it needs."""
 
 from dataclasses import dataclass
 from math import ceil, inf
@@ -12,7 +12,7 @@ GRID = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)  # GraphCL's
 FINE = tuple(10.0 ** (third / 3) for third in range(-9, 10))
 INNER_FOLDS = 5
 LARGEST = 1e150
-"""Largest magnitude in embeddings: squares of larger numbers overflow."""
+"""The largest magnitude allowed in embeddings, as squares of larger numbers overflow."""
 NOT_USABLE = "NaN, infinity or numbers beyond 1e150: train again with a lower learning rate, or scale them"
 
 Penalty = Literal["grid", "fine", "default"] | float
@@ -20,12 +20,12 @@ Penalty = Literal["grid", "fine", "default"] | float
 
 @dataclass(frozen=True, eq=False)
 class NestedScores:
-    """Accuracies in percent by fold, ``[..., folds]`` each.
+    """Accuracies in percent per fold, ``[..., folds]`` each.
 
     Attributes:
-        outer: on the held-out folds.
-        inner: on training rows alone, those by which C was chosen; None where there was nothing to choose.
-        chosen: the number of what was chosen among those that were tried; None where that is not recorded.
+        outer: on the test folds.
+        inner: on training rows only, by which C was chosen; None if there was nothing to choose.
+        chosen: the index of the chosen value; None if it is not recorded.
     """
 
     outer: np.ndarray
@@ -44,18 +44,18 @@ def penalties(c: Penalty) -> tuple[float, ...]:
 
 
 def require_foldable(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -> None:
-    """Refuse embeddings ``[B, D]`` and labels ``[B]`` that cannot be cut into folds; ``inner``: C is chosen in them."""
+    """Refuse embeddings ``[B, D]`` and labels ``[B]`` that do not allow ``folds`` folds, or ``inner`` folds in them."""
     if folds < 2:
         raise SettingError(f"folds is {folds}: cross-validation needs at least 2")
     if z.ndim != 2 or z.shape[1] == 0:
-        raise DataError(f"embeddings have shape {list(z.shape)}: pass one row of at least one number per graph")
+        raise DataError(f"embeddings have shape {list(z.shape)}: pass one row per graph with at least one column")
     if y.shape != (len(z),):
         raise DataError(f"{len(z)} embeddings but labels of shape {list(y.shape)}: pass one label per row")
     if bad := int(np.count_nonzero(~(np.abs(z) <= np.float64(LARGEST)).all(axis=1))):
-        raise DataError(f"{bad} of {len(z)} embeddings hold {NOT_USABLE}")
+        raise DataError(f"{bad} of {len(z)} embeddings contain {NOT_USABLE}")
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
-        raise DataError(f"all {len(y)} labels are the same class: an SVM needs at least two")
+        raise DataError(f"all {len(y)} labels are the same class: an SVM needs at least two classes")
     smallest = int(np.argmin(counts))
     name, count = classes[smallest], int(counts[smallest])
     if count < folds:
@@ -63,6 +63,6 @@ def require_foldable(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -
     left = count - ceil(count / folds)
     if inner and left < INNER_FOLDS:
         raise DataError(
-            f"class {name} has {count} members, {left} of them in a training fold, and choosing C needs {INNER_FOLDS}: "
+            f"class {name} has {count} members, {left} of them for training, but choosing C needs {INNER_FOLDS}: "
             'raise folds, use c="default" or leave the class out'
         )

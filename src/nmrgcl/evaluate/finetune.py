@@ -1,7 +1,7 @@
-"""The finetune protocol: encoder and a linear head trained end to end, the epoch chosen on the validation part.
+"""The finetune protocol: train an encoder with a linear head end to end and choose the epoch on validation data.
 
-From a fresh encoder it is supervised learning. Models train side by side, each on a split of its own. The test part is
-looked at once, at the end.
+With a fresh encoder, this is supervised learning. Several models train side by side, each on its own split. The test
+data is used once, at the end.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,17 +23,17 @@ from nmrgcl.settings import FinetuneSettings
 
 Embed = Callable[[Graphs], Tensor]
 AT_ONCE = 20
-"""Models that train side by side; each has the activations of a batch in memory."""
+"""How many models train side by side; each holds the activations of a batch in memory."""
 LOOK_EVERY = 10
-"""Epochs on a GPU between two looks at whose patience has ended: looking waits for the device."""
+"""On a GPU, early stopping is checked only every so many epochs, because a check waits for the device."""
 
 
 @dataclass(frozen=True)
 class FinetuneScore:
-    """Scores at the epoch that was best on the validation part, the first of equals.
+    """Scores at the epoch that was best on the validation data; ties go to the earlier epoch.
 
-    They are accuracies in percent, mean ROC-AUCs in percent, or mean RMSEs; ``beside`` has the other metrics of the
-    goal on the test part.
+    They are accuracies in percent, mean ROC-AUCs in percent, or mean RMSEs; ``beside`` holds the other metrics of the
+    goal on the test data.
     """
 
     test: float
@@ -43,10 +43,10 @@ class FinetuneScore:
 
 
 class Classifier(nn.Module):
-    """An encoder's embeddings, batch norm if asked, dropout, and a linear map to classes or to tasks.
+    """An encoder followed by optional batch norm, dropout, and a linear map to classes or tasks.
 
-    Sums over the nodes of large graphs have large values; without the norm, GIN loses six points on DD (LAB.md).
-    After ``fit_scale`` outputs are multiples of the labels' ``spread``, counted from their ``centre``.
+    Sums over the nodes of large graphs are large; without the norm, GIN loses six points on DD (LAB.md).
+    After ``fit_scale``, outputs are rescaled by the mean (``centre``) and deviation (``spread``) of the labels.
     """
 
     centre: Tensor | None
@@ -65,13 +65,13 @@ class Classifier(nn.Module):
         self.register_buffer("spread", None)
 
     def fit_scale(self, labels: Tensor) -> None:
-        """Take the mean and standard deviation of each task from ``labels`` ``[M, T]``, NaN where one is missing."""
+        """Compute mean and standard deviation of each task from ``labels`` ``[M, T]``; missing ones are NaN."""
         self.centre = labels.nanmean(0).nan_to_num(0.0)
         deviation = (labels - self.centre).square().nanmean(0).sqrt()
         self.spread = torch.where(deviation > 0, deviation, 1.0)
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """``[B, outputs]``, or ``[N, outputs]`` where nodes are embedded."""
+        """``[B, outputs]``, or ``[N, outputs]`` at node level."""
         z = self.norm(self.embed(graphs))
         outputs: Tensor = self.head(dropout(z, self.drop, self.training))
         return outputs if self.spread is None or self.centre is None else outputs * self.spread + self.centre
@@ -79,7 +79,7 @@ class Classifier(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A ``model`` to train in place, on the device of the graphs; ``split`` has numbers of graphs or nodes."""
+    """A ``model`` to train in place on the device of the graphs; ``split`` holds indices of graphs or nodes."""
 
     model: Classifier
     split: Split
@@ -97,18 +97,18 @@ def finetune_scores(
     capture: bool = True,
     watch: Callable[[int, int], None] | None = None,
 ) -> list[FinetuneScore]:
-    """Train every task's model; chance comes from torch's global generator. Models end as they were at their best.
+    """Train the model of every task and leave it with its best weights; randomness is from torch's global generator.
 
     Args:
-        tasks: are trained side by side.
-        graphs: of which whole graphs, or the nodes of the one there is, are classified.
-        y: class codes ``[B]``, or labels ``[B, T]`` of T tasks, NaN where one is missing; those in no part of a split
-            are not looked at.
-        level: nodes are trained on all at once, graphs in batches of ``batch_size``.
-        batch_size: graphs in a step; those that do not fill one are left out of an epoch, others in each.
-        goal: what the labels are, and so what is learnt and judged by.
+        tasks: the tasks, which are trained side by side.
+        graphs: the graphs to classify, or one graph whose nodes are classified.
+        y: class codes ``[B]``, or labels ``[B, T]`` of T tasks, NaN where one is missing; labels outside of a split
+            are not used.
+        level: at "node", all nodes are trained on at once; at "graph", batches of ``batch_size`` graphs.
+        batch_size: the number of graphs per step; a random remainder that does not fill a batch is skipped each epoch.
+        goal: the kind of labels, which determines the loss and the metrics.
         capture: on a GPU, record steps and replay them.
-        watch: called after each epoch with the number done and the largest number there may be.
+        watch: called after each epoch with the number of epochs done and the largest possible number.
     """
     for task in tasks:
         goal.require(y, task.split)
@@ -124,7 +124,7 @@ def finetune_scores(
 
 
 def train(trainings: "Sequence[Training]", epochs: Epochs, watch: Callable[[int, int], None] | None = None) -> None:
-    """Epoch by epoch, until patience has ended for all of them."""
+    """Run epochs until early stopping has ended all trainings."""
     look_every = LOOK_EVERY if epochs.device.type == "cuda" else 1
     most = max(one.options.epochs for one in trainings)
     for number in range(1, most + 1):
@@ -136,9 +136,9 @@ def train(trainings: "Sequence[Training]", epochs: Epochs, watch: Callable[[int,
 
 
 class Training:
-    """One model, its optimiser, and the weights with which it was best on its validation part.
+    """One model, its optimiser, and its best weights so far by the validation data.
 
-    Only ``look`` and ``score`` wait for the device: even the comparison with the best epoch so far is made there.
+    Only ``look`` and ``score`` wait for the device; even the comparison with the best epoch is made on the device.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Training:
     ) -> None:
         self.goal = goal
         self.model, self.options, self.graphs, self.y, self.level = task.model, task.options, graphs, y, level
-        # Graphs are taken by numbers on the host, nodes by numbers on the device, to which they go once.
+        # Graphs are gathered by indices on the host, nodes by indices on the device, which are copied there once.
         where = graphs.device if level == "node" else torch.device("cpu")
         parts = (torch.from_numpy(part).to(where) for part in (task.split.train, task.split.valid, task.split.test))
         self.train, self.valid, self.test = parts
@@ -155,13 +155,13 @@ class Training:
         self.running = True
         self.state = list(self.model.state_dict().values())
         self.best = [value.clone() for value in self.state]
-        # The largest merit on the validation part, the epoch it was reached in, and the epoch now.
+        # The best validation merit so far, the epoch in which it was reached, and the current epoch.
         zero = torch.zeros((), dtype=torch.float64, device=graphs.device)
         self.reached, self.best_epoch, self.now = zero - torch.inf, zero.clone(), zero.clone()
         self.judged = [graphs] if level == "node" else list(graphs.passes(self.valid))
         self.truth = y[self.valid.to(y.device)]
         self.adam = torch.optim.Adam(
-            _groups(self.model, self.options),
+            _groups(self.model, self.options, y.device),
             lr=self.options.lr,
             weight_decay=self.options.weight_decay,
             fused=y.is_cuda,
@@ -170,11 +170,16 @@ class Training:
 
     @property
     def changed(self) -> list[Tensor]:
-        """What a step and a comparison change, but for the optimiser's own."""
-        return [*self.state, *self.best, self.reached, self.best_epoch, self.now]
+        """The tensors that a step and a comparison modify, except for the state of the optimiser."""
+        return [*self.state, *self.best, self.reached, self.best_epoch, self.now, *self._rates]
+
+    @property
+    def _rates(self) -> list[Tensor]:
+        """The learning rates, if they are halved during training."""
+        return [group["lr"] for group in self.adam.param_groups] if self.options.halve_every else []
 
     def learn(self, batch: Graphs) -> None:
-        """One step of the optimiser: on the graphs of a batch, or on the training nodes of the one graph."""
+        """Take one optimiser step on the graphs of a batch, or on the training nodes of the one graph."""
         self.model.train()
         outputs, labels = self.model(batch), batch.y
         if self.level == "node":
@@ -189,7 +194,7 @@ class Training:
 
     @torch.no_grad()
     def compare(self) -> None:
-        """Remember the weights if they do better on the validation part than ever, unless patience has ended."""
+        """Remember the weights if they are the best so far on the validation data, unless patience has run out."""
         found = self.goal.merit(self._outputs(self.judged, self.valid), self.truth)
         better = found > self.reached
         if self.options.patience:
@@ -199,38 +204,45 @@ class Training:
         self.best_epoch.copy_(torch.where(better, self.now, self.best_epoch))
         for best, value in zip(self.best, self.state, strict=True):
             best.copy_(torch.where(better, value, best))
+        for rate in self._rates:
+            rate.mul_(torch.where(self.now % self.options.halve_every == 0, 0.5, 1.0))
 
     def _outputs(self, judged: Sequence[Graphs], part: Tensor) -> Tensor:
-        """``[len(part), ·]``; of graphs, ``judged`` are those of ``part`` and no others."""
+        """Outputs ``[len(part), ·]``; at graph level, ``judged`` must consist of the graphs of ``part``."""
         self.model.eval()
         found = torch.cat([self.model(graphs) for graphs in judged])
         return found[part] if self.level == "node" else found
 
     def look(self) -> bool:
-        """Whether patience has not ended yet."""
+        """Whether to continue training; False once patience has run out."""
         if self.options.patience and float(self.now - self.best_epoch) >= self.options.patience:
             self.running = False
         return self.running
 
     @torch.no_grad()
     def score(self) -> FinetuneScore:
-        """With the best weights, on the test part."""
+        """Restore the best weights and score them on the test data."""
         for best, value in zip(self.best, self.state, strict=True):
             value.copy_(best)
         if not float(self.reached) > -torch.inf:
-            raise SettingError("no epoch's outputs on the validation part are finite; lower finetune.lr")
+            raise SettingError("the outputs on the validation data are not finite in any epoch; lower finetune.lr")
         judged = [self.graphs] if self.level == "node" else list(self.graphs.passes(self.test))
-        outputs, truth, unit = self._outputs(judged, self.test), self.y[self.test.to(self.y.device)], self.goal.unit
-        first, *others = ((name, unit * float(merit(outputs, truth))) for name, merit in self.goal.merits.items())
-        return FinetuneScore(first[1], unit * float(self.reached), int(self.best_epoch), dict(others))
+        test, beside = self.goal.scores(self._outputs(judged, self.test), self.y[self.test.to(self.y.device)])
+        return FinetuneScore(test, self.goal.unit * float(self.reached), int(self.best_epoch), beside)
 
 
-def _groups(model: Classifier, options: FinetuneSettings) -> list[dict[str, Any]]:
-    """All parameters, or those of the encoder and those of the head and its norm, each with their learning rate.
+def _groups(model: Classifier, options: FinetuneSettings, device: torch.device) -> list[dict[str, Any]]:
+    """One parameter group, or two if encoder and head have different learning rates.
 
-    A second group takes kernels of its own in every step, so there is none unless the rates differ.
+    A second group costs additional kernel launches in every step, so there is only one if the rates are equal. A rate
+    that is halved during training is a tensor on the device, so that recorded steps read its current value.
     """
-    if options.head_lr_scale == 1:
-        return [{"params": list(model.parameters())}]
-    head = [*model.norm.parameters(), *model.head.parameters()]
-    return [{"params": list(model.encoder.parameters())}, {"params": head, "lr": options.lr * options.head_lr_scale}]
+    groups: list[dict[str, Any]] = [{"params": list(model.parameters()), "lr": options.lr}]
+    if options.head_lr_scale != 1:
+        head = [*model.norm.parameters(), *model.head.parameters()]
+        groups[0]["params"] = list(model.encoder.parameters())
+        groups.append({"params": head, "lr": options.lr * options.head_lr_scale})
+    if options.halve_every:
+        for group in groups:
+            group["lr"] = torch.tensor(group["lr"], device=device)
+    return groups

@@ -1,7 +1,7 @@
-"""Baselines on fingerprints: a random forest or a linear model for each task, as a chemist would fit them first.
+"""Baselines on fingerprints: a random forest or a linear model per task, the usual first choice of chemists.
 
-They are judged as fine-tuned encoders are: same parts, same metrics. What one setting has to be, the number of trees or
-C, is chosen on the validation part, one value for all tasks: a rare task has too few labels there to choose by.
+They are evaluated like fine-tuned encoders, on the same splits with the same metrics. The number of trees, or C, is
+chosen on the validation data, with one value for all tasks, because rare tasks have too few labels for a choice.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,14 +21,14 @@ from nmrgcl.evaluate.goals import GOALS
 
 TREES = (100, 300)
 PENALTIES = (0.01, 0.1, 1.0, 10.0)
-"""C of logistic regression; of ridge regression, which calls it 1 / alpha."""
+"""Values of C for logistic regression, and of 1 / alpha for ridge regression."""
 
 
 @dataclass(frozen=True)
 class FingerprintScore:
-    """Scores with the number of trees, or the C, that was best on the validation part, the first of equals.
+    """Scores with the number of trees, or the C, that was best on the validation data; ties go to the first.
 
-    They are mean ROC-AUCs in percent or mean RMSEs; ``beside`` has the other metrics of the goal on the test part.
+    They are mean ROC-AUCs in percent or mean RMSEs; ``beside`` holds the other metrics of the goal on the test data.
     """
 
     test: float
@@ -47,16 +47,16 @@ def fingerprint_score(
     seed: int = 0,
     jobs: int = 1,
 ) -> FingerprintScore:
-    """Fit each task on the training part, judge all of them on the test part.
+    """Fit a model per task on the training data and score all of them on the test data.
 
     Args:
         bits: ``[M, K]`` fingerprints.
         y: ``[M, T]`` labels, NaN where one is missing.
-        split: rows to fit, choose and judge on.
+        split: rows for training, validation and test.
         model: a random forest, or a linear model: logistic regression or, for numbers, ridge regression.
-        goal: what the labels are.
-        seed: of the forests.
-        jobs: tasks that are fitted at a time; -1 for one per core.
+        goal: the kind of labels.
+        seed: the seed of the forests.
+        jobs: how many tasks are fitted at a time; -1 for one per core.
     """
     aim, y = GOALS[goal], np.asarray(y, float)
     aim.require(y, split)
@@ -65,7 +65,7 @@ def fingerprint_score(
             f"{list(bits.shape)} fingerprints and {list(y.shape)} labels: pass one row of each per molecule"
         )
     fit, values = (_forest, TREES) if model == "forest" else (_linear, PENALTIES)
-    # The same two arrays for all tasks: they go to worker processes once.
+    # All tasks share these two arrays, so that joblib sends them to the worker processes only once.
     learnt, judged = bits[split.train], bits[np.concatenate([split.valid, split.test])]
     columns = Parallel(n_jobs=jobs)(
         delayed(_task)(fit, learnt, labels, judged, goal, values, seed) for labels in y[split.train].T
@@ -74,8 +74,8 @@ def fingerprint_score(
     validated, tested = outputs.split([len(split.valid), len(split.test)], 1)
     merits = [float(aim.merit(made, truth[split.valid])) for made in validated]
     best = int(np.argmax(merits))
-    first, *others = ((name, aim.unit * float(f(tested[best], truth[split.test]))) for name, f in aim.merits.items())
-    return FingerprintScore(first[1], aim.unit * merits[best], float(values[best]), dict(others))
+    test, beside = aim.scores(tested[best], truth[split.test])
+    return FingerprintScore(test, aim.unit * merits[best], float(values[best]), beside)
 
 
 def _task(
@@ -87,9 +87,9 @@ def _task(
     values: Sequence[float],
     seed: int,
 ) -> np.ndarray:
-    """``[values, len(judged)]``: what is predicted with each of the ``values``.
+    """Predictions ``[values, len(judged)]`` with each of the ``values``.
 
-    All the same, if the labels of the task are: there is nothing to learn from then.
+    If all labels of the task are equal, the predictions are constant.
     """
     known = ~np.isnan(y)
     if len(np.unique(y[known])) < 2:
@@ -100,7 +100,7 @@ def _task(
 def _forest(
     x: np.ndarray, y: np.ndarray, judged: np.ndarray, goal: str, values: Sequence[int], seed: int
 ) -> np.ndarray:
-    """A smaller forest is the first trees of the largest."""
+    """Fit the largest forest only; a smaller one consists of its first trees."""
     kind: Any = RandomForestClassifier if goal == "binary" else RandomForestRegressor
     forest = kind(max(values), random_state=seed, max_features="sqrt").fit(x, y)
     each = [
@@ -112,9 +112,9 @@ def _forest(
 def _linear(
     x: np.ndarray, y: np.ndarray, judged: np.ndarray, goal: str, values: Sequence[float], seed: int
 ) -> np.ndarray:
-    """There is one solution, whatever the seed."""
+    """Fit ridge or logistic regression; their solutions are unique, so ``seed`` has no effect."""
     if goal == "numbers":
         return np.stack([Ridge(alpha=1 / c).fit(x, y).predict(judged) for c in values])
-    rows = csr_matrix(x)  # most bits are zero
+    rows = csr_matrix(x)  # Most bits are zero.
     fitted = [LogisticRegression(C=c, max_iter=1000).fit(rows, y) for c in values]
     return np.stack([one.decision_function(judged) for one in fitted])

@@ -1,4 +1,4 @@
-"""What labels may be: class codes, several yes-or-no tasks, or several numbers; the latter two may be missing."""
+"""Kinds of labels: class codes, several binary tasks, or several numbers; the latter two may have missing values."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from nmrgcl.evaluate.metrics import average_precision, mae, rmse, roc_auc
 
 @dataclass(frozen=True)
 class Goal:
-    """What a model learns by, and what it is chosen and judged by.
+    """The loss of a kind of labels, and the metrics for model selection and evaluation.
 
     Attributes:
-        loss: of outputs ``[M, T]`` and labels; a scalar.
-        merits: by name, of outputs and labels; scalars in float64, the larger the better. The first one chooses.
-        unit: a score is this times its merit: 100 for percent, -1 for an error, of which less is better.
-        type: of the labels on the device.
-        require: raises DataError if the parts of a split cannot be learnt from and judged on.
-        standardise: the loss is that of labels divided by their spread in the training part.
+        loss: a function from outputs ``[M, T]`` and labels to a scalar.
+        merits: named functions from outputs and labels to float64 scalars; higher is better. The first one selects.
+        unit: a score is this times its merit: 100 for percentages, -1 for errors, where lower is better.
+        type: the data type of the labels on the device.
+        require: raises DataError if a split of the labels cannot be used for training and evaluation.
+        standardise: divide labels by their standard deviation in the training data before computing the loss.
     """
 
     loss: Callable[[Tensor, Tensor], Tensor]
@@ -35,25 +35,30 @@ class Goal:
 
     @property
     def merit(self) -> Callable[[Tensor, Tensor], Tensor]:
-        """The one that chooses."""
+        """The metric used for selection."""
         return next(iter(self.merits.values()))
+
+    def scores(self, outputs: Tensor, labels: Tensor) -> tuple[float, dict[str, float]]:
+        """The score by the metric used for selection, and those by the other metrics."""
+        first, *others = ((name, self.unit * float(merit(outputs, labels))) for name, merit in self.merits.items())
+        return first[1], dict(others)
 
 
 def masked_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
-    """Binary cross-entropy of logits, the mean over the labels that are present (Hu et al. 2020)."""
+    """Binary cross-entropy of logits, averaged over the labels that are present (Hu et al. 2020)."""
     present = ~labels.isnan()
     each = binary_cross_entropy_with_logits(outputs, torch.where(present, labels, 0), reduction="none")
     return _mean_where(present, each)
 
 
 def masked_squared_error(outputs: Tensor, labels: Tensor) -> Tensor:
-    """The mean over the labels that are present."""
+    """Squared error, averaged over the labels that are present."""
     present = ~labels.isnan()
     return _mean_where(present, mse_loss(outputs, torch.where(present, labels, 0), reduction="none"))
 
 
 def _mean_where(present: Tensor, values: Tensor) -> Tensor:
-    """0 where nothing is present: such a batch has nothing to teach."""
+    """The mean of the ``values`` that are ``present``; 0 if there are none, so that such a batch has no effect."""
     return torch.where(present, values, 0).sum() / present.sum().clamp(min=1)
 
 
@@ -62,7 +67,7 @@ def _accuracy(outputs: Tensor, y: Tensor) -> Tensor:
 
 
 def _over_tasks(metric: Callable[[Tensor, Tensor], Tensor], sign: float = 1.0) -> Callable[[Tensor, Tensor], Tensor]:
-    """The mean of ``metric`` over the tasks that have a score; outputs that are not finite have the least merit."""
+    """The mean of ``metric`` over the tasks that have a score; minus infinity if outputs are not finite."""
 
     def merit(outputs: Tensor, labels: Tensor) -> Tensor:
         return torch.where(outputs.isfinite().all(), sign * metric(outputs, labels).nanmean(), -torch.inf)
@@ -72,26 +77,26 @@ def _over_tasks(metric: Callable[[Tensor, Tensor], Tensor], sign: float = 1.0) -
 
 def _require_classes(y: np.ndarray, split: Split) -> None:
     if len(np.unique(y[split.train])) < 2:
-        raise DataError("all of the training part is of one class: choose another split or seed")
+        raise DataError("all training labels are of one class: choose another split or seed")
 
 
 def _require_binary(y: np.ndarray, split: Split) -> None:
     y = _columns(y)
     if strange := np.unique(y[~np.isnan(y) & (y != 0) & (y != 1)]).tolist():
-        raise DataError(f"label {strange[0]:g}: labels of yes-or-no tasks are 0, 1, or NaN where one is missing")
+        raise DataError(f"label {strange[0]:g}: labels of binary tasks are 0, 1, or NaN for a missing one")
     for name, part in _named(split):
         rows = y[part]
         if not ((rows == 0).any(0) & (rows == 1).any(0)).any():
-            raise DataError(f"no task has both classes in the {name} part: choose another split or seed")
+            raise DataError(f"no task has both classes in the {name} data: choose another split or seed")
 
 
 def _require_numbers(y: np.ndarray, split: Split) -> None:
     y = _columns(y)
     if np.isinf(y).any():
-        raise DataError("some labels are infinite; leave them out, or write NaN where one is missing")
+        raise DataError("some labels are infinite; leave them out, or write NaN for a missing one")
     for name, part in _named(split):
         if np.isnan(y[part]).all():
-            raise DataError(f"all labels of the {name} part are missing: choose another split or seed")
+            raise DataError(f"all labels of the {name} data are missing: choose another split or seed")
 
 
 def _columns(y: np.ndarray) -> np.ndarray:
@@ -124,5 +129,5 @@ GOALS = {"classes": CLASSES, "binary": BINARY, "numbers": NUMBERS}
 
 
 def goal_of(labels: np.ndarray) -> str:
-    """What ``[M, T]`` labels are: "binary" if all that are present are 0 or 1, else "numbers"."""
+    """The kind of the labels ``[M, T]``: "binary" if all present ones are 0 or 1, else "numbers"."""
     return "binary" if np.isin(labels[~np.isnan(labels)], (0, 1)).all() else "numbers"

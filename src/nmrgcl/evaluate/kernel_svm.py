@@ -1,4 +1,4 @@
-"""The SVM protocol for kernels: the matrix and C are chosen together inside the training folds."""
+"""The SVM protocol for kernels: kernel matrix and C are chosen together inside the training folds."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,8 @@ from nmrgcl.evaluate.svm import (
     outer_cuts,
     shares_by_libsvm,
 )
-from nmrgcl.evaluate.svm_on_device import Cut, from_kernels, shares_on_device, solves
+from nmrgcl.evaluate.svm_on_device import Cut, from_kernels, shares_on_device
+from nmrgcl.ops.svm_solver import can_solve
 
 
 def kernel_nested(
@@ -31,15 +32,15 @@ def kernel_nested(
     jobs: int = -1,
     device: torch.device | None = None,
 ) -> NestedScores:
-    """Accuracies in percent on the held-out folds, and those by which kernel and C were chosen, ``[folds]`` each.
+    """Accuracies in percent on the test folds, and those by which kernel and C were chosen, ``[folds]`` each.
 
-    ``kernels`` ``[K, B, B]`` are symmetric matrices of the same B graphs, for example of several numbers of iterations;
-    ``y`` ``[B]`` are class codes. The other arguments are those of ``svm_scores``. The first of equals is chosen.
+    ``kernels`` ``[K, B, B]`` are symmetric matrices of the same B graphs, for example for several numbers of
+    iterations; ``y`` ``[B]`` are class codes. The other arguments are those of ``svm_scores``. Ties go to the first.
     """
     values = penalties(c)
     count = len(kernels) * len(values)
     _require_kernels(kernels, y, folds, inner=count > 1)
-    if device is not None and solves(device, len(y)):
+    if device is not None and can_solve(device, len(y)):
         table = _table_on_device(kernels, y, values, device)
         return choose_from_table(table, y, seed=seed, folds=folds, inner=inner, choices=count)
     cuts = outer_cuts(y, seed, folds)
@@ -69,11 +70,11 @@ def kernel_table(
     jobs: int = -1,
     device: torch.device | None = None,
 ) -> np.ndarray:
-    """Accuracies in percent on the held-out folds for each kernel and C, ``[K, len(C), folds]``: nothing is chosen."""
+    """Accuracies in percent on the test folds for each kernel and C, ``[K, len(C), folds]``, without any choice."""
     values = penalties(c)
     _require_kernels(kernels, y, folds, inner=False)
     cuts = outer_cuts(y, seed, folds)
-    if device is not None and solves(device, len(y)):
+    if device is not None and can_solve(device, len(y)):
         shares = _table_on_device(kernels, y, values, device)(cuts)
     else:
         with Parallel(n_jobs=jobs) as pool:
@@ -82,7 +83,7 @@ def kernel_table(
 
 
 def _table_on_device(kernels: np.ndarray, y: np.ndarray, values: Sequence[float], device: torch.device) -> ScoreCuts:
-    """Shares ``[cuts, K len(C)]``, kernel by kernel and for each C in turn."""
+    """A function from splits to accuracies ``[splits, K len(C)]``, ordered by kernel and then by C."""
     kernels_of = from_kernels(torch.from_numpy(np.ascontiguousarray(kernels)).to(device))
     count, rows = len(kernels), len(y)
 
@@ -91,7 +92,7 @@ def _table_on_device(kernels: np.ndarray, y: np.ndarray, values: Sequence[float]
         return float(_accuracies(kernels[number : number + 1], y, train % rows, test % rows, (c,))[0])
 
     def table(cuts: Sequence[Cut]) -> np.ndarray:
-        # As from_kernels numbers rows. Machines that take long are often those of one kernel: it stays together.
+        # Row indices as in from_kernels. SVMs that take long often belong to one kernel, so each kernel stays together.
         of_all = [(k * rows + train, k * rows + test) for k in range(count) for train, test in cuts]
         found = shares_on_device(kernels_of, np.tile(y, count), of_all, values, device, on_host)
         return np.moveaxis(found.reshape(count, len(cuts), len(values)), 0, 1).reshape(len(cuts), -1)
@@ -109,7 +110,7 @@ def _require_kernels(kernels: np.ndarray, y: np.ndarray, folds: int, *, inner: b
 def _accuracies(
     kernels: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, values: Sequence[float]
 ) -> np.ndarray:
-    """Shares of the ``test`` rows that are right, kernel by kernel and for each C in turn."""
+    """Accuracies on the ``test`` rows as fractions, ordered by kernel and then by C."""
     found = []
     with LIBRARIES.limit(limits=1):
         for kernel in kernels:

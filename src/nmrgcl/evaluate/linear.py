@@ -1,4 +1,4 @@
-"""The linear protocol: logistic regression on frozen embeddings of nodes, C chosen on the validation nodes."""
+"""The linear protocol: logistic regression on frozen node embeddings, with C chosen on the validation nodes."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ GRID = tuple(10.0**power for power in range(-5, 5))
 
 @dataclass(frozen=True)
 class LinearScore:
-    """Accuracy in percent on the test nodes, with the C that was best on the validation nodes, the first of equals."""
+    """Accuracies in percent with the C that was best on the validation nodes; ties go to the smaller C."""
 
     test: float
     valid: float
@@ -33,15 +33,15 @@ def linear_score(
     scaling: Normalise = "l2",
     device: torch.device | None = None,
 ) -> LinearScore:
-    """Judge embeddings ``z`` ``[N, D]`` with labels ``y`` ``[N]`` on one split.
+    """Score embeddings ``z`` ``[N, D]`` with labels ``y`` ``[N]`` on one split.
 
     Args:
-        z: finite embeddings, one row a node.
-        y: class codes; those of nodes in no part of the split are not looked at.
-        split: nodes to train, validate and test on.
-        scaling: "l2" gives each row length 1, "standardise" each column mean 0 and variance 1 on the training nodes;
-            "squash" draws in the long tails of the latter.
-        device: where to compute; where ``z`` is, if None.
+        z: finite embeddings, one row per node.
+        y: class codes; labels outside of the split are not used.
+        split: the training, validation and test nodes.
+        scaling: "l2" scales each row to length 1, "standardise" each column to mean 0 and variance 1 on the training
+            nodes, and "squash" also applies asinh to the latter to shorten long tails.
+        device: the device to compute on; None: that of ``z``.
     """
     rows = torch.as_tensor(z).to(device) if device is not None else torch.as_tensor(z)
     train, valid, test = (torch.from_numpy(part).to(rows.device) for part in (split.train, split.valid, split.test))
@@ -57,7 +57,7 @@ def linear_score(
 
 
 def linear_predictions(z: np.ndarray, y: np.ndarray, split: Split, *, c: float, scaling: Normalise) -> np.ndarray:
-    """The classes of the test nodes, in their order, by the classifier of ``linear_score`` with that C."""
+    """The predicted classes of the test nodes, by the classifier of ``linear_score`` with this C."""
     train, test, labels = (torch.from_numpy(np.asarray(part, np.int64)) for part in (split.train, split.test, y))
     rows = scaled(torch.as_tensor(z).double(), train, scaling)
     weights = fit_logistic(rows[train], labels[train], (c,), classes=int(labels.max()) + 1)
@@ -65,7 +65,7 @@ def linear_predictions(z: np.ndarray, y: np.ndarray, split: Split, *, c: float, 
 
 
 def scaled(z: Tensor, train: Tensor, scaling: str) -> Tensor:
-    """``z`` brought to one scale as ``linear_score`` says."""
+    """``z`` scaled as described in ``linear_score``."""
     require_word(scaling, "linear.normalise")
     if scaling == "none":
         return z
@@ -79,8 +79,8 @@ def scaled(z: Tensor, train: Tensor, scaling: str) -> Tensor:
 
 def _check(z: Tensor, y: Tensor, train: Tensor) -> None:
     if z.dim() != 2 or y.shape != z.shape[:1]:
-        raise DataError(f"{list(z.shape)} embeddings and {list(y.shape)} labels: pass one row and one label a node")
+        raise DataError(f"{list(z.shape)} embeddings and {list(y.shape)} labels: pass one row and one label per node")
     if bad := int((~(z.double().abs() <= LARGEST)).any(1).sum()):
-        raise DataError(f"{bad} of {len(z)} embeddings hold {NOT_USABLE}")
+        raise DataError(f"{bad} of {len(z)} embeddings contain {NOT_USABLE}")
     if len(torch.unique(y[train])) < 2:
         raise DataError("all training nodes are of one class: choose another split or seed")

@@ -1,11 +1,11 @@
-"""Logistic regression with an l2 penalty, for all penalties at once, with scikit-learn's objective and optimum.
+"""Logistic regression with an l2 penalty for several values of C at once, with scikit-learn's objective and optimum.
 
-The objective is ``C Σ cross-entropy + ½‖W‖²`` over K ≥ 3 classes, with an intercept that is not penalised. For two
-classes scikit-learn fits one vector w, which stands for the columns −w/2 and w/2 of W: there ‖W‖² is half of ‖w‖², so
-that the same objective has C/2 in place of C.
+The objective is ``C Σ cross-entropy + ½‖W‖²`` over K ≥ 3 classes, with an unpenalised intercept. For two classes,
+scikit-learn fits a single vector w, which corresponds to the columns −w/2 and w/2 of W. Then ‖W‖² is half of ‖w‖², so
+the same objective has C/2 in place of C.
 
-Newton's method takes tens of steps, each of which solves for its direction by conjugate gradients. Rows are centred and
-turned to their principal axes, which does not change the optimum: there the curvature is close to diagonal.
+Newton's method takes tens of steps, each of which computes its direction by conjugate gradients. Rows are centred and
+rotated to their principal axes, which does not change the optimum but makes the Hessian nearly diagonal.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 
 STEPS = 200
-"""Newton steps at most: separable classes with next to no penalty take about 40."""
+"""Maximum number of Newton steps: separable classes with hardly any penalty take about 40."""
 INNER = 1000
-"""Steps of conjugate gradients at most for one direction."""
+"""Maximum number of conjugate gradient steps per direction."""
 RESIDUAL = 0.1
-"""How much of the gradient a direction may leave unsolved: less costs more inner steps than it saves outer ones."""
+"""Relative residual at which a direction is accepted: a lower one costs more inner steps than it saves outer ones."""
 HALVINGS = 40
 LOOK = 16
-"""Inner steps after which the host looks whether a GPU is done."""
+"""On a GPU, the host checks for convergence only every so many inner steps."""
 
 
 def fit_logistic(
@@ -32,15 +32,15 @@ def fit_logistic(
 
     Args:
         z: ``[N, D]`` rows to learn from.
-        y: ``[N]`` class codes. A class without rows has no part in the fit, and is never predicted.
+        y: ``[N]`` class codes. A class without rows is ignored in the fit and never predicted.
         penalties: the values of C.
         classes: K, at least the largest code plus one.
-        tolerance: expected fall of the objective, relative to its value, at which a step is the last.
+        tolerance: stop when the expected decrease of the objective, relative to its value, is below this.
     """
     z, (present, own) = z.double(), torch.unique(y, return_inverse=True)
     mean = z.mean(0)
     axes = _principal_axes(z - mean)
-    x = torch.cat([(z - mean) @ axes, z.new_ones(len(z), 1)], 1)  # the last column is the intercept's
+    x = torch.cat([(z - mean) @ axes, z.new_ones(len(z), 1)], 1)  # The last column is for the intercept.
     c = torch.tensor(list(penalties), dtype=torch.float64, device=z.device) / (2 if len(present) == 2 else 1)
     found = minimise(x, own, c, tolerance, look=LOOK if z.is_cuda else 1)
     count = classes or int(present[-1]) + 1
@@ -53,7 +53,7 @@ def fit_logistic(
 
 
 def _principal_axes(z: Tensor) -> Tensor:
-    """``[D, R]`` orthonormal columns that span the rows of ``z`` ``[N, D]``, R ≤ D; outside of them W is zero."""
+    """Orthonormal columns ``[D, R]``, R ≤ D, that span the rows of ``z`` ``[N, D]``; W is zero outside of them."""
     if len(z) > z.shape[1]:
         return torch.linalg.eigh(z.T @ z).eigenvectors
     _, spread, axes = torch.linalg.svd(z, full_matrices=False)
@@ -61,15 +61,15 @@ def _principal_axes(z: Tensor) -> Tensor:
 
 
 def predict(z: Tensor, weights: Tensor, intercept: Tensor) -> Tensor:
-    """``[P, N]`` the class of each row by each of P models."""
+    """``[P, N]`` the predicted class of each row by each of P models."""
     return (torch.einsum("nd,pdk->pnk", z.double(), weights) + intercept[:, None]).argmax(2)
 
 
 def minimise(x: Tensor, y: Tensor, c: Tensor, tolerance: float, *, look: int = 1) -> Tensor:
-    """``[M, K, P]``: the parameters of P problems with penalties ``c`` on rows ``x`` ``[N, M]`` of classes ``y``.
+    """Minimise P problems with penalties ``c`` on rows ``x`` ``[N, M]`` of classes ``y``; returns ``[M, K, P]``.
 
-    A step costs the same few products for all problems together; a problem that is done drops out. In the directions
-    the host takes part only every ``look`` inner steps, between which a GPU need not wait for it.
+    A step takes the same few matrix products for all problems together; converged problems drop out. The inner solver
+    synchronises with the host only every ``look`` steps, so that a GPU need not wait in between.
     """
     problem = _Problem(x, y, c)
     w = x.new_zeros(x.shape[1], int(y.max()) + 1, len(c))
@@ -96,7 +96,7 @@ def minimise(x: Tensor, y: Tensor, c: Tensor, tolerance: float, *, look: int = 1
 class _Problem:
     """Rows ``x`` ``[N, M]``, classes ``y`` ``[N]`` and penalties ``c`` ``[Q]``; the last entry of a row is 1.
 
-    Problems come last in all tensors: sums over classes then run over whole vectors, and all problems share a product.
+    The problems are the last axis of all tensors, so that sums over classes are vectorised and problems share products.
     """
 
     x: Tensor
@@ -121,9 +121,10 @@ class _Problem:
         return self.c * self._back(share * (turn - (share * turn).sum(1, keepdim=True))) + _penalised(v)
 
     def solve(self, share: Tensor, right: Tensor, look: int) -> Tensor:
-        """What the Hessian turns into ``right``, by conjugate gradients, up to ``RESIDUAL``."""
+        """Solve Hessian · v = ``right`` by preconditioned conjugate gradients up to ``RESIDUAL``."""
         mean = (share * (1 - share)).mean((0, 1))
-        scale = self.c * mean * self.x.square().sum(0)[:, None]  # along principal axes, if all rows counted alike
+        # The preconditioner is the Hessian's diagonal along the principal axes if all rows had equal weight.
+        scale = self.c * mean * self.x.square().sum(0)[:, None]
         scale = (scale + _penalised(torch.ones_like(scale))).clamp(min=1e-12)[:, None]
         found, rest, step = torch.zeros_like(right), right, right / scale
         square = (rest * step).sum((0, 1))
@@ -144,18 +145,18 @@ class _Problem:
 
 
 def _penalised(w: Tensor) -> Tensor:
-    """``w`` without the intercepts, its last row."""
+    """``w`` with zeros in its last row, which holds the intercepts."""
     return torch.cat([w[:-1], torch.zeros_like(w[-1:])])
 
 
 def _search(
     problem: _Problem, logits: Tensor, turn: Tensor, w: Tensor, direction: Tensor, value: Tensor, slope: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """How far to go along ``direction``, which changes the logits by ``turn``: 1, or half as far until values fall."""
+    """Step length along ``direction``, which changes the logits by ``turn``: 1, halved until the value decreases."""
     length = torch.ones_like(value)
     for _ in range(HALVINGS):
         after = problem.value(logits + length * turn, w + length * direction)
-        # The slack is what rounding can hide: near the optimum values no longer tell steps apart.
+        # The slack covers rounding errors, which exceed the actual decrease near the optimum.
         fallen = after <= value + 1e-4 * length * slope + 1e-13 * value
         if bool(fallen.all()):
             break

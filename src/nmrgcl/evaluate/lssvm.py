@@ -1,15 +1,15 @@
-"""The LS-SVM protocol: least-squares support vector machines, a cheaper judge that runs on the device.
+"""The LS-SVM protocol: least-squares support vector machines, a cheaper alternative that runs on the device.
 
-Folds, standardisation, kernel and values of C are those of the SVM protocol; the squared error in the place of the
-hinge (Suykens & Vandewalle 1999) makes a fit one linear system. With ±1 targets ``Y``, one column a class:
+Folds, standardisation, kernel and values of C are those of the SVM protocol; with the squared error in place of the
+hinge loss (Suykens & Vandewalle 1999), a fit is one linear system. With ±1 targets ``Y``, one column per class:
 
     [ 0   1ᵀ      ] [ b ]   [ 0 ]
     [ 1   K + I/C ] [ α ] = [ Y ]        f(x) = k(x) α + b, the largest column wins
 
-C is chosen by the accuracy on training rows left out one at a time, which follows from the same factorisation: without
-row i the fit predicts ``Y_i − α_i / (M⁻¹)_ii`` there, M the matrix above (Cawley 2006). So the held-out fold is not
-looked at. Each C is a Cholesky factorisation of its own, which is mostly matrix products, as an eigendecomposition that
-would serve them all is not; on a GPU all C are factorised at once.
+C is chosen by the leave-one-out accuracy on the training rows, without using the test fold. It follows from the same
+factorisation: a fit without row i predicts ``Y_i − α_i / (M⁻¹)_ii`` there, where M is the matrix above (Cawley 2006).
+Each C needs its own Cholesky factorisation. An eigendecomposition would serve all of them, but is slower, because it
+is not mostly matrix multiplication; on a GPU, all C are factorised at once.
 """
 
 import numpy as np
@@ -22,9 +22,9 @@ from nmrgcl.evaluate.inverse_root import inverse_root
 from nmrgcl.evaluate.rbf import PaddedRows, Scaling, bytes_at_once, padded, rbf_kernels, scaled
 
 TOGETHER = 512
-"""Folds of up to so many training rows are one batch; larger ones fill a device alone."""
+"""Folds with up to this many training rows are computed as one batch; larger ones fill a device alone."""
 AT_ONCE = 2**31
-"""Bytes of the systems that a GPU solves at once; solving takes about three times as many."""
+"""Size in bytes of the systems that a GPU solves at once; solving takes about three times as much memory."""
 
 
 def lssvm_scores(
@@ -37,17 +37,17 @@ def lssvm_scores(
     standardise: Scaling = True,
     device: torch.device | None = None,
 ) -> np.ndarray:
-    """Accuracy in percent on each held-out fold, ``[folds]``, of embeddings ``z`` ``[B, D]`` with labels ``y`` ``[B]``.
+    """Accuracy in percent on each test fold, ``[folds]``, of embeddings ``z`` ``[B, D]`` with labels ``y`` ``[B]``.
 
     Args:
-        z: finite embeddings, one row a graph.
+        z: finite embeddings, one row per graph.
         y: class codes.
-        seed: of the shuffle that makes the folds, which are those of ``svm_scores``.
-        folds: how many; every class needs at least as many members.
-        c: "grid" chooses from ``GRID`` by leaving out training rows, the smallest of equals, "fine" from thirds of
-            its steps; "default" is 1.
-        standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
-        device: where to compute, in float64; the CPU if None.
+        seed: the seed of the folds, which are those of ``svm_scores``.
+        folds: the number of folds; every class needs at least as many members.
+        c: "grid" chooses from ``GRID`` by leave-one-out accuracy, with ties going to the smallest; "fine" chooses from
+            a grid with a third of its step size; "default" is 1.
+        standardise: scale each column to mean 0 and variance 1 on the training rows; see ``Scaling``.
+        device: the device to compute on, in float64; None: the CPU.
     """
     return lssvm_nested(z, y, seed=seed, folds=folds, c=c, standardise=standardise, device=device).outer
 
@@ -62,7 +62,7 @@ def lssvm_nested(
     standardise: Scaling = True,
     device: torch.device | None = None,
 ) -> NestedScores:
-    """``lssvm_scores`` beside the accuracy on left-out training rows at the C that was chosen, ``[folds]`` each."""
+    """``lssvm_scores`` together with the leave-one-out accuracy at the chosen C, ``[folds]`` each."""
     left_out, tested = lssvm_table(z, y, seed=seed, folds=folds, c=c, standardise=standardise, device=device)
     return NestedScores(tested[left_out.argmax(0), np.arange(folds)], left_out.max(0))
 
@@ -77,7 +77,7 @@ def lssvm_table(
     standardise: Scaling = True,
     device: torch.device | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each C, accuracies in percent on left-out training rows and on the held-out folds, ``[len(C), folds]``."""
+    """For each C, leave-one-out and test accuracies in percent, ``[len(C), folds]`` each."""
     values = penalties(c)
     require_foldable(z, y, folds, inner=len(values) > 1)
     cuts = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
@@ -102,7 +102,7 @@ def _accuracies(
     values: tuple[float, ...],
     standardise: Scaling,
 ) -> Tensor:
-    """Shares ``[2, len(values), F]`` of left-out training rows and of held-out rows that are right."""
+    """Leave-one-out and test accuracies as fractions, ``[2, len(values), F]``."""
     (known_rows, real), (unknown_rows, judged) = train, test
     known, unknown = z[known_rows], z[unknown_rows]
     known, unknown = scaled(known, unknown, real, standardise)
@@ -118,16 +118,16 @@ def _accuracies(
 
 
 def _share_right(found: Tensor, codes: Tensor, meant: Tensor) -> Tensor:
-    """``[P, F]``."""
+    """``[P, F]`` accuracies as fractions."""
     right = (found.argmax(3) == codes) & meant
     return right.sum(2).double() / meant.sum(1)
 
 
 def _fit(kernel: Tensor, targets: Tensor, real: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """For each C of ``[P]``: α ``[P, F, n, K]``, b ``[P, F, 1, K]``, and what each row is without itself, like α."""
+    """For each C of ``[P]``: α ``[P, F, n, K]``, b ``[P, F, 1, K]``, and leave-one-out outputs, shaped like α."""
     systems = kernel.repeat(len(c), 1, 1)
     systems.diagonal(dim1=1, dim2=2).add_((1 / c).repeat_interleave(len(kernel))[:, None])
-    root = inverse_root(systems).view(len(c), *kernel.shape)  # the inverse is rootᵀ root
+    root = inverse_root(systems).view(len(c), *kernel.shape)  # The inverse is rootᵀ root.
     ones = real.double()[..., None]
     solved = root.mT @ (root @ torch.cat([ones, targets], 2))
     of_ones, of_targets = solved[..., :1], solved[..., 1:]

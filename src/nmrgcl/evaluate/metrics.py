@@ -1,8 +1,8 @@
-"""Metrics of several tasks at once, some of whose labels are missing.
+"""Metrics for several tasks at once, with missing labels.
 
-Predictions and labels are ``[M, T]``; NaN stands for a label that is missing. Results are float64 ``[T]``, NaN for a
-task whose labels do not allow a score, so that ``nanmean`` is the mean over the others. Shapes do not depend on values
-and nothing waits for the device, so that a training can compare its epochs in a CUDA graph.
+Predictions and labels are ``[M, T]``; NaN marks a missing label. Results are float64 ``[T]``, with NaN for tasks whose
+labels do not allow a score, so that ``nanmean`` averages over the others. Shapes do not depend on values and nothing
+synchronises with the device, so that epochs can be compared inside a CUDA graph.
 """
 
 import torch
@@ -10,9 +10,9 @@ from torch import Tensor
 
 
 def roc_auc(scores: Tensor, labels: Tensor) -> Tensor:
-    """The share of pairs of a positive (1) and a negative (0) whose scores are in order; equal scores count half.
+    """The fraction of pairs of a positive (1) and a negative (0) in the right order; equal scores count half.
 
-    This is the area under the ROC curve (Mann and Whitney's U by average ranks). It needs both classes.
+    This is the area under the ROC curve (the Mann–Whitney U statistic). It needs both classes.
     """
     positive, negative = labels == 1, labels == 0
     below, up_to = _places(scores, negative)
@@ -23,7 +23,7 @@ def roc_auc(scores: Tensor, labels: Tensor) -> Tensor:
 def average_precision(scores: Tensor, labels: Tensor) -> Tensor:
     """The area under the precision-recall curve: the mean over positives of the precision at their score.
 
-    One class alone has no score, as in ``roc_auc``.
+    As for ``roc_auc``, there is no score without both classes.
     """
     positive, negative = labels == 1, labels == 0
     positives, negatives = positive.sum(0), negative.sum(0)
@@ -34,7 +34,7 @@ def average_precision(scores: Tensor, labels: Tensor) -> Tensor:
 
 
 def rmse(predicted: Tensor, labels: Tensor) -> Tensor:
-    """The root of the mean squared error."""
+    """The root mean squared error."""
     return _mean_present((predicted.double() - labels.double()).square(), labels).sqrt()
 
 
@@ -49,9 +49,9 @@ def _mean_present(values: Tensor, labels: Tensor) -> Tensor:
 
 
 def _places(scores: Tensor, among: Tensor) -> tuple[Tensor, Tensor]:
-    """``[M, T]`` each: how many of the scores ``among`` those of a task are below each score, and how many up to it.
+    """For each score, how many scores of the task selected by ``among`` are below it, and how many are not above it.
 
-    Scores are finite; those that are not counted lie beyond all of them.
+    Both results are ``[M, T]``. Scores must be finite, as infinity replaces those that are not selected.
     """
     rows = scores.double().T.contiguous()
     line = rows.masked_fill(~among.T, torch.inf).sort(1).values

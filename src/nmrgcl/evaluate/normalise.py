@@ -1,4 +1,4 @@
-"""Embeddings brought to one scale: one set of words for settings, ``GraphEmbedder`` and ``nmrgcl embed``."""
+"""Scaling of embeddings, with the same options in settings, ``GraphEmbedder`` and ``nmrgcl embed``."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
@@ -8,23 +8,23 @@ import numpy as np
 from nmrgcl.errors import ModelError, SettingError, nearest
 
 Normalise = Literal["none", "l2", "standardise", "squash"]
-"""``l2``: each row has length 1. ``standardise``: each column has mean 0 and variance 1. ``squash``: the same, and then
-long tails are drawn in, by asinh."""
+"""``l2``: each row has length 1. ``standardise``: each column has mean 0 and variance 1. ``squash``: the same, followed
+by asinh, which shortens long tails."""
 WORDS: tuple[Normalise, ...] = get_args(Normalise)
 ROUNDING = 1e-6
-"""A column that varies by less than this share of its largest value is constant: embeddings are in single precision."""
+"""A column counts as constant if it varies by less than this share of its largest value: embeddings are float32."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnScale:
-    """``mean`` and ``scale`` ``[D]`` of embeddings; the scale is the standard deviation, or 1 of a constant column."""
+    """``mean`` and ``scale`` ``[D]`` of embeddings; the scale is the standard deviation, or 1 for a constant column."""
 
     mean: np.ndarray
     scale: np.ndarray
 
     @classmethod
     def of(cls, z: np.ndarray) -> Self:
-        """By what the rows of ``z`` ``[B, D]`` are like."""
+        """Measure the columns of ``z`` ``[B, D]``."""
         known = z.astype(np.float64)
         spread = known.std(0)
         constant = spread <= ROUNDING * np.abs(known).max(0, initial=0)
@@ -36,7 +36,7 @@ class ColumnScale:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], width: int) -> Self:
-        """The inverse for embeddings of ``width`` columns; ValueError where something else is in ``values``."""
+        """The inverse of ``to_dict`` for embeddings with ``width`` columns; raises ValueError for anything else."""
         mean, scale = (np.array(values[name], np.float64) for name in ("mean", "scale"))
         if mean.shape != (width,) or scale.shape != (width,):
             raise ValueError("the scale of embeddings has another number of columns")
@@ -46,7 +46,7 @@ class ColumnScale:
 
 
 def normalised(z: np.ndarray, kind: Normalise, columns: ColumnScale | None) -> np.ndarray:
-    """``z`` ``[B, D]`` on that scale, of the same type; a row of zeros has no direction, and stays one."""
+    """``z`` ``[B, D]`` on the given scale, with the same data type; rows of zeros stay zero under ``l2``."""
     require_word(kind)
     if kind == "none":
         return z
@@ -55,15 +55,15 @@ def normalised(z: np.ndarray, kind: Normalise, columns: ColumnScale | None) -> n
         return (z / np.where(length == 0, 1.0, length)).astype(z.dtype)
     if columns is None:
         raise ModelError(
-            f"normalise = {kind!r}: this model is of an earlier version and does not know the mean and the variance of "
-            "its embeddings; train it again, or use none or l2"
+            f"normalise = {kind!r}: this model is from an earlier version, without the mean and variance of its "
+            "embeddings; train it again, or use none or l2"
         )
     found = (z - columns.mean) / columns.scale
     return (np.arcsinh(found) if kind == "squash" else found).astype(z.dtype)
 
 
 def require_word(kind: str, name: str = "normalise") -> Normalise:
-    """``kind`` if it is one of ``WORDS``; any other is refused."""
+    """Return ``kind`` if it is one of ``WORDS``; raise SettingError otherwise."""
     if kind not in WORDS:
         raise SettingError(f"{name} = {kind!r}; {nearest(str(kind), WORDS)}")
     return kind

@@ -1,4 +1,4 @@
-"""Is one embedding better than another on the same folds?"""
+"""Paired tests of whether one embedding is better than another on the same folds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,15 +9,15 @@ from scipy.stats import t
 from nmrgcl.errors import DataError
 
 FEWEST = 3
-"""Differences below which there is no test: two that happen to be equal would look certain."""
+"""The smallest number of differences for a test: with two, a coincidence would look certain."""
 
 Folds = Mapping[tuple[str, str, int], Sequence[float]]
-"""Scores of the folds by row, dataset and seed."""
+"""Scores of the folds, indexed by row, dataset and seed."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean difference in percentage points, its 95 % confidence interval, and the p-value of no difference."""
+    """Mean difference in percentage points, its 95 % confidence interval, and the p-value."""
 
     mean: float
     low: float
@@ -26,14 +26,14 @@ class Difference:
 
 
 def paired_difference(first: np.ndarray, second: np.ndarray, *, test_to_train: float | None = None) -> Difference:
-    """``first`` − ``second``, ``[seeds, folds]`` each, by the corrected resampled t-test (Nadeau & Bengio 2003).
+    """Test ``first`` − ``second``, ``[seeds, folds]`` each, by the corrected resampled t-test (Nadeau & Bengio 2003).
 
-    Training sets of different folds overlap, so folds are no independent samples: the plain paired test finds
-    differences that are not there. The correction adds the ratio of test to training size to the variance: that of
-    the folds, or ``test_to_train`` where each seed has one split of its own.
+    Training sets of different folds overlap, so folds are not independent samples, and the plain paired t-test finds
+    spurious differences. The correction adds the ratio of test to training size to the variance: that of the folds, or
+    ``test_to_train`` if each seed has a single split.
     """
     if first.shape != second.shape or first.ndim != 2 or first.size < 2:
-        raise DataError(f"scores of shape {list(first.shape)} and {list(second.shape)} are not of the same folds")
+        raise DataError(f"scores of shapes {list(first.shape)} and {list(second.shape)} are not from the same folds")
     ratio = 1 / (first.shape[1] - 1) if test_to_train is None else test_to_train
     difference = (first - second).ravel()
     mean, freedom = float(difference.mean()), difference.size - 1
@@ -45,7 +45,7 @@ def paired_difference(first: np.ndarray, second: np.ndarray, *, test_to_train: f
 
 
 def holm(p_values: list[float]) -> list[float]:
-    """Holm's correction for several comparisons: adjusted p-values in the given order."""
+    """Holm's correction for multiple comparisons: adjusted p-values in the given order."""
     order = np.argsort(p_values)
     adjusted = np.empty(len(p_values))
     largest = 0.0
@@ -57,10 +57,10 @@ def holm(p_values: list[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Pair:
-    """``row`` minus the reference on ``dataset``, over as many ``seeds`` as both have.
+    """``row`` minus the reference on ``dataset``, over the ``seeds`` that both have.
 
-    ``p`` is that of the difference, corrected for all ``compared``. ``mixed``: the two were computed on different
-    devices for a seed.
+    ``p`` is the p-value, corrected for ``compared`` comparisons. ``mixed`` is True if for some seed the two were
+    computed on different devices.
     """
 
     row: str
@@ -75,7 +75,7 @@ class Pair:
 def pair_rows(
     folds: Folds, row: str, reference: str, dataset: str, *, test_to_train: float | None = None
 ) -> Pair | None:
-    """The difference on the seeds that both rows have; None where there are too few for a test."""
+    """The difference over the seeds that both rows have; None if there are too few scores for a test."""
     seeds = sorted(seed for name, where, seed in folds if (name, where) == (row, dataset))
     seeds = [seed for seed in seeds if (reference, dataset, seed) in folds]
     first, second = ([folds[name, dataset, seed] for seed in seeds] for name in (row, reference))
@@ -87,6 +87,6 @@ def pair_rows(
 
 
 def correct_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """The same with p-values by Holm over all of them."""
+    """The pairs with p-values corrected for all of them by Holm's method."""
     adjusted = holm([pair.difference.p for pair in pairs])
     return [replace(pair, p=p, compared=len(pairs)) for pair, p in zip(pairs, adjusted, strict=True)]

@@ -1,6 +1,6 @@
-"""A linear probe of frozen embeddings: one linear model per task, of yes-or-no labels or of numbers.
+"""Linear probes of frozen embeddings: one linear model per task, for binary labels or numbers.
 
-C is chosen on the validation part, one value for all tasks, as it is for fingerprints.
+C is chosen on the validation data with one value for all tasks, as for fingerprints.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from nmrgcl.evaluate.logistic import fit_logistic
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """``weight`` ``[T, D]`` and ``bias`` ``[T]`` for embeddings as they are; scores as those of fingerprints."""
+    """``weight`` ``[T, D]`` and ``bias`` ``[T]`` for unscaled embeddings; scores as in ``FingerprintScore``."""
 
     weight: Tensor
     bias: Tensor
@@ -32,8 +32,8 @@ class Probe:
 def fit_probe(z: Tensor, y: np.ndarray, split: Split, goal: str) -> Probe:
     """Fit logistic or, for numbers, ridge regression of labels ``y`` ``[M, T]`` on embeddings ``z`` ``[M, D]``.
 
-    Columns are standardised on the training part, which weights and bias undo. A task without two different labels
-    there has no weights.
+    Columns are standardised on the training data for the fit; the returned weights and bias include this scaling. A
+    task without two different training labels gets zero weights.
     """
     aim, labels = GOALS[goal], np.asarray(y, float)
     aim.require(labels, split)
@@ -49,11 +49,8 @@ def fit_probe(z: Tensor, y: np.ndarray, split: Split, goal: str) -> Probe:
     outputs, truth = torch.einsum("md,ctd->cmt", z, weight) + bias[:, None], torch.from_numpy(labels)
     merits = [float(aim.merit(made[split.valid], truth[split.valid])) for made in outputs]
     best = int(np.argmax(merits))
-    tested = outputs[best][split.test], truth[split.test]
-    first, *others = ((name, aim.unit * float(merit(*tested))) for name, merit in aim.merits.items())
-    return Probe(
-        weight[best].float(), bias[best].float(), first[1], aim.unit * merits[best], PENALTIES[best], dict(others)
-    )
+    test, beside = aim.scores(outputs[best][split.test], truth[split.test])
+    return Probe(weight[best].float(), bias[best].float(), test, aim.unit * merits[best], PENALTIES[best], beside)
 
 
 def _fit(rows: Tensor, y: np.ndarray, goal: str) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""RBF kernels of many training sets at a time, in float64 on any device, as scikit-learn has them one by one."""
+"""RBF kernels of many training sets at a time, in float64 on any device, equal to those of scikit-learn."""
 
 from typing import Literal
 
@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 
 Scaling = bool | Literal["squashed"]
-"""Whether columns are brought to mean 0 and variance 1; "squashed": and their long tails drawn in, by asinh."""
+"""Whether columns are scaled to mean 0 and variance 1; "squashed" also applies asinh, which shortens long tails."""
 
 PaddedRows = tuple[Tensor, Tensor]
-"""Numbers of rows ``[F, n]``, the first one repeated where a fold has fewer, and which of them are meant ``[F, n]``."""
+"""Row indices ``[F, n]``, padded where a fold has fewer rows, and a mask ``[F, n]`` of those that are not padding."""
 
 
 def padded(parts: tuple[np.ndarray, ...], device: torch.device) -> PaddedRows:
-    """Lists of rows as one table."""
+    """Combine lists of row indices into one padded array."""
     length = max(map(len, parts))
     index = np.zeros((len(parts), length), np.int64)
     real = np.arange(length) < np.array([[len(part)] for part in parts])
@@ -23,12 +23,12 @@ def padded(parts: tuple[np.ndarray, ...], device: torch.device) -> PaddedRows:
 
 
 def bytes_at_once(most: int, device: torch.device) -> int:
-    """``most``, on a GPU with little free memory less: what is computed from kernels takes a few times their size."""
+    """``most``, or less on a GPU with little free memory: computations on kernels take a few times their size."""
     return min(most, torch.cuda.mem_get_info(device)[0] // 6) if device.type == "cuda" else most
 
 
 def scaled(known: Tensor, unknown: Tensor, real: Tensor, standardise: Scaling) -> tuple[Tensor, Tensor]:
-    """Columns of both as ``standardise`` says, by what the real rows of ``known`` are like."""
+    """Scale the columns of both as ``standardise`` says, using the statistics of the real rows of ``known``."""
     if not standardise:
         return known, unknown
     known, unknown = _standardised(known, unknown, real)
@@ -36,7 +36,7 @@ def scaled(known: Tensor, unknown: Tensor, real: Tensor, standardise: Scaling) -
 
 
 def _standardised(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """As scikit-learn's StandardScaler does: a column that is constant but for rounding is centred only."""
+    """Like scikit-learn's StandardScaler, which only centres columns that are constant up to rounding."""
     count, weight, eps = real.sum(1)[:, None, None], real[..., None], torch.finfo(known.dtype).eps
     mean = (known * weight).sum(1, keepdim=True) / count
     variance = ((known - mean) * weight).square().sum(1, keepdim=True) / count
@@ -46,7 +46,7 @@ def _standardised(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor,
 
 
 def rbf_kernels(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """RBF kernels ``[F, n, n]`` and ``[F, m, n]``, gamma="scale" of the known rows; nothing is like a padded row."""
+    """RBF kernels ``[F, n, n]`` and ``[F, m, n]`` with gamma="scale" of the known rows; zero for padded rows."""
     weight, count = real[..., None], real.sum(1)[:, None, None]
     width = known.shape[2]
     origin = (known * weight).sum(1, keepdim=True) / count

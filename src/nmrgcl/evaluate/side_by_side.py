@@ -1,7 +1,7 @@
-"""Epochs of several models at once, each on batches of its own.
+"""Train several models at once, each on its own batches.
 
-On a GPU the next step of every model is one CUDA graph, with a branch for each of them: the kernels of one small model
-would leave most of the device idle, and launching them takes longer than they do.
+On a GPU, one step of all models is recorded as one CUDA graph with a parallel branch per model: the kernels of a single
+small model would leave most of the device idle, and launching them would take longer than running them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,11 +18,11 @@ from nmrgcl.graphs import Graphs, Room
 from nmrgcl.train.recording import Recording, recorded_if_possible
 
 DRAWS = 1000
-"""Orders of a training part that are drawn until all their batches have room."""
+"""How often to redraw the order of the training data until all batches fit into the recorded size."""
 
 
 class Learner(Protocol):
-    """A model in training; it waits for no host."""
+    """A model in training; its methods must not synchronise with the host."""
 
     train: Tensor
     running: bool
@@ -30,28 +30,28 @@ class Learner(Protocol):
 
     @property
     def changed(self) -> list[Tensor]:
-        """What it changes."""
+        """The tensors that it modifies."""
         ...
 
     def learn(self, batch: Graphs) -> None:
-        """One step of its optimiser."""
+        """Take one optimiser step."""
         ...
 
     def compare(self) -> None:
-        """What follows the steps of an epoch."""
+        """Evaluate the model at the end of an epoch."""
         ...
 
 
 class Epochs:
-    """Epochs of all ``learners``.
+    """Runs the epochs of all ``learners``.
 
     Args:
-        learners: whose batches are drawn from their ``train``, numbers of graphs on the host.
-        graphs: of all of them.
-        y: labels of the graphs, class codes ``[B]`` or ``[B, T]``, which go with the batches.
-        batch_size: of every step; 0: a step sees all of ``graphs``, and an epoch is one step.
+        learners: the models; batches are drawn from their ``train``, graph indices on the host.
+        graphs: all graphs.
+        y: labels of the graphs, class codes ``[B]`` or ``[B, T]``, which become part of the batches.
+        batch_size: the number of graphs per step; 0: a step uses all of ``graphs``, and an epoch is one step.
         capture: on a GPU, record steps and replay them.
-        by_size: batches have one graph of each size.
+        by_size: whether each batch has one graph of each size class.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class Epochs:
             self.graphs = replace(graphs, y=y, y_level="graph")
             self.room = self._room() if capture else None
             where = self.device if capture else torch.device("cpu")
-            # The graphs of each step for each of the learners, and the number of the step that comes next.
+            # The graph indices for each step and learner, and the index of the next step.
             self.order = torch.zeros(self.steps, len(learners), self.batch_size, dtype=torch.long, device=where)
             self.place = torch.zeros(1, dtype=torch.long, device=where)
             nodes, edges = graphs.sizes()
-            self.order.copy_((nodes + edges).argsort()[: self.batch_size])  # a batch that fits, to rehearse with
-        self.idle = torch.zeros((), device=self.device)  # above 0: optimisers change nothing, in recorded steps, too
+            self.order.copy_((nodes + edges).argsort()[: self.batch_size])  # A batch that fits, for the warm-up.
+        self.idle = torch.zeros((), device=self.device)  # If positive, optimisers change nothing, even in replays.
         if capture:
             for learner in learners:
                 learner.adam.found_inf = self.idle  # type: ignore[attr-defined]
@@ -86,7 +86,7 @@ class Epochs:
         self.step, self.compare = (self._recorded(work) if capture else work for work in (self._step, self._compare))
 
     def run(self) -> None:
-        """One epoch."""
+        """Run one epoch."""
         if self.batch_size:
             self._draw()
         for _ in range(self.steps):
@@ -94,7 +94,7 @@ class Epochs:
         self.compare()
 
     def _step(self) -> None:
-        """The next step of all who are still running."""
+        """Take the next step of all learners that are still running."""
         index = self.order.index_select(0, self.place)[0] if self.batch_size else [None] * len(self.learners)
         with _joined(self.streams):
             for learner, own, stream in zip(self.learners, index, self.streams, strict=True):
@@ -117,12 +117,12 @@ class Epochs:
                         learner.compare()
 
     def _draw(self) -> None:
-        """New batches for an epoch."""
+        """Draw the batches of an epoch."""
         self.order.copy_(torch.stack([self._drawn(one.train) for one in self.learners], 1))
         self.place.zero_()
 
     def _room(self) -> Room:
-        """For a batch of any of the learners."""
+        """Room for the batches of all learners."""
         if not self.by_size:
             return self.graphs.room_for(self.batch_size)
         sizes = self.graphs.sizes()
@@ -130,7 +130,7 @@ class Epochs:
         return Room(max(room.nodes for room in rooms), max(room.edges for room in rooms))
 
     def _drawn(self, train: Tensor) -> Tensor:
-        """``[steps, batch_size]`` of ``train`` at random; in batches of recorded steps there must be room for all."""
+        """Random batches ``[steps, batch_size]`` of ``train``; for recorded steps, all of them must fit the room."""
         nodes, edges = self.graphs.sizes()
         if self.by_size:
             return batches_by_size(train, nodes + edges, self.steps, self.batch_size)
@@ -140,10 +140,10 @@ class Epochs:
                 return order
             if nodes[order].sum(1).max() <= self.room.nodes and edges[order].sum(1).max() <= self.room.edges:
                 return order
-        raise DataError("some graphs are too large for batches of one size; set train.capture=false")
+        raise DataError("some graphs are too large for padded batches; set train.capture=false")
 
     def _recorded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """``work`` as one launch, or as it is where it cannot be recorded."""
+        """``work`` as a recording, or unchanged if it cannot be recorded."""
         changed = [tensor for one in self.learners for tensor in one.changed] + (
             [self.place] if self.batch_size else []
         )
@@ -157,7 +157,7 @@ class Epochs:
 
 @contextmanager
 def _branch(stream: torch.cuda.Stream | None) -> Iterator[None]:
-    """Inside, work goes to ``stream``, after all that was launched before."""
+    """Launch the work of the block on ``stream``, after everything launched before."""
     if stream is not None:
         stream.wait_stream(torch.cuda.current_stream())
     with nullcontext() if stream is None else torch.cuda.stream(stream):
@@ -166,7 +166,7 @@ def _branch(stream: torch.cuda.Stream | None) -> Iterator[None]:
 
 @contextmanager
 def _joined(streams: Iterable[torch.cuda.Stream | None]) -> Iterator[None]:
-    """What comes after waits for the branches inside."""
+    """Make later work wait for the branches launched in the block."""
     yield
     for stream in streams:
         if stream is not None:

@@ -1,4 +1,4 @@
-"""Scores in numbers and words: one score has no spread, and is never printed with a ±."""
+"""Summaries of scores, and how they are printed; a single score has no spread and is never printed with ±."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 def by_seed(scores: np.ndarray) -> dict[str, Any]:
-    """Mean and sample standard deviation over seeds of ``[seeds, folds]``, and the seeds' own means.
+    """Mean and sample standard deviation over seeds of ``[seeds, folds]``, and the mean of each seed.
 
-    The deviation of one seed is None.
+    The standard deviation of a single seed is None.
     """
     seeds = scores.mean(axis=1)
     spread = float(seeds.std(ddof=1)) if len(seeds) > 1 else None
@@ -16,15 +16,15 @@ def by_seed(scores: np.ndarray) -> dict[str, Any]:
 
 
 def with_spread(mean: float, std: float | None) -> str:
-    """``mean ± std`` with two digits each; the mean alone if there is no deviation."""
+    """``mean ± std`` with two decimals each, or only the mean if there is no standard deviation."""
     return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
 
 
 def signed(value: float) -> str:
-    """A difference with two digits and its sign; what rounds to zero has no minus."""
+    """A difference with two decimals and its sign; a value that rounds to zero has no minus sign."""
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def with_p(p: float) -> str:
-    """``p = 0.123``, or that it is below 0.001."""
+    """``p = 0.123``, or ``p < 0.001``."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -1,8 +1,7 @@
-"""The SVM protocol: RBF support vector machines on frozen embeddings, stratified cross-validation.
+"""The SVM protocol: RBF support vector machines on frozen embeddings with stratified cross-validation.
 
 Scores equal those of scikit-learn's ``GridSearchCV`` over ``SVC``, but the kernel of a training set is computed once
-for all values of C, and the parts of all embeddings share the processor's cores. A GPU solves the machines of an
-embedding all at once.
+for all values of C, and the folds of all embeddings run in parallel. A GPU solves all SVMs of an embedding at once.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,15 +18,16 @@ from threadpoolctl import ThreadpoolController
 
 from nmrgcl.evaluate.cross_validation import INNER_FOLDS, NestedScores, Penalty, penalties, require_foldable
 from nmrgcl.evaluate.rbf import Scaling
-from nmrgcl.evaluate.svm_on_device import Cut, from_embeddings, shares_on_device, solves
+from nmrgcl.evaluate.svm_on_device import Cut, from_embeddings, shares_on_device
+from nmrgcl.ops.svm_solver import can_solve
 
-LIBRARIES = ThreadpoolController()  # found once: the search takes longer than a small fit
+LIBRARIES = ThreadpoolController()  # Created once, because finding the libraries takes longer than a small fit.
 
 Inner = Literal["in_order", "shuffled"]
 LabelledRows = tuple[np.ndarray, np.ndarray, int]
 """Embeddings ``[B, D]``, class codes ``[B]``, and the seed of the folds."""
 ScoreCuts = Callable[[Sequence[Cut]], np.ndarray]
-"""Shares of judged rows that are right, ``[cuts, choices]``."""
+"""A function from splits to accuracies as fractions, ``[splits, choices]``."""
 
 
 def svm_scores(
@@ -42,22 +42,22 @@ def svm_scores(
     jobs: int = -1,
     device: torch.device | None = None,
 ) -> np.ndarray:
-    """Accuracy in percent on each held-out fold, ``[folds]``, of embeddings ``z`` ``[B, D]`` with labels ``y`` ``[B]``.
+    """Accuracy in percent on each test fold, ``[folds]``, of embeddings ``z`` ``[B, D]`` with labels ``y`` ``[B]``.
 
     Args:
-        z: finite embeddings, one row a graph.
+        z: finite embeddings, one row per graph.
         y: class codes.
-        seed: of the shuffle that makes the folds.
-        folds: how many; every class needs at least as many members.
-        c: "grid" chooses from ``GRID`` by cross-validation inside the training folds, the smallest of equals, "fine"
-            from thirds of its steps; "default" is 1; a number is taken as it is.
-        standardise: bring each column to mean 0 and variance 1 as measured on the training rows; see ``Scaling``.
-        inner: how the folds that choose C are cut: "in_order" as ``GridSearchCV(cv=5)`` does; "shuffled" by the seed,
-            as ``GridSearchCV(cv=StratifiedKFold(5, shuffle=True, random_state=seed))`` does. Where rows stand in a
-            meaningful order, as the molecules of NCI1 do, in-order folds differ from the folds that are judged, and
-            C is chosen for a harder problem than the one it is used on.
-        jobs: processes, -1 for one a core; 1 stays in this process.
-        device: where to solve the machines, if it is a GPU; else the processor's cores do.
+        seed: the seed of the folds.
+        folds: the number of folds; every class needs at least as many members.
+        c: "grid" chooses from ``GRID`` by cross-validation inside the training folds, with ties going to the smallest;
+            "fine" chooses from a grid with a third of its step size; "default" is 1; a number is used as it is.
+        standardise: scale each column to mean 0 and variance 1 on the training rows; see ``Scaling``.
+        inner: how the inner folds that choose C are made: "in_order" as by ``GridSearchCV(cv=5)``; "shuffled" as by
+            ``GridSearchCV(cv=StratifiedKFold(5, shuffle=True, random_state=seed))``. If the order of rows is
+            meaningful, as in NCI1, in-order folds differ systematically from the outer folds, and C is chosen for a
+            harder problem than the one it is used on.
+        jobs: the number of processes; -1 for one per core; 1 stays in this process.
+        device: a GPU to solve the SVMs on; otherwise the processor does.
     """
     options: dict[str, Any] = {"folds": folds, "c": c, "standardise": standardise, "inner": inner, "jobs": jobs}
     return svm_nested([(z, y, seed)], **options, device=device).outer[0]
@@ -73,14 +73,14 @@ def svm_nested(
     jobs: int = -1,
     device: torch.device | None = None,
 ) -> NestedScores:
-    """``svm_scores`` of many cases beside the mean over the inner folds at the C that was chosen, ``[S, folds]`` each.
+    """``svm_scores`` of many cases together with the mean inner accuracy at the chosen C, ``[S, folds]`` each.
 
-    The latter is ``best_score_`` of ``GridSearchCV``, in percent. All parts of all cases run in parallel.
+    The latter is ``best_score_`` of ``GridSearchCV`` in percent. All folds of all cases run in parallel.
     """
     values = penalties(c)
     for z, y, _ in cases:
         require_foldable(z, y, folds, inner=len(values) > 1)
-    if device is not None and all(solves(device, len(z)) for z, _, _ in cases):
+    if device is not None and all(can_solve(device, len(z)) for z, _, _ in cases):
         found = []
         for z, y, seed in cases:
             table = _table_on_device(z, y, values, standardise, device)
@@ -91,7 +91,7 @@ def svm_nested(
     for z, y, seed in cases:
         outer += [(z, y, *cut) for cut in outer_cuts(y, seed, folds)]
         seeds += [seed if inner == "shuffled" else None] * folds
-    # Within one pool, joblib writes each large array to shared memory once and hands out the mapping.
+    # Within one pool, joblib writes each large array to shared memory only once.
     with Parallel(n_jobs=jobs) as pool:
         if len(values) == 1:
             chosen, means = np.zeros(len(outer), np.int64), None
@@ -114,7 +114,7 @@ def svm_nested(
 def svm_predictions(
     z: np.ndarray, y: np.ndarray, *, seed: int, penalties: Sequence[float], standardise: Scaling = True
 ) -> np.ndarray:
-    """``[B]`` the class of each row by the machine of the fold that holds it out; ``penalties`` has a C per fold."""
+    """``[B]`` the class of each row, predicted by the SVM of the fold that tests it; ``penalties`` has a C per fold."""
     predicted = np.empty_like(y)
     for (train, test), c in zip(outer_cuts(y, seed, len(penalties)), penalties, strict=True):
         kernel, kernel_test = _kernels(*_scaled(z[train], z[test], standardise))
@@ -133,11 +133,11 @@ def svm_table(
     jobs: int = -1,
     device: torch.device | None = None,
 ) -> np.ndarray:
-    """Accuracies in percent on the held-out folds for each C, ``[len(C), folds]``: nothing is chosen."""
+    """Accuracies in percent on the test folds for each C, ``[len(C), folds]``, without any choice."""
     values = penalties(c)
     require_foldable(z, y, folds, inner=False)
     cuts = outer_cuts(y, seed, folds)
-    if device is not None and solves(device, len(z)):
+    if device is not None and can_solve(device, len(z)):
         return 100 * _table_on_device(z, y, values, standardise, device)(cuts).T
     with Parallel(n_jobs=jobs) as pool:
         return 100 * np.array(pool(delayed(_accuracies)(z, y, *cut, values, standardise) for cut in cuts)).T
@@ -146,9 +146,9 @@ def svm_table(
 def choose_from_table(
     table: ScoreCuts, y: np.ndarray, *, seed: int, folds: int, inner: Inner, choices: int
 ) -> NestedScores:
-    """Scores of the outer folds, ``[folds]``, where the inner ones choose among the columns of ``table``.
+    """Scores of the outer folds, ``[folds]``, where the inner folds choose among the columns of ``table``.
 
-    The outer folds get machines of all ``choices``, too, since those cost next to nothing on a device.
+    All ``choices`` are also computed for the outer folds, which costs next to nothing on a GPU.
     """
     cuts = outer_cuts(y, seed, folds)
     if choices == 1:
@@ -175,8 +175,8 @@ def _table_on_device(
 def _accuracies(
     z: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, values: Sequence[float], standardise: Scaling
 ) -> np.ndarray:
-    """Share of the ``test`` rows that the SVM fitted on the ``train`` rows gets right, for each C in ``values``."""
-    # Two threads on a core that has other work are several times slower than one.
+    """Accuracy as a fraction on the ``test`` rows of an SVM fitted to the ``train`` rows, for each C in ``values``."""
+    # One thread, because two threads on a busy core are several times slower than one.
     with LIBRARIES.limit(limits=1):
         kernels = _kernels(*_scaled(z[train], z[test], standardise))
         return shares_by_libsvm(*kernels, y[train], y[test], values)
@@ -194,25 +194,25 @@ def _scaled(known: np.ndarray, unknown: np.ndarray, standardise: Scaling) -> tup
 def shares_by_libsvm(
     kernel: np.ndarray, kernel_test: np.ndarray, y: np.ndarray, y_test: np.ndarray, values: Sequence[float]
 ) -> np.ndarray:
-    """Share of the ``m`` test rows that are right for each C; the kernels are ``[n, n]`` and ``[m, n]``."""
+    """Accuracy as a fraction on the ``m`` test rows for each C; the kernels are ``[n, n]`` and ``[m, n]``."""
     return np.array([np.mean(_machine(kernel, y, c).predict(kernel_test) == y_test) for c in values])
 
 
 def _machine(kernel: np.ndarray, y: np.ndarray, c: float) -> SVC:
-    cache = 64 + kernel.size * 4 / 2**20  # MiB: LIBSVM keeps every entry it has used, in single precision
+    cache = 64 + kernel.size * 4 / 2**20  # In MiB; LIBSVM caches every entry that it has used, in single precision.
     return SVC(C=c, kernel="precomputed", cache_size=cache).fit(kernel, y)
 
 
 def _kernels(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """RBF kernels ``[n, n]`` and ``[m, n]``, gamma="scale" of the ``n`` known rows.
+    """RBF kernels ``[n, n]`` and ``[m, n]`` with gamma="scale" of the ``n`` known rows.
 
-    Computed anew for each training set: distances kept for a whole embedding of 96 columns would save 2 % of the
-    time where columns are not standardised, for ``8 B²`` bytes an embedding.
+    They are recomputed for each training set: caching the distances of an embedding with 96 columns would save only 2 %
+    of the time, and only without standardisation, but take ``8 B²`` bytes per embedding.
     """
     known, unknown = known.astype(np.float64), unknown.astype(np.float64)
     variance = known.var()
     gamma = 1.0 / (known.shape[1] * variance) if variance != 0 else 1.0
-    # Distances by matrix product lose digits far from the origin, all of them where rows are constant.
+    # Distances by matrix product lose digits far from the origin, so centre the rows first.
     origin = known.mean(axis=0)
     known -= origin
     unknown -= origin
@@ -220,17 +220,17 @@ def _kernels(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def outer_cuts(y: np.ndarray, seed: int, folds: int) -> list[Cut]:
-    """Training and held-out rows of each stratified fold."""
+    """Training and test rows of each stratified fold."""
     return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
 
 
 def inner_cuts(y: np.ndarray, train: np.ndarray, seed: int | None) -> list[Cut]:
-    """The training rows cut again, in order or by ``seed``, so that C is chosen without a look at the held-out ones."""
+    """Inner folds of the training rows, in order or shuffled by ``seed``, for choosing C without the test rows."""
     labels = y[train]
     cut = StratifiedKFold(INNER_FOLDS, shuffle=seed is not None, random_state=seed).split(labels, labels)
     return [(train[a], train[b]) for a, b in cut]
 
 
 def _best(means: np.ndarray) -> np.ndarray:
-    """``[N]`` the number of the highest mean in each row ``[N, choices]``, the first of equals."""
+    """``[N]`` the index of the highest mean in each row ``[N, choices]``; ties go to the first."""
     return means.argmax(axis=1)

@@ -1,7 +1,7 @@
-"""The machines of the SVM protocol on a GPU: those of all training sets, classes and penalties at once.
+"""The SVM protocol on a GPU: the machines of all training sets, pairs of classes and penalties at once.
 
-They are solved to LIBSVM's tolerance, by its rule for the next step; where two solutions within it differ, a row at
-the border may fall on either side.
+They are solved to LIBSVM's tolerance by LIBSVM's rule for the next step. Two solutions within the tolerance may differ,
+so that a row at the border may fall on either side.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,31 +12,22 @@ import torch
 from torch import Tensor
 
 from nmrgcl.evaluate.rbf import PaddedRows, Scaling, bytes_at_once, padded, rbf_kernels, scaled
-from nmrgcl.ops import has_triton
+from nmrgcl.ops.svm_solver import TOLERANCE, solve_svms
 
 AT_ONCE = 2**32
-"""Bytes of the kernels whose machines are solved at once."""
+"""Bytes of the kernel matrices whose machines are solved at once."""
 WORKSPACE = 2**29
-"""Bytes of the kernels that are computed at once, in float64."""
+"""Bytes of the kernel matrices that are computed at once, in float64."""
 
 Cut = tuple[np.ndarray, np.ndarray]
-"""Numbers of the rows that train, and of those that are judged."""
+"""The numbers of the training rows, and of the test rows."""
 
 KernelsOf = Callable[[PaddedRows, Tensor], tuple[Tensor, Tensor]]
-"""Kernels of F cuts at a time: of the rows that train ``[F, n, n]``, and of the judged rows with these ``[F, m, n]``.
+"""Kernel matrices of F cuts: of the training rows ``[F, n, n]``, and of test with training rows ``[F, m, n]``.
 
-It is given the rows that train, and the numbers ``[F, m]`` of the judged ones. What it returns for a padded row is
+The arguments are the training rows and the numbers ``[F, m]`` of the test rows. What is returned for a padded row is
 never used.
 """
-
-
-def solves(device: torch.device, rows: int) -> bool:
-    """Whether machines of up to ``rows`` rows can be solved there."""
-    if device.type != "cuda" or not has_triton():
-        return False
-    from nmrgcl.ops.triton.machines import WIDEST
-
-    return rows <= WIDEST
 
 
 def from_embeddings(z: Tensor, *, standardise: Scaling) -> KernelsOf:
@@ -50,7 +41,7 @@ def from_embeddings(z: Tensor, *, standardise: Scaling) -> KernelsOf:
 
 
 def from_kernels(kernels: Tensor) -> KernelsOf:
-    """Parts of precomputed ``kernels`` ``[K, B, B]``; row k B + i of a cut is row i of kernel k."""
+    """Parts of precomputed ``kernels`` ``[K, B, B]``; row k B + i of a cut means row i of kernel k."""
     rows_of_all, count = kernels.flatten(0, 1), kernels.shape[2]
 
     def kernels_of(known: PaddedRows, unknown: Tensor) -> tuple[Tensor, Tensor]:
@@ -68,9 +59,9 @@ def shares_on_device(
     device: torch.device,
     on_host: Callable[[np.ndarray, np.ndarray, float], float],
 ) -> np.ndarray:
-    """Shares ``[cuts, C]`` of judged rows that are right; the arguments are those of ``shares_right``.
+    """``[cuts, C]`` the share of test rows that are classified rightly; the arguments are those of ``shares_right``.
 
-    ``on_host`` solves the machines of a cut and a C that did not converge on the device.
+    ``on_host`` solves the machines of a cut and a C again if they did not converge on the device.
     """
     shares, solved = shares_right(kernels_of, np.unique(y, return_inverse=True)[1], cuts, values, device)
     for cut, number in np.argwhere(~solved):
@@ -82,13 +73,13 @@ def shares_on_device(
 def shares_right(
     kernels_of: KernelsOf, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], device: torch.device
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shares ``[cuts, C]`` of judged rows that are right, and whether they are of solved machines.
+    """``[cuts, C]`` the share of test rows that are classified rightly, and whether all machines converged.
 
     Args:
-        kernels_of: the kernels of cuts, computed on the device.
-        y: class codes from 0, of all rows.
-        cuts: of the rows.
-        values: of C.
+        kernels_of: computes the kernel matrices of cuts on the device.
+        y: class codes of all rows, from 0.
+        cuts: training and test rows.
+        values: the penalties C.
         device: where the machines are solved.
     """
     kernel_size = 4 * max(len(train) for train, _ in cuts) ** 2
@@ -101,9 +92,7 @@ def shares_right(
 def _of_group(
     kernels_of: KernelsOf, y: np.ndarray, cuts: Sequence[Cut], values: Sequence[float], device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    """``shares_right`` of cuts whose kernels fit."""
-    from nmrgcl.ops.triton.machines import TOLERANCE, solve_machines
-
+    """``shares_right`` of cuts whose kernel matrices fit in memory at once."""
     classes = int(y.max()) + 1
     by_class = [train[np.argsort(y[train], kind="stable")] for train, _ in cuts]
     counts = np.array([np.bincount(y[rows], minlength=classes) for rows in by_class])
@@ -116,30 +105,28 @@ def _of_group(
         of_tests.append(of_test)
     pairs = list(combinations(range(classes), 2))
     penalties = torch.tensor(values, dtype=torch.float64, device=device)
-    machines = solve_machines(
-        kernel, torch.from_numpy(bounds).to(device), torch.tensor(pairs, device=device), penalties
-    )
-    # One product a cut: with the penalties as a dimension of its own, the kernels would be copied for each.
-    weights = machines.beta.permute(1, 3, 0, 2)
+    found = solve_svms(kernel, torch.from_numpy(bounds).to(device), torch.tensor(pairs, device=device), penalties)
+    # One product per cut: with the penalties as a dimension of their own, kernels would be copied for each of them.
+    weights = found.beta.permute(1, 3, 0, 2)
     decision = torch.cat(of_tests) @ weights.flatten(2)
-    decision = decision.unflatten(2, weights.shape[2:]).permute(2, 0, 1, 3) - machines.threshold[:, :, None]
+    decision = decision.unflatten(2, weights.shape[2:]).permute(2, 0, 1, 3) - found.threshold[:, :, None]
     right = (_elected(decision, pairs, classes) == torch.from_numpy(y).to(device)[unknown[0]]) & unknown[1]
-    solved = (machines.gap <= 1.001 * TOLERANCE).all(2)  # the kernel has it in float32
+    solved = (found.gap <= 1.001 * TOLERANCE).all(2)  # the GPU compares in float32
     return (right.sum(2).double() / unknown[1].sum(1)).T, solved.T
 
 
 def _slices(count: int, most: int) -> Iterator[slice]:
-    """Of 0 … ``count`` − 1, ``most`` at a time, one at least."""
+    """0 … ``count`` − 1, ``most`` at a time, but at least one."""
     step = max(1, most)
     yield from (slice(first, first + step) for first in range(0, count, step))
 
 
 def _elected(decision: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
-    """The class with the most votes, ``[M, P, m]``, of machines that decide between pairs, ``[M, P, m, Q]``."""
+    """``[M, P, m]`` the class with the most votes of machines that decide between pairs, ``[M, P, m, Q]``."""
     votes = decision.new_zeros(*decision.shape[:3], classes)
     for number, (positive, negative) in enumerate(pairs):
         chosen = decision[..., number] > 0
         votes[..., positive] += chosen
         votes[..., negative] += ~chosen
-    # Of equals the first; argmax alone does not say which.
+    # Ties go to the first class; argmax alone does not say to which.
     return (votes * classes - torch.arange(classes, device=votes.device)).argmax(3)

@@ -1,4 +1,4 @@
-"""Methods: views + encoder + objective. A file here that ends in ``METHOD = …`` is a method; its name is the file's."""
+"""Methods: views, encoder and objective. Each file here that ends in ``METHOD = …`` is a method, named by the file."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ from nmrgcl.train import Fittable, Trainable
 
 @dataclass(frozen=True)
 class About:
-    """What ``nmrgcl methods NAME`` says about a method beside its options.
+    """What ``nmrgcl methods NAME`` says about a method in addition to its options.
 
     Attributes:
-        family: how it learns, in a word or two that methods of one kind share: "contrastive", "graph kernel".
+        family: the kind of method in a word or two, such as "contrastive" or "graph kernel".
         paper: authors, year and title.
-        trains: which parts have parameters, and what happens to those that embedding does not need.
-        published: figures of its own paper, and how their epoch and settings were selected.
+        trains: which parts are trained, and which of them embedding needs.
+        published: scores from the paper, and how their epoch and settings were selected.
         checked: what tests compare with the paper or with another library.
     """
 
@@ -43,25 +43,25 @@ class About:
 
 
 class Method(nn.Module, ABC):
-    """Turns graphs into embeddings: a ``Pretraining`` of an encoder, or an ``Embedder`` without one."""
+    """A way to embed graphs: a ``Pretraining`` of an encoder, or an ``Embedder`` without an encoder."""
 
     options: Any
-    """What only this method has: a frozen dataclass in its file, declared as ``options: Options``."""
+    """The options of this method: a frozen dataclass in its file, declared as ``options: Options``."""
 
     FIXED: ClassVar[dict[str, Any]] = {}
-    """Settings that make the method what it is."""
+    """Settings that define the method and cannot be changed."""
 
     FORMAT: ClassVar[int] = 1
-    """Part of the key of its cells; raise it when the same settings come to mean something else."""
+    """Part of the key of its cells; bump it when the meaning of its settings changes."""
 
     ABOUT: ClassVar[About | None] = None
-    """Where it comes from; every method of this package says so."""
+    """Where the method comes from; required for the methods of this package."""
 
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong"}
-    """What it can embed, graphs or the nodes of one, and the recipe for each where none is named."""
+    """The levels at which it can embed, and the default preset for each."""
 
     MOLECULES: ClassVar[str | None] = None
-    """The recipe for graphs that are molecules; None: that for graphs."""
+    """The default preset for molecules; None: that for graphs."""
 
     def __init__(self, settings: Settings, num_features: int) -> None:
         super().__init__()
@@ -73,33 +73,35 @@ class Method(nn.Module, ABC):
             )
         self.level: Level = settings.level
         self.options = settings.options
+        # Built even for methods that do not use them, because an unknown name is a mistake in any case.
+        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
 
     @abstractmethod
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[B, D]`` embeddings of graphs; at node level ``[N, D]`` of all nodes."""
+        """Embeddings ``[B, D]`` of graphs or, at node level, ``[N, D]`` of all nodes."""
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """D: the number of columns of embeddings."""
+        """The dimension D of the embeddings."""
 
 
 class Embedder(Method, Fittable):
-    """Fits without an encoder: ``fit(graphs)``, then ``embed(graphs)``.
+    """A method without an encoder: ``fit(graphs)``, then ``embed(graphs)``.
 
-    What ``fit`` finds lives in buffers, which may have any shape, so that a model folder holds it.
+    The results of ``fit`` must be stored in buffers, which may have any shape, so that model folders include them.
     """
 
     def kernels(self, graphs: Graphs) -> Tensor | None:
-        """``[K, B, B]`` similarities of graphs that an SVM uses instead of embeddings, or None if it is these it uses.
+        """Kernels ``[K, B, B]`` of graphs for an SVM, or None if the SVM should use the embeddings.
 
-        Where there are several matrices, for example one per number of iterations, the protocol chooses among them
-        inside the training folds.
+        If there are several matrices, for example one per number of iterations, the protocol chooses among them inside
+        the training folds.
         """
         return None
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Take over the buffers, whatever their shape; RuntimeError where there are others than ``__init__`` made."""
+        """Load the buffers whatever their shapes; raises RuntimeError if their names are not those of this method."""
         if strict and set(state_dict) != set(self.state_dict()):
             raise RuntimeError(f"expected the buffers {sorted(self.state_dict())}, found {sorted(state_dict)}")
         for name, value in state_dict.items():
@@ -108,10 +110,10 @@ class Embedder(Method, Fittable):
 
 
 class Pretraining(Method, Trainable):
-    """An encoder and the way it is pre-trained.
+    """An encoder and how it is pre-trained.
 
-    ``edges`` says what features edges have. A method with an ``__init__`` of its own passes it on, or has no such
-    parameter and is refused such data.
+    ``edges`` describes the features of edges. A method that overrides ``__init__`` either passes it on, or omits the
+    parameter and then refuses data with edge features.
     """
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
@@ -129,26 +131,26 @@ class Pretraining(Method, Trainable):
 
     @property
     def capturable(self) -> bool:
-        """Not with a network of the user's, for which views are compacted: that waits for the host."""
+        """False with a user's own network: its views are compacted, which synchronises with the host."""
         return self.CAPTURABLE and not self._foreign
 
     @property
     def width(self) -> int:
-        """As wide as the encoder."""
+        """The width of the encoder."""
         return self.encoder.units
 
     def embed_views(self, graphs: Graphs, first: View, second: View) -> Tensor:
-        """``[2B, D]``: all graphs as the first view shows them, then as the second one does."""
+        """Embeddings ``[2B, D]`` of the first view of all graphs, followed by those of the second view."""
         return torch.cat([self.embed(seen) for seen in self.see(graphs, first, second)])
 
     def see(self, graphs: Graphs, first: View, second: View) -> list[Graphs]:
-        """All graphs in two views, in one batch with kernels and in two without, which networks can then embed."""
+        """Two views of all graphs for the encoder: one joint batch if GPU kernels serve it, otherwise two batches."""
         if self._foreign or not serve(graphs.x):
             return [self._trimmed(view(graphs)) for view in (first, second)]
         return [on_halves(graphs.twice(), first, second)]
 
     def taught(self, teachers: nn.ModuleDict, graphs: Graphs) -> Tensor:
-        """``forward`` without a gradient, with the weights and statistics of ``teachers`` of the parts they name."""
+        """``forward`` without gradients, with the parts named in ``teachers`` replaced by their teachers."""
         own = {
             f"{part}.{name}": value
             for part, teacher in teachers.items()
@@ -159,32 +161,35 @@ class Pretraining(Method, Trainable):
         return result
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """What is trained of what it sees: ``embed``, unless a method says otherwise."""
+        """The output that is trained; ``embed`` unless a method overrides it."""
         return self.embed(graphs)
 
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[B, D]`` embeddings of graphs, honouring the masks of a view; at node level ``[N, D]`` of all nodes."""
+        """Embeddings ``[B, D]`` of graphs, honouring the masks of a view; at node level ``[N, D]`` of all nodes."""
         if self.level == "node":
             nodes: Tensor = self.encoder(self._trimmed(graphs))
             return nodes
         return embed_graphs(self.encoder, self._trimmed(graphs), self.readout)
 
     def _trimmed(self, graphs: Graphs) -> Graphs:
-        """A processor waits for nobody, and saves work with smaller tensors; a user's network gets them anyway."""
+        """On a CPU, compact the graphs: it needs no synchronisation there, and smaller tensors save work.
+
+        A user's own network gets compacted graphs in any case, from its wrapper.
+        """
         if graphs.device.type != "cpu" or self._foreign:
             return graphs
         if self.level == "graph":
             return graphs.compact_nodes()
-        # The statistics of a batch norm must not see removed nodes, which this would keep.
+        # drop_dead_edges keeps removed nodes, which must not enter the statistics of a batch norm.
         return graphs if self._normed and graphs.node_keep is not None else drop_dead_edges(graphs)
 
     def embed_pair(self, first: Graphs, second: Graphs) -> tuple[Tensor, Tensor]:
-        """Embeddings of two views, row i of both being the same graph or node; nodes that one has lost are left out."""
+        """Embeddings of two views, with matching rows; nodes that either view has removed are left out."""
         r1, r2 = self.matched(first, second, self.embed(first), self.embed(second))
         return r1, r2
 
     def matched(self, first: Graphs, second: Graphs, *rows: Tensor) -> tuple[Tensor, ...]:
-        """The ``rows`` of both views that are in both: all graphs, or the nodes that both keep."""
+        """The rows that are present in both views: all graphs, or the nodes that both views keep."""
         kept = [view.node_keep for view in (first, second) if view.node_keep is not None]
         if self.level == "graph" or not kept:
             return rows
@@ -193,24 +198,24 @@ class Pretraining(Method, Trainable):
 
 
 class MoleculePretraining(Pretraining):
-    """Learns from molecules, whose atoms and bonds are numbered as in Hu et al. 2020, and from no other graphs."""
+    """A pre-training for molecules only, whose atoms and bonds are encoded as in Hu et al. 2020."""
 
     FIXED: ClassVar[dict[str, Any]] = {"encoder.name": "molecule"}
 
     def require_molecules(self, graphs: Graphs) -> None:
-        """By what is known without asking the device: the shapes of the features."""
+        """Refuse other graphs; the check uses only the shapes of features and so does not wait for the device."""
         columns = ATOMS + CHIRALITIES, len(BONDS)
         bonds = 0 if graphs.edge_attr is None else graphs.edge_attr.shape[-1]
         if not graphs.categorical or graphs.x.shape[1] != 2 or (graphs.num_features, bonds) != columns:
             name = type(self).__module__.rpartition(".")[2]
             raise DataError(
-                f"method {name} learns from molecules only, and these graphs are not; read them from SMILES with "
-                "data.edges=labels, or use another method"
+                f"method {name} learns from molecules only, and these graphs are not molecules; read them from SMILES "
+                "with data.edges=labels, or use another method"
             )
 
 
 def drop_dead_edges(graphs: Graphs) -> Graphs:
-    """All nodes, without the edges that a view has removed or whose ends it has."""
+    """All nodes, without the edges that a view has removed directly or together with a node."""
     graphs = graphs.merge_added()
     return replace(graphs, node_keep=None, edge_keep=graphs.live_edges).compact() if graphs.masked else graphs
 
@@ -221,37 +226,36 @@ def find_method(name: str) -> type[Pretraining] | type[Embedder]:
 
 
 def build_method(settings: Settings, num_features: int, edges: EdgeShape | None = None) -> Pretraining | Embedder:
-    """The method that ``settings`` describe, initialised by its seed; the encoder's weights come first, so that
-    methods with equal encoders start from equal ones.
+    """Build the method described by ``settings`` and initialise it by their seed.
+
+    The encoder is initialised first, so that methods with the same encoder start from the same weights.
     """
     kind = find_method(settings.method)
     if edges is not None and "edges" not in signature(kind).parameters:
         raise SettingError(f"method {settings.method} reads no edge features; set data.edges=none")
-    for choices in (settings.views.first, settings.views.second):
-        build_view(choices)  # also of a method that has no views: a name that nothing answers to is a mistake
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         return kind(settings, num_features, **({} if edges is None else {"edges": edges}))
 
 
 def require_possible(settings: Settings) -> None:
-    """Refuse, without looking at any data, what no data can make possible."""
+    """Refuse settings that are impossible whatever the data."""
     shapes: dict[str, EdgeShape] = {"labels": (1,), "attributes": 1}
     build_method(settings, 1, shapes.get(settings.data.edges))
 
 
 def build_pretraining(settings: Settings, num_features: int, edges: EdgeShape | None = None) -> Pretraining:
-    """Likewise for a method that must have an encoder."""
+    """Like ``build_method``, for methods with an encoder; SettingError for others."""
     method = build_method(settings, num_features, edges)
     if not isinstance(method, Pretraining):
-        raise SettingError(f"method {settings.label} has no encoder, which is needed here; choose another method")
+        raise SettingError(f"method {settings.label} has no encoder, but one is needed here; choose another method")
     return method
 
 
 def build_untrained(settings: Settings, num_features: int, edges: EdgeShape | None = None) -> Pretraining:
-    """What the training that ``settings`` describe starts from: the method itself, as its seed initialises it.
+    """The untrained method from which a training with ``settings`` starts.
 
-    A method without an encoder has no start; it is compared with the encoder that its settings name.
+    A method without an encoder is compared with the untrained encoder that its settings name.
     """
     if issubclass(find_method(settings.method), Embedder):
         settings = settings.updated({"method": "untrained"})

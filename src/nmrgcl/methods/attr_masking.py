@@ -1,4 +1,4 @@
-"""AttrMasking (Hu et al. 2020): hide the types of some atoms and predict them from the rest of the molecule."""
+"""AttrMasking (Hu et al. 2020): mask the types of some atoms and predict them from the rest of the molecule."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,25 +17,23 @@ from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
 MASK = ATOMS - 1
-"""The type that a hidden atom shows, and the number of types that it may have."""
+"""The type that masked atoms get, and the number of types to predict."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is hidden."""
+    """What is masked."""
 
-    mask: float = setting(
-        0.15, "share of the atoms of a molecule that are hidden, and one more, rounded down", above=0, below=1
-    )
-    mask_bonds: bool = setting(False, "whether the bonds of hidden atoms are hidden and predicted as well")
+    mask: float = setting(0.15, "share m of the n atoms of a molecule to mask: ⌊m n + 1⌋", above=0, below=1)
+    mask_bonds: bool = setting(False, "also mask the bonds of masked atoms and predict their types")
 
 
 class AttrMasking(MoleculePretraining):
-    """Predict the types of hidden atoms, ⌊0.15 n + 1⌋ of the n of each molecule; nothing is contrasted.
+    """Predict the types of masked atoms, ⌊0.15 n + 1⌋ of the n atoms of each molecule; nothing is contrasted.
 
-    A hidden atom shows the type that is kept for masks and no chirality. A hidden bond shows nothing, like one that a
-    view has added; its type is predicted from the sum of its two atoms. What cannot be a mask's answer is no target:
-    an atom of no known element, a bond of no known type.
+    A masked atom has the type reserved for masks and no chirality. A masked bond has no features, like a bond added by
+    a view; its type is predicted from the sum of the embeddings of its two atoms. Atoms and bonds of unknown type are
+    not targets.
     """
 
     options: Options
@@ -44,12 +42,12 @@ class AttrMasking(MoleculePretraining):
     ABOUT: ClassVar[About] = About(
         family="prediction of parts",
         paper="Hu, Liu, Gomes, Zitnik, Liang, Pande, Leskovec 2020: Strategies for Pre-training Graph Neural Networks",
-        trains="the encoder and a linear map to types, which is dropped",
+        trains="the encoder and a linear map to types, which is discarded",
         published="BBBP 64.3, ToxCast 64.2, SIDER 61.0, ClinTox 71.8 (fine-tuned, scaffold split, pre-trained on two "
-        "million molecules of ZINC15, as arXiv 2203.12821 prints them; the test score at the epoch that is best on the "
-        "validation part)",
-        checked="the loss against its definition as slow loops, how many atoms are hidden and what they show; "
-        "graphs that are trained on stay as they were; tests/methods/test_attr_masking.py",
+        "million molecules of ZINC15, as printed in arXiv 2203.12821; the test score at the epoch that is best on the "
+        "validation data)",
+        checked="the loss against its definition as slow loops; the number and features of masked atoms; training "
+        "leaves the graphs unchanged; tests/methods/test_attr_masking.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
@@ -58,7 +56,7 @@ class AttrMasking(MoleculePretraining):
         self.bond_types = nn.Linear(self.encoder.units, BONDS[0]) if self.options.mask_bonds else None
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Mean cross-entropy of the types of hidden atoms, and of hidden bonds."""
+        """Mean cross-entropy of the types of masked atoms, plus that of masked bonds."""
         self.require_molecules(graphs)
         hidden = self._drawn(graphs)
         kind, chirality = graphs.x.unbind(1)
@@ -78,7 +76,7 @@ class AttrMasking(MoleculePretraining):
         yield class_error(self.atom_types(h), kind, hidden) + bonds
 
     def _drawn(self, graphs: Graphs) -> Tensor:
-        """``[N]`` which atoms are hidden; in double precision, so that whole numbers are rounded as they should be."""
+        """``[N]`` whether each atom is masked; in float64, so that whole numbers are not rounded down by mistake."""
         count = (self.options.mask * graphs.node_counts().double() + 1).long()
         order, first = draw_nodes(graphs, count)
         hidden = torch.zeros_like(first).index_copy_(0, order, first)
@@ -86,7 +84,7 @@ class AttrMasking(MoleculePretraining):
 
 
 def class_error(scores: Tensor, kind: Tensor, chosen: Tensor) -> Tensor:
-    """Mean cross-entropy of the ``chosen`` rows (``[N]``, bool) whose ``kind`` is one of the classes; 0 of none."""
+    """Mean cross-entropy of the ``chosen`` rows (``[N]``, bool) whose ``kind`` is a valid class; 0 if none."""
     chosen = chosen & (kind >= 0) & (kind < scores.shape[1])
     error = cross_entropy(scores, torch.where(chosen, kind, -1), ignore_index=-1, reduction="sum")
     return error / chosen.sum().clamp(min=1)

@@ -1,4 +1,4 @@
-"""BGRL (Thakoor et al. 2022): BYOL on the nodes of a graph, without a head; a teacher's view is predicted."""
+"""BGRL (Thakoor et al. 2022): BYOL on the nodes of a graph, without a projection head."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import bootstrap_loss
 from nmrgcl.encode import EdgeShape
 from nmrgcl.encode.momentum import Momentum
@@ -22,39 +21,38 @@ from nmrgcl.train import Progress
 class Options:
     """The teacher and the predictor."""
 
-    momentum: float = setting(0.99, "how much of itself the teacher keeps at first; it rises to 1", min=0, max=1)
+    momentum: float = setting(0.99, "initial momentum of the teacher; it rises to 1", min=0, max=1)
     predictor_units: int = setting(512, "width of the predictor's hidden layer", min=1)
 
 
 class BGRL(Pretraining):
-    """Predict what a slowly following teacher makes of a node in the other view; there are no negatives."""
+    """Predict a momentum teacher's embedding of the same node in the other view; there are no negatives."""
 
     options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"node": "bgrl"}
     ABOUT: ClassVar[About] = About(
         family="bootstrapping",
         paper="Thakoor et al. 2022, Large-Scale Representation Learning on Graphs via Bootstrapping",
-        trains="encoder and predictor; the teacher is an average of the encoder, and only the encoder is kept",
+        trains="encoder and predictor; the teacher is a moving average of the encoder, and only the encoder is kept",
         published="WikiCS 79.98, Amazon-Computers 90.34, Amazon-Photo 93.17, Coauthor-CS 93.31, Coauthor-Physics 95.73 "
-        "(10/10/80, remembered)",
-        checked="the loss and the teacher's momentum by hand; the target is the teacher's other view, without gradient"
-        "; tests/methods/test_bgrl.py",
+        "(10/10/80, from memory)",
+        checked="the loss and the teacher's momentum by hand; targets are the teacher's other view, without gradients; "
+        "tests/methods/test_bgrl.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
         width, hidden = self.encoder.units, self.options.predictor_units
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.predictor = nn.Sequential(nn.Linear(width, hidden), nn.PReLU(), nn.Linear(hidden, width))
         self.teacher = Teacher(self.encoder)
         self.momentum = Momentum(self.options.momentum)
 
     def begin_epoch(self, progress: Progress) -> None:
-        """The momentum depends on how far the training has come."""
+        """Tell the momentum schedule how far training has progressed."""
         self.momentum.count(progress.step, progress.steps)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """The teacher follows after the optimiser has stepped."""
+        """The symmetric bootstrap loss; the teacher is updated after the optimiser step."""
         first, second = (view(graphs) for view in self.views)
         with torch.no_grad():
             taught = [self.teacher(self.encoder, seen) for seen in (first, second)]

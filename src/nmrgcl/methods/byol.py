@@ -1,4 +1,4 @@
-"""BYOL (Grill et al. 2020) on graphs: predict what a teacher that follows slowly makes of the other view."""
+"""BYOL (Grill et al. 2020) on graphs: predict a momentum teacher's embedding of the other view."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import bootstrap_loss
 from nmrgcl.encode import EdgeShape, NormedHead
 from nmrgcl.encode.momentum import Momentum
@@ -22,39 +21,39 @@ from nmrgcl.train import Progress
 class Options:
     """The teacher and the heads."""
 
-    momentum: float = setting(0.99, "how much of itself the teacher keeps at first; it rises to 1", min=0, max=1)
+    momentum: float = setting(0.99, "initial momentum of the teacher; it rises to 1", min=0, max=1)
     head_units: int = setting(0, "width of head and predictor; 0: as wide as the representation", min=0)
 
 
 class BYOL(Pretraining):
-    """Predict a slowly following teacher's embedding of the other view; there are no negatives."""
+    """Predict a momentum teacher's projection of the other view; there are no negatives."""
 
     options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "byol"}
     ABOUT = About(
         family="bootstrapping",
         paper="Grill et al. 2020, Bootstrap Your Own Latent: A New Approach to Self-Supervised Learning",
-        trains="encoder, head and predictor; the teacher, an average of encoder and head, is dropped with both of them",
-        published="none on graphs as a whole; its node form, BGRL, is reported to collapse on REDDIT-BINARY (50.0)",
-        checked="loss by hand; the teacher's average, momentum and statistics against slow definitions; "
+        trains="encoder, head and predictor; only the encoder is kept; the teacher is a moving average of encoder and "
+        "head",
+        published="none for whole graphs; its node version, BGRL, is reported to collapse on REDDIT-BINARY (50.0)",
+        checked="the loss by hand; the teacher's average, momentum and statistics against slow definitions; "
         "tests/methods/test_byol.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
         width = self.options.head_units or self.encoder.units
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = NormedHead(self.encoder.units, width, width)
         self.predictor = NormedHead(width, width, width)
         self.teachers = teach(self, "encoder", "head")
         self.momentum = Momentum(self.options.momentum)
 
     def begin_epoch(self, progress: Progress) -> None:
-        """The momentum depends on how far the training has come."""
+        """Tell the momentum schedule how far training has progressed."""
         self.momentum.count(progress.step, progress.steps)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """The teacher follows after the optimiser has stepped."""
+        """The symmetric bootstrap loss; the teacher is updated after the optimiser step."""
         seen = self.see(graphs, *self.views)
         r = torch.cat([self.embed(view) for view in seen])
         taught = torch.cat([self.taught(self.teachers, view) for view in seen])

@@ -6,12 +6,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import cca_loss
-from nmrgcl.encode import EdgeShape
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
-from nmrgcl.settings import Settings, setting
+from nmrgcl.settings import setting
 from nmrgcl.train import Progress
 
 
@@ -19,11 +17,11 @@ from nmrgcl.train import Progress
 class Options:
     """The balance of the loss."""
 
-    decorrelate: float = setting(1e-3, "weight of decorrelation beside invariance (λ)", min=0)
+    decorrelate: float = setting(1e-3, "weight of the decorrelation term relative to invariance (λ)", min=0)
 
 
 class CCASSG(Pretraining):
-    """Two views agree in every dimension while dimensions do not correlate; no negatives and no head."""
+    """Make two views agree in every dimension and decorrelate the dimensions; there are no negatives and no head."""
 
     options: Options
     ABOUT: ClassVar[About | None] = About(
@@ -32,26 +30,21 @@ class CCASSG(Pretraining):
             "Zhang, Wu, Yan, Wipf, Yu 2021: From Canonical Correlation Analysis to Self-supervised Graph Neural "
             "Networks"
         ),
-        trains="An encoder and nothing else.",
+        trains="The encoder only.",
         published=(
-            "Its code trains for a number of epochs fixed by dataset. Of its classifier's steps at which the "
-            "validation accuracy is as high as ever before, it reports the highest test accuracy, so that test nodes "
-            "have a part in the choice."
+            "Its code trains for a number of epochs that depends on the dataset. Among the classifier steps that reach "
+            "a new best validation accuracy, it reports the highest test accuracy, so the test nodes affect the choice."
         ),
         checked=(
-            "The loss by its definition, and its lowest value (tests/contrast/test_node_objectives.py); columns that "
-            "are constant (tests/contrast/test_zero_rows.py); GCN as PyG has it (tests/encode/test_gcn_gat.py); "
-            "planted classes are found (tests/methods/test_gain.py)."
+            "The loss against its definition, and its minimum (tests/contrast/test_node_objectives.py); constant "
+            "columns (tests/contrast/test_zero_rows.py); GCN against PyG (tests/encode/test_gcn_gat.py); planted "
+            "classes are found (tests/methods/test_gain.py)."
         ),
     )
     PRESETS: ClassVar[dict[Level, str]] = {"node": "cca_ssg"}
 
-    def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
-        super().__init__(settings, num_features, edges)
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
-
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Invariance and decorrelation of the encoder's own embeddings."""
+        """Invariance and decorrelation of the embeddings."""
         r1, r2 = self.embed_pair(*(view(graphs) for view in self.views))
         yield cca_loss(r1, r2, decorrelate=self.options.decorrelate)
 

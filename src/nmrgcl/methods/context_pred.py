@@ -1,4 +1,4 @@
-"""ContextPred (Hu et al. 2020): tell what surrounds a part of a molecule from what surrounds parts of others."""
+"""ContextPred (Hu et al. 2020): match substructures of molecules with their surroundings."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -11,29 +11,29 @@ from nmrgcl.augment.subgraph import random_nodes
 from nmrgcl.contrast import belongs
 from nmrgcl.contrast.cosine import widen
 from nmrgcl.encode import EdgeShape, build_encoder, pool
-from nmrgcl.encode.aggregate import neighbour_sum
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, MoleculePretraining
+from nmrgcl.ops.neighbour_sum import neighbour_sum
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
 
 @dataclass(frozen=True)
 class Options:
-    """Distances from the root, in bonds."""
+    """Distances from the root atom in bonds."""
 
-    hops: int = setting(5, "largest distance of an atom of the substructure (K)", min=1)
+    hops: int = setting(5, "largest distance of atoms in the substructure (K)", min=1)
     inner: int = setting(4, "atoms of the context are farther away than this (l1)", min=0)
-    outer: int = setting(7, "largest distance of an atom of the context (l2)", min=1)
+    outer: int = setting(7, "largest distance of atoms in the context (l2)", min=1)
 
 
 class ContextPred(MoleculePretraining):
-    """A random atom's surroundings go with the ring around them, and not with the ring of another molecule.
+    """Tell the context of a substructure, the ring of atoms around it, from the context of another molecule.
 
-    Substructures are embedded by the encoder, as the root sees them; rings by another one of ``outer - inner`` layers,
-    as the mean of the atoms that are also in the substructure. The ring of the next molecule of the batch that has one
-    is the negative. A molecule without a ring around its root counts for nothing.
+    The encoder embeds the substructure around a random root atom. A second encoder of ``outer - inner`` layers embeds
+    the context, as the mean over the atoms that also belong to the substructure. The negative is the context of the
+    next molecule in the batch that has one. Molecules without a context are ignored.
     """
 
     options: Options
@@ -42,12 +42,12 @@ class ContextPred(MoleculePretraining):
     ABOUT: ClassVar[About] = About(
         family="prediction of parts",
         paper="Hu, Liu, Gomes, Zitnik, Liang, Pande, Leskovec 2020: Strategies for Pre-training Graph Neural Networks",
-        trains="the encoder and a smaller one for contexts, which is dropped",
+        trains="the encoder and a smaller one for contexts, which is discarded",
         published="BBBP 68.0, ToxCast 63.9, SIDER 60.9, ClinTox 65.9 (fine-tuned, scaffold split, pre-trained on two "
-        "million molecules of ZINC15, as arXiv 2203.12821 prints them; the test score at the epoch that is best on the "
-        "validation part)",
-        checked="distances against a search in breadth, the ring of a chain by hand, the loss against its definition "
-        "as slow loops; tests/methods/test_context_pred.py",
+        "million molecules of ZINC15, as printed in arXiv 2203.12821; the test score at the epoch that is best on the "
+        "validation data)",
+        checked="distances against breadth-first search, the context in a chain by hand, the loss against its "
+        "definition as slow loops; tests/methods/test_context_pred.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
@@ -63,7 +63,7 @@ class ContextPred(MoleculePretraining):
         self.context = build_encoder(options.pop("name"), num_features, **options, edges=edges)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Cross-entropy of substructures with their own contexts plus that with others'."""
+        """Cross-entropy of substructures with their own contexts, plus that with contexts of other molecules."""
         self.require_molecules(graphs)
         root = random_nodes(graphs, graphs.node_counts(), graphs.node_ptr[:-1])
         distance = hops_from(root, graphs, self.options.outer)
@@ -79,7 +79,7 @@ class ContextPred(MoleculePretraining):
 
 @torch.no_grad()
 def hops_from(root: Tensor, graphs: Graphs, most: int) -> Tensor:
-    """``[N]`` the distance of each node from its graph's ``root`` (``[B]``), ``most + 1`` where it is farther."""
+    """``[N]`` the distance of each node from the ``root`` (``[B]``) of its graph; ``most + 1`` if it is farther."""
     node = torch.arange(graphs.num_nodes, device=graphs.device)
     reached = (root.index_select(0, graphs.batch) == node).float()[:, None]
     distance = 1 - reached
@@ -90,7 +90,7 @@ def hops_from(root: Tensor, graphs: Graphs, most: int) -> Tensor:
 
 
 def next_of(there: Tensor) -> Tensor:
-    """``[B]`` the next one that is ``there`` (``[B]``, bool), the first one coming after the last."""
+    """``[B]`` for each entry the index of the next one that is ``there`` (``[B]``, bool), cyclically."""
     order = torch.argsort((~there).long(), stable=True)
     place = there.cumsum(0) % there.sum().clamp(min=1)
     return order.index_select(0, place)

@@ -16,18 +16,18 @@ from nmrgcl.train import Progress
 
 
 class DGI(Pretraining):
-    """Tell the nodes of a graph from those of the graph with shuffled features, by the graph's summary."""
+    """Distinguish the nodes of a graph from those of a copy with shuffled features, given the graph's summary."""
 
     ABOUT: ClassVar[About | None] = About(
         family="mutual information",
         paper="Veličković, Fedus, Hamilton, Liò, Bengio, Hjelm 2019: Deep Graph Infomax",
-        trains="An encoder and the matrix of a bilinear score, which embedding leaves out.",
+        trains="The encoder and the matrix of a bilinear score, which is not needed to embed.",
         published=(
-            "Its code takes the weights with the lowest training loss, so that no label chooses, and averages 50 "
-            "classifiers of 100 steps on the public split. Figures for 10/10/80 are as later papers report them."
+            "Its code takes the weights with the lowest training loss, without using labels, and averages 50 "
+            "classifiers of 100 steps on the public split. Scores for 10/10/80 are from later papers."
         ),
         checked=(
-            "The loss is binary cross-entropy (tests/contrast/test_node_objectives.py); GCN as PyG has it "
+            "The loss is binary cross-entropy (tests/contrast/test_node_objectives.py); GCN against PyG "
             "(tests/encode/test_gcn_gat.py); planted classes are found (tests/methods/test_gain.py)."
         ),
     )
@@ -39,7 +39,7 @@ class DGI(Pretraining):
         self.score = nn.Parameter(nn.init.xavier_uniform_(torch.empty(self.encoder.units, self.encoder.units)))
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """A node's score with a summary s is hᵀWs."""
+        """The Jensen–Shannon loss of real and shuffled nodes, where a node h with summary s has the score hᵀWs."""
         real, shuffled = self.embed(graphs), self.embed(self.shuffle(graphs))
         summary = (pool(real, graphs, "mean").sigmoid() @ self.score.T).index_select(0, graphs.batch)
         yield jensen_shannon((real * summary).sum(1), (shuffled * summary).sum(1))

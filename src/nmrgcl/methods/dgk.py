@@ -1,4 +1,4 @@
-"""Deep graph kernels (Yanardag and Vishwanathan 2015): similarities of graphs by similarities of their parts."""
+"""Deep graph kernels (Yanardag and Vishwanathan 2015): graph similarity from learned similarities of substructures."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -24,31 +24,31 @@ from nmrgcl.words.wl import wl_labels
 class Options(LearnedWords):
     """The words of a graph, and how their vectors are learned."""
 
-    words: Literal["wl", "shortest_paths", "graphlets"] = setting("wl", "the parts of a graph that are compared")
-    iterations: int = setting(2, "rounds of refinement, for wl", min=0, max=100)
-    graphlet_size: int = setting(5, "nodes of a graphlet", min=2, max=6)
-    samples: int = setting(1000, "graphlets drawn per graph", min=1)
-    pairs: int = setting(1000, "pairs of words of a graph that vectors are learned from, per graph", min=1)
-    columns: int = setting(32, "of the vectors of words", min=1)
+    words: Literal["wl", "shortest_paths", "graphlets"] = setting("wl", "the substructures that serve as words")
+    iterations: int = setting(2, "number of refinement rounds, for wl", min=0, max=100)
+    graphlet_size: int = setting(5, "number of nodes of a graphlet", min=2, max=6)
+    samples: int = setting(1000, "graphlets sampled per graph", min=1)
+    pairs: int = setting(1000, "pairs of words sampled per graph to learn vectors from", min=1)
+    columns: int = setting(32, "dimension of the word vectors", min=1)
 
 
 class DGK(Embedder):
-    """K = P M Pᵀ, normalised: P counts the words of graphs, M holds the similarities of words.
+    """The normalised kernel K = P M Pᵀ, where P holds word counts of graphs and M similarities of words.
 
-    Skip-gram learns a vector per word: words of one graph predict each other. The similarity of two words is the cosine
-    of their vectors, so that a word is as similar to itself as any other is, and M = I, where all words are orthogonal,
-    is the kernel of counts that the deep one extends. With plain inner products, as in the paper's code, the lengths of
-    vectors would weigh words a second time. As M = E Eᵀ, the rows of P E are embeddings whose inner products are K, so
-    that neither M nor P is ever dense. Words that ``fit`` has not seen are left out.
+    Skip-gram learns a vector per word, such that words of one graph predict each other. The similarity of two words is
+    the cosine of their vectors, so that every word has similarity 1 with itself, and orthogonal words (M = I) give the
+    plain kernel of counts. With inner products, as in the paper's code, the lengths of vectors would weight words a
+    second time. As M = E Eᵀ, the rows of P E are embeddings with inner products K, so neither M nor P is ever dense.
+    Words that did not occur in ``fit`` are ignored.
     """
 
     options: Options
     ABOUT: ClassVar[About | None] = About(
         family="graph kernel",
         paper="Yanardag, Vishwanathan 2015: Deep Graph Kernels",
-        trains="a vector per word, which embedding needs, and one that predicts it, which is dropped",
+        trains="an input vector per word, which embedding needs, and an output vector, which is discarded",
         published="PTC 60.08 (shortest paths), PROTEINS 73.30, NCI1 80.31 (labels), IMDB-B 66.96 (graphlets): the "
-        "row mixes kinds of words by dataset; how they were chosen is not said",
+        "kind of words differs between datasets, and the paper does not say how it was chosen",
         checked="the kernel of three graphs by hand, shortest paths against NetworkX, the numbers of graphlets (OEIS); "
         "tests/methods/test_dgk.py",
     )
@@ -65,11 +65,11 @@ class DGK(Embedder):
 
     @property
     def width(self) -> int:
-        """As many columns as the vectors of words have."""
+        """The dimension of the word vectors."""
         return self.options.columns
 
     def documents(self, graphs: Graphs) -> tuple[Tensor, Tensor, Tensor | None]:
-        """``[T]`` the words of all graphs, the graph of each, and how often it occurs there if not once."""
+        """The words ``[T]`` of all graphs, the graph of each, and how often it occurs there (None: once)."""
         graphs, own = graphs.compact().to("cpu"), self.options
         if own.words == "shortest_paths":
             return shortest_paths(graphs, method="dgk")
@@ -79,7 +79,7 @@ class DGK(Embedder):
         return torch.cat(labels), graphs.batch.repeat(len(labels)), None
 
     def fit(self, graphs: Graphs) -> None:
-        """Learn the vectors of words, on the host, where equal seeds give equal bits."""
+        """Learn the word vectors on the host, where the same seed gives identical results."""
         own = self.options
         words, batch, times = self.documents(graphs)
         chosen = own.choose(words, batch, len(graphs), method="dgk")
@@ -88,22 +88,22 @@ class DGK(Embedder):
         self.vocabulary, self.vectors = (part.to(self.vectors.device) for part in (chosen, normalize(vectors)))
 
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[B, D]`` rows of P E, brought to length one; zero for a graph without known words."""
+        """The rows ``[B, D]`` of P E, scaled to unit length; zero for graphs without known words."""
         words, batch, times = self.documents(graphs)
         counts = count_known(words, batch, len(graphs), self.vocabulary.cpu(), times=times)
         found = counts @ self.vectors.cpu().double().numpy()
         return normalize(torch.from_numpy(found)).float().to(graphs.device)
 
     def kernels(self, graphs: Graphs) -> Tensor:
-        """``[1, B, B]``."""
+        """The kernel as ``[1, B, B]``."""
         z = self.embed(graphs).double()
         return (z @ z.T).float().unsqueeze(0)
 
 
 def draw_pairs(counts: csr_array, pairs: int) -> csr_array:
-    """``[W, W]`` how often two words were drawn from the same graph, so many times from each.
+    """Draw ``pairs`` random pairs of words from each graph and count them: ``[W, W]``.
 
-    ``counts`` ``[B, W]`` are those of words in graphs; frequent words are drawn more often.
+    Words are drawn in proportion to their ``counts`` ``[B, W]`` in the graph.
     """
     total, sums = counts.sum(1), np.cumsum(counts.data)
     graph = np.flatnonzero(total).repeat(pairs)

@@ -1,4 +1,4 @@
-"""DirectCLR (Jing et al. 2022) on graphs: contrast a slice of the representation itself, without a head."""
+"""DirectCLR (Jing et al. 2022) on graphs: contrast a slice of the representation, without a projection head."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import across_views
 from nmrgcl.encode import GIN, EdgeShape, MoleculeGIN
 from nmrgcl.graphs import Graphs
@@ -19,15 +18,15 @@ from nmrgcl.train import Progress
 class Options:
     """What is contrasted, and the loss."""
 
-    share: float = setting(0.176, "of the dimensions of each layer that the loss sees (d₀)", above=0, max=1)
+    share: float = setting(0.176, "fraction of the dimensions of each layer in the loss (d₀)", above=0, max=1)
     tau: float = setting(0.1, "temperature of the loss (τ)", above=0)
 
 
 class DirectCLR(Pretraining):
-    """Contrast a few dimensions of the representation directly, which collapses less than without a head.
+    """Contrast a few dimensions of the representation directly, which reduces collapse without a projection head.
 
-    GIN's representation holds all layers side by side, so that its first dimensions would train the first layer only:
-    the slice is taken from every layer. The other dimensions learn as inputs of the layers above them.
+    The representation of GIN concatenates all layers, so its first dimensions would train only the first layer;
+    therefore the slice is taken from every layer. The other dimensions are trained as inputs of later layers.
     """
 
     options: Options
@@ -36,25 +35,24 @@ class DirectCLR(Pretraining):
         family="contrastive",
         paper="Jing, Vincent, LeCun & Tian 2022, Understanding Dimensional Collapse in Contrastive Self-Supervised "
         "Learning",
-        trains="the encoder, which is all there is",
+        trains="the encoder only",
         published="none on graphs",
-        checked="loss against its definition; the slice by hand; the gradient reaches every layer; "
+        checked="the loss against its definition; the slice by hand; the gradient reaches every layer; "
         "tests/methods/test_directclr.py",
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.parts = self.encoder.units // settings.encoder.units if isinstance(self.encoder, GIN | MoleculeGIN) else 1
         self.columns = max(1, round(self.options.share * self.encoder.units / self.parts))
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Both directions, negatives from the other view."""
+        """InfoNCE in both directions with negatives from the other view."""
         z1, z2 = self.slice(self.embed_views(graphs, *self.views)).chunk(2)
         yield across_views(z1, z2, tau=self.options.tau)
 
     def slice(self, r: Tensor) -> Tensor:
-        """``[B, D]`` to the first dimensions of every layer."""
+        """The first dimensions of every layer of ``r`` ``[B, D]``."""
         return r.unflatten(1, (self.parts, -1))[:, :, : self.columns].flatten(1)
 
 

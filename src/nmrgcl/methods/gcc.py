@@ -1,4 +1,4 @@
-"""GCC (Qiu et al. 2020): recognise a node by two walks around it, from structure alone."""
+"""GCC (Qiu et al. 2020): match two random walks around the same node, using structure only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from nmrgcl.augment import Subgraph
 from nmrgcl.augment.seeds import draw_seeds, highest_degree
 from nmrgcl.contrast import find_key
 from nmrgcl.encode import embed_graphs, pool
-from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.encode.feature_map import FeatureMap
 from nmrgcl.encode.positions import positions
 from nmrgcl.encode.teacher import follow, teach
 from nmrgcl.errors import SettingError
@@ -22,26 +22,28 @@ from nmrgcl.settings import Settings, TrainSettings, setting
 from nmrgcl.train import Optimiser, Progress
 
 POSITIONS, DEGREES, LARGEST_DEGREE = 32, 16, 512
-"""Columns of a node's position and of its degree's embedding; larger degrees share one."""
+"""Dimensions of the positional encoding and of the degree embedding, which larger degrees share."""
 PARTS = ("encoder", "degrees", "outputs")
 
 
 @dataclass(frozen=True)
 class Options:
-    """The walks, where keys come from, and the loss."""
+    """The walks, the source of keys, and the loss."""
 
-    contrast: Literal["end_to_end", "moco"] = setting("end_to_end", "keys of the batch, or of a teacher and a queue")
-    queue: int = setting(16384, "keys that wait in the queue, for moco", min=1)
-    momentum: float = setting(0.999, "how much of itself the teacher keeps at each step, for moco", min=0, max=1)
+    contrast: Literal["end_to_end", "moco"] = setting(
+        "end_to_end", "keys from the batch, or from a teacher and a queue"
+    )
+    queue: int = setting(16384, "length of the queue of keys, for moco", min=1)
+    momentum: float = setting(0.999, "momentum of the teacher, for moco", min=0, max=1)
     tau: float = setting(0.07, "temperature of the loss (τ)", above=0)
     restart: float = setting(0.8, "probability that a walk returns to its seed", min=0, max=1)
-    steps: int = setting(256, "of a walk", min=1)
-    columns: int = setting(64, "of embeddings", min=1)
-    dropout: float = setting(0.5, "share of what each layer adds to an embedding that is left out", min=0, below=1)
+    steps: int = setting(256, "number of steps of a walk", min=1)
+    columns: int = setting(64, "dimension of the embeddings", min=1)
+    dropout: float = setting(0.5, "dropout on the contribution of each layer to an embedding", min=0, below=1)
 
 
 class GCC(Pretraining):
-    """Tell whether two walks started from the same node; features are positions, degrees and the seed, not labels."""
+    """Recognise whether two walks started from the same node; features are positions, degrees and the seed only."""
 
     options: Options
     FIXED: ClassVar[dict[str, Any]] = {"encoder.name": "gin"}
@@ -49,14 +51,13 @@ class GCC(Pretraining):
     ABOUT = About(
         family="contrastive",
         paper="Qiu et al. 2020, GCC: Graph Contrastive Coding for Graph Neural Network Pre-Training",
-        trains="encoder, embeddings of degrees and a linear map per layer, all of which are kept",
-        published="frozen, pre-trained by MoCo on six other networks: IMDB-BINARY 72.0, IMDB-MULTI 49.4, COLLAB 78.9, "
+        trains="the encoder, degree embeddings and a linear map per layer, all of which are kept",
+        published="frozen, pre-trained with MoCo on six networks: IMDB-BINARY 72.0, IMDB-MULTI 49.4, COLLAB 78.9, "
         "REDDIT-BINARY 89.8, REDDIT-MULTI-5K 53.7",
-        checked="positions against NumPy's eigenvectors, the queue by hand, seeds against their probabilities; a small "
-        "training makes it recognise walks in graphs that it has not seen; "
-        "tests/methods/test_gcc.py",
+        checked="positions against NumPy's eigenvectors, the queue by hand, seeds against their probabilities; after a "
+        "short training it recognises walks in unseen graphs; tests/methods/test_gcc.py",
     )
-    CAPTURABLE = False  # decomposing a matrix waits for the host
+    CAPTURABLE = False  # Eigendecompositions synchronise with the host.
     queue: Tensor
 
     def __init__(self, settings: Settings, num_features: int) -> None:
@@ -75,17 +76,17 @@ class GCC(Pretraining):
 
     @property
     def width(self) -> int:
-        """As many columns as the options say."""
+        """The option ``columns``."""
         return self.options.columns
 
     def optimisers(self, options: TrainSettings) -> list[Optimiser]:
-        """Adam with weight decay, warm-up, a linear decline and a limit on the gradient."""
+        """Adam with weight decay, warm-up, linear decay and gradient clipping."""
         group = {"params": list(self.parameters()), "weight_decay": 1e-5}
         return [Optimiser([group], lr=options.lr, schedule="linear", warmup=0.1, clip=1.0)]
 
     def begin_epoch(self, progress: Progress) -> None:
-        """Refuse a queue in which graphs would meet older keys of their own."""
-        most = (progress.steps // progress.epochs - 1) * self.batch_size  # keys of an epoch's other batches
+        """Refuse a queue that is so long that graphs would meet their own older keys."""
+        most = (progress.steps // progress.epochs - 1) * self.batch_size  # The keys of an epoch's other batches.
         if self.is_moco and self.options.queue > most:
             advice = f"set queue to {most} or less" if most else "lower train.batch_size"
             raise SettingError(
@@ -94,7 +95,7 @@ class GCC(Pretraining):
             )
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Two walks from one seed per graph; keys of a teacher wait in the queue, first in, first out."""
+        """InfoNCE of two walks from one seed per graph; with moco, keys come from a teacher and a FIFO queue."""
         first, second = self.walks(graphs)
         if not self.is_moco:
             yield find_key(self(first), self(second), tau=self.options.tau)
@@ -105,7 +106,7 @@ class GCC(Pretraining):
         self.queue.copy_(torch.cat([keys, self.queue])[: len(self.queue)])
 
     def walks(self, graphs: Graphs) -> tuple[Graphs, Graphs]:
-        """What two walks from one seed per graph see; all walk side by side."""
+        """The subgraphs of two walks from one seed per graph; all walks run in parallel."""
         count, seed = graphs.num_graphs, draw_seeds(graphs)
         seed = torch.cat([seed, seed + graphs.num_nodes])
         twice = graphs.take(torch.arange(2 * count) % count)
@@ -113,7 +114,7 @@ class GCC(Pretraining):
         return seen.take(torch.arange(count)), seen.take(torch.arange(count, 2 * count))
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """``[B, columns]`` unit rows for graphs that are described: a linear map of each layer's sum, added up."""
+        """Unit vectors ``[B, columns]`` for described graphs: the sum over layers of linear maps of their readouts."""
         position, degree, is_seed = graphs.x.split([POSITIONS, 1, 1], 1)
         x = torch.cat([position, self.degrees(degree.long()), is_seed], 1)
         graphs = replace(graphs, x=x, num_features=x.shape[1])
@@ -122,7 +123,10 @@ class GCC(Pretraining):
         return normalize(sum(self.dropout(out(level)) for out, level in zip(self.outputs, levels, strict=True)))
 
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[B, columns]``: whole graphs, seen from their node of highest degree; with moco the teacher has a say."""
+        """``[B, columns]`` embeddings of whole graphs with their highest-degree node as seed.
+
+        With moco, this is the mean of the embeddings by encoder and teacher.
+        """
         graphs = graphs.compact()
         graphs = describe(graphs, highest_degree(graphs))
         ours: Tensor = self(graphs)
@@ -130,8 +134,8 @@ class GCC(Pretraining):
 
 
 def describe(graphs: Graphs, seed: Tensor) -> Graphs:
-    """What is kept of the graphs; a node's features are its position, its degree, and whether it is the ``seed``."""
-    some = (graphs.node_counts() > 0).float()  # a graph without nodes has no seed
+    """Compacted graphs with structural node features: position, degree, and whether the node is the ``seed``."""
+    some = (graphs.node_counts() > 0).float()  # A graph without nodes has no seed.
     is_seed = torch.zeros(graphs.num_nodes + 1, device=graphs.device).index_add_(0, seed, some)[:-1]
     graphs = replace(graphs, x=is_seed[:, None], num_features=1, edge_attr=None, edge_weight=None).compact()
     degree = graphs.row_ptr.diff().clamp(max=LARGEST_DEGREE)

@@ -1,4 +1,4 @@
-"""Graphical mutual information (Peng et al. 2020), its mean form: features of a node, of its neighbours, and edges."""
+"""Graphical mutual information (Peng et al. 2020) in its mean form: own features, neighbour features, and edges."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from nmrgcl.contrast.streamed import pair_softplus
 from nmrgcl.encode import GCN
-from nmrgcl.encode.aggregate import edge_scores, neighbour_sum
-from nmrgcl.encode.gin import FeatureMap
+from nmrgcl.encode.feature_map import FeatureMap
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.ops.neighbour_sum import edge_scores, neighbour_sum
+from nmrgcl.ops.similarities import pair_softplus
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -23,14 +23,14 @@ from nmrgcl.train import Progress
 class Options:
     """The three parts of the objective."""
 
-    own_weight: float = setting(0.8, "of a node's own features (α)", min=0)
-    around_weight: float = setting(1.0, "of its neighbours' features (β)", min=0)
-    edges_weight: float = setting(1.0, "of the edges (γ)", min=0)
-    negatives: int = setting(5, "random other nodes that serve as negatives of each node", min=1)
+    own_weight: float = setting(0.8, "weight of a node's own features (α)", min=0)
+    around_weight: float = setting(1.0, "weight of its neighbours' features (β)", min=0)
+    edges_weight: float = setting(1.0, "weight of the edges (γ)", min=0)
+    negatives: int = setting(5, "number of random negatives per node", min=1)
 
 
 class GMI(Pretraining):
-    """An embedding tells a node's features and its neighbours' from those of others, and edges from other pairs."""
+    """Distinguish a node's own and its neighbours' features from those of other nodes, and edges from other pairs."""
 
     options: Options
     FIXED: ClassVar[dict[str, Any]] = {"encoder.name": "gcn"}
@@ -38,10 +38,10 @@ class GMI(Pretraining):
     ABOUT: ClassVar[About] = About(
         family="mutual information",
         paper="Peng et al. 2020, Graph Representation Learning via Graphical Mutual Information Maximization",
-        trains="the encoder and two bilinear scores, which are dropped",
-        published="Cora 82.7, CiteSeer 73.0, PubMed 80.1 (public split, remembered); its code chooses the length of "
-        "the logistic regression by test accuracy",
-        checked="the sum over all pairs of nodes, streamed, against the dense one, value and gradient; "
+        trains="the encoder and two bilinear scores, which are discarded",
+        published="Cora 82.7, CiteSeer 73.0, PubMed 80.1 (public split, from memory); its code chooses the number of "
+        "steps of the logistic regression by test accuracy",
+        checked="value and gradient of the streamed sum over all pairs of nodes against the dense one; "
         "tests/methods/test_gmi.py",
     )
 
@@ -57,7 +57,7 @@ class GMI(Pretraining):
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """α · JSD with a node's own features + β · JSD with its neighbours' + γ · cross-entropy of the edges."""
         if graphs.num_nodes < 2:
-            raise DataError("method gmi tells nodes from others, but this graph has only one node")
+            raise DataError("method gmi compares nodes with each other, but this graph has only one node")
         h = self.encoder(graphs)
         own = self._jensen_shannon(self.of_features(graphs.x), h)
         around = self._jensen_shannon(h, self._neighbours(graphs) @ self.of_neighbours)
@@ -66,14 +66,14 @@ class GMI(Pretraining):
         yield weights.own_weight * own + weights.around_weight * around + weights.edges_weight * edges
 
     def _neighbours(self, graphs: Graphs) -> Tensor:
-        """``[N, D]`` the mean of the neighbours' features as the first layer maps them, without the node's own."""
+        """``[N, D]`` the mean of the neighbours' features after the linear map of the first layer."""
         mapped = self.encoder.layers[0].linear(graphs.x)  # type: ignore[union-attr, index]
         degree = graphs.row_ptr.diff().clamp(min=1).to(mapped.dtype)
         mean: Tensor = self.activation(neighbour_sum(mapped, graphs) / degree[:, None])
         return mean
 
     def _jensen_shannon(self, a: Tensor, b: Tensor) -> Tensor:
-        """Row i of ``a`` belongs to row i of ``b``, other rows do not; scores are brought between 0 and 1 before."""
+        """The JSD loss where row i of ``a`` matches row i of ``b`` only; a sigmoid is applied to the scores first."""
         count, device = a.shape[0], a.device
         joint = softplus(-(a * b).sum(1).sigmoid()).mean()
         apart = [
@@ -86,8 +86,8 @@ class GMI(Pretraining):
 def edge_loss(h: Tensor, graphs: Graphs) -> Tensor:
     """w₂ · mean over all pairs of [−w₁ A log S − (1 − A) log(1 − S)] with S = σ(HHᵀ) and self-loops in A.
 
-    −log(1 − S) is the softplus of h_i · h_j: its sum over all pairs is streamed, so that memory grows with N alone, and
-    what edges have instead is added for the edges.
+    −log(1 − S) is the softplus of h_i · h_j. Its sum over all pairs is streamed, so that memory is linear in N, and the
+    difference to the terms of edges is then added for the edges only.
     """
     pairs = graphs.num_nodes**2
     count = (graphs.num_edges + graphs.num_nodes) / 2

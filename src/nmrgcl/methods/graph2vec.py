@@ -19,16 +19,16 @@ from nmrgcl.words.wl import wl_labels
 class Options(LearnedWords):
     """The words of a graph, and how their vectors are learned."""
 
-    iterations: int = setting(3, "rounds of refinement of the labels that are words", min=0, max=100)
-    negatives: int = setting(10, "words drawn at random against each word of a graph", min=1)
-    passes: int = setting(20, "over all graphs", min=1)
+    iterations: int = setting(3, "number of refinement rounds of the labels", min=0, max=100)
+    negatives: int = setting(10, "number of random negative words per word", min=1)
+    passes: int = setting(20, "number of passes over all graphs", min=1)
 
 
 class Graph2Vec(Embedder):
-    """PV-DBOW: the vector of a graph predicts which labels its nodes have.
+    """PV-DBOW: the vector of a graph predicts the labels of its nodes.
 
-    ``fit`` keeps the vectors of words. Those of graphs are inferred from them, for graphs in ``fit`` and new ones
-    alike; words that ``fit`` has not seen are left out.
+    ``fit`` stores the word vectors. Vectors of graphs, whether in ``fit`` or new, are inferred from them; words that
+    did not occur in ``fit`` are ignored.
     """
 
     options: Options
@@ -36,8 +36,8 @@ class Graph2Vec(Embedder):
         family="document embedding",
         paper="Narayanan, Chandramohan, Venkatesan, Chen, Liu, Jaiswal 2017: graph2vec: Learning Distributed "
         "Representations of Graphs",
-        trains="a vector per word, which embedding needs, and one per graph, which is dropped and inferred again",
-        published="PTC 60.17, PROTEINS 73.30, NCI1 73.22 (the SVM's settings by cross-validation on training parts)",
+        trains="a vector per word, which embedding needs, and one per graph, which is discarded and inferred again",
+        published="PTC 60.17, PROTEINS 73.30, NCI1 73.22 (the SVM's settings by cross-validation on training folds)",
         checked="the words of a graph of five nodes by hand; inferred vectors against the gradient of their loss; "
         "tests/methods/test_documents.py",
     )
@@ -54,17 +54,17 @@ class Graph2Vec(Embedder):
 
     @property
     def width(self) -> int:
-        """As many columns as the options say."""
+        """The option ``columns``."""
         return self.options.columns
 
     def documents(self, graphs: Graphs) -> tuple[Tensor, Tensor]:
-        """``[T]`` the words of all graphs, and the graph of each."""
+        """The words ``[T]`` of all graphs, and the graph of each."""
         graphs = graphs.compact()
         labels = list(wl_labels(graphs, self.options.iterations, method="graph2vec"))
         return torch.cat(labels).cpu(), graphs.batch.repeat(len(labels)).cpu()
 
     def fit(self, graphs: Graphs) -> None:
-        """Learn the vectors of words, on the host, where equal seeds give equal bits."""
+        """Learn the word vectors on the host, where the same seed gives identical results."""
         words, batch = self.documents(graphs)
         chosen = self.options.choose(words, batch, len(graphs), method="graph2vec")
         _, found = self.options.learn(bags(count_known(words, batch, len(graphs), chosen)), len(graphs))
@@ -73,7 +73,7 @@ class Graph2Vec(Embedder):
         )
 
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[B, D]``, some graphs at a time, because every word of a graph takes a vector."""
+        """``[B, D]``, computed for some graphs at a time, because every word of a graph needs a vector in memory."""
         words = Words(self.output.cpu(), torch.empty(0, self.width), self.chance.cpu())
         vocabulary, parts = self.vocabulary.cpu(), [torch.empty(0, self.width)]
         for part in graphs.passes(torch.arange(len(graphs))):

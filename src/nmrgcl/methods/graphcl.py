@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import graphcl_loss
 from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
@@ -17,7 +16,7 @@ from nmrgcl.train import Progress
 
 @dataclass(frozen=True)
 class Options:
-    """The loss and its head."""
+    """The loss and its projection head."""
 
     tau: float = setting(0.2, "temperature of the loss (τ)", above=0)
     head_units: int = setting(0, "width of the projection head; 0: as wide as the representation", min=0)
@@ -31,20 +30,19 @@ class GraphCL(Pretraining):
     ABOUT: ClassVar[About | None] = About(
         family="contrastive",
         paper="You, Chen, Sui, Chen, Wang, Shen 2020: Graph Contrastive Learning with Augmentations",
-        trains="An encoder and a projection head, which embedding leaves out.",
+        trains="The encoder and a projection head, which is not needed to embed.",
         published=(
-            "Its authors report the last of 20 epochs, and their code chooses C by a grid inside the training folds. "
+            "Its authors report the last of 20 epochs, and their code chooses C from a grid inside the training folds. "
             "Augmentations follow a rule of thumb for the kind of dataset."
         ),
         checked=(
-            "The loss of its code by its definition (tests/contrast/test_infonce.py); GIN and its readout as PyG has "
-            "them (tests/encode/test_gin.py); planted classes are found (tests/methods/test_gain.py)."
+            "The loss of its code against its definition (tests/contrast/test_infonce.py); GIN and its readout against "
+            "PyG (tests/encode/test_gin.py); planted classes are found (tests/methods/test_gain.py)."
         ),
     )
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, self.options.head_units)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:

@@ -19,21 +19,21 @@ from nmrgcl.settings.check import ViewChoices
 from nmrgcl.train import Progress
 
 SHARE = 5
-"""One batch in so many, and one more, estimates the losses of all pairs of views."""
+"""One in so many batches, plus one, is used to estimate the losses of all pairs of views."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The loss, its heads, and how far the distribution over pairs of views may move from the even one."""
+    """The loss, its heads, and how strongly the distribution over pairs of views is kept uniform."""
 
     tau: float = setting(0.2, "temperature of the loss (τ)", above=0)
-    gamma: float = setting(0.1, "pull of the distribution towards the even one (γ)", min=0)
+    gamma: float = setting(0.1, "pull of the distribution towards the uniform one (γ)", min=0)
     heads: Literal["shared", "per_view"] = setting("shared", "one head for all views, or one for each (JOAOv2)")
     head_units: int = setting(0, "width of the projection head; 0: as wide as the representation", min=0)
 
 
 class JOAO(Pretraining):
-    """Contrast two views of a graph; after each epoch, pairs of views whose loss is high are drawn more often."""
+    """Contrast two views of a graph; after each epoch, pairs of views with a high loss become more likely."""
 
     options: Options
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "joao"}
@@ -42,8 +42,8 @@ class JOAO(Pretraining):
         paper="You, Chen, Shen, Wang 2021: Graph Contrastive Learning Automated",
         trains="the encoder and the head, or one head per view (JOAOv2: preset joaov2), by gradients; a distribution "
         "over pairs of views by projection after each epoch; only the encoder is needed to embed",
-        published="TU figures of its paper are not at hand; on molecules BBBP 70.2, ToxCast 62.9 (remembered)",
-        checked="by hand: a step of the distribution and its projection on the simplex; tests/methods/test_joao.py",
+        published="its TU scores are not available here; on molecules BBBP 70.2, ToxCast 62.9 (from memory)",
+        checked="a step of the distribution and its projection onto the simplex by hand; tests/methods/test_joao.py",
     )
     chance: Tensor
     head_of: Tensor
@@ -60,29 +60,29 @@ class JOAO(Pretraining):
         self.register_buffer("head_of", torch.tensor(self.heads_of_pairs).T.contiguous(), persistent=False)
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Every graph draws a pair of views."""
+        """The GraphCL loss, where each graph draws a pair of views."""
         bounds = self.chance.double().cumsum(0)
         draw = torch.rand(graphs.num_graphs, dtype=torch.float64, device=graphs.device) * bounds[-1]
         yield self.contrast(graphs, torch.searchsorted(bounds, draw, right=True).clamp_(max=len(bounds) - 1))
 
     def contrast(self, graphs: Graphs, pair: Tensor) -> Tensor:
-        """GraphCL's loss where graph i is seen by the pair of views with the number ``pair[i]`` (``[B]``)."""
+        """The GraphCL loss where graph i uses the pair of views with index ``pair[i]`` (``[B]``)."""
         second = len(self.sides[1])
         views = [Drawn(side, number) for side, number in zip(self.sides, (pair // second, pair % second), strict=True)]
         z1, z2 = self.project(self.embed_views(graphs, *views), self.head_of.index_select(1, pair).flatten()).chunk(2)
         return graphcl_loss(z1, z2, tau=self.options.tau)
 
     def project(self, r: Tensor, which: Tensor) -> Tensor:
-        """``[2B, ·]``: each row by the head with the number ``which[i]``, or all by the one that there is."""
+        """``[2B, ·]``: row i through head ``which[i]``, or all rows through the only head."""
         if len(self.heads) == 1:
             return torch.as_tensor(self.heads[0](r))
         own = which == torch.arange(len(self.heads), device=r.device)[:, None]
         return torch.stack([head(r) for head in self.heads]).masked_fill(~own[:, :, None], 0.0).sum(0)
 
     def survey(self, batches: Iterator[Graphs], progress: Progress) -> None:
-        """After each epoch, which is before the next: move the distribution by the mean loss of every pair of views.
+        """Before each epoch but the first, update the distribution by the mean loss of every pair of views.
 
-        Batch norm is as in evaluation, so that its statistics stay those of the training.
+        Batch norm is in evaluation mode, so that its statistics are those of training only.
         """
         if progress.epoch == 1:
             return
@@ -93,7 +93,7 @@ class JOAO(Pretraining):
         self.chance.copy_(moved(self.chance, losses, self.options.gamma))
 
     def estimate(self, graphs: Graphs) -> Tensor:
-        """``[K]`` the loss of each pair of views where all ``graphs`` are seen by it; every view is drawn once."""
+        """``[K]`` the loss of each pair of views if all ``graphs`` use it; every view is drawn only once."""
         sides = ([self.embed(view(graphs)) for view in side] for side in self.sides)
         pairs = zip(product(*sides), self.heads_of_pairs, strict=True)
         scored = ([self.heads[number](r) for r, number in zip(pair, heads, strict=True)] for pair, heads in pairs)
@@ -101,22 +101,22 @@ class JOAO(Pretraining):
 
 
 def moved(chance: Tensor, losses: Tensor, gamma: float) -> Tensor:
-    """One step up the losses less γ/2 times the squared distance from the even distribution, back on the simplex."""
+    """One gradient ascent step on losses − γ/2 · ‖p − uniform‖², followed by projection onto the simplex."""
     return on_simplex(chance + losses.to(chance.dtype) - gamma * (chance - 1 / len(chance)))
 
 
 def on_simplex(b: Tensor) -> Tensor:
-    """The nearest distribution to ``b``: max(b − μ, 0), with the μ that makes it sum to one."""
+    """The distribution nearest to ``b``: max(b − μ, 0), with the μ for which it sums to one."""
     largest = b.sort(descending=True).values
     count = torch.arange(1, len(b) + 1, dtype=b.dtype, device=b.device)
     mu = (largest.cumsum(0) - 1) / count
-    # As many entries stay above zero as there are that exceed the μ which they and the larger ones would have.
+    # The k-th largest entry stays positive if it exceeds the μ that the k largest entries alone would have.
     return (b - mu[(largest > mu).sum() - 1]).clamp(min=0)
 
 
 def _views(choices: ViewChoices) -> tuple[View, ...]:
     if any("weight" in choice for choice in choices):
-        raise SettingError("method joao learns how often views are drawn; leave their weight out")
+        raise SettingError("method joao learns how often views are drawn; leave out their weights")
     return tuple(build_view([choice]) for choice in choices) or (Identity(),)
 
 

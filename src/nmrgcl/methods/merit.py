@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import merit_loss
 from nmrgcl.encode import GCN, Head
 from nmrgcl.encode.teacher import Teacher
@@ -18,7 +17,7 @@ from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
 NORMALISED = (True, False)
-"""The graph's adjacency is normalised as GCN does; the diffusion's weights are a matrix as they are."""
+"""The adjacency of the graph is normalised as in GCN; the diffusion matrix is used as it is."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +25,13 @@ class Options(mvgrl.Options):
     """MVGRL's diffusion, the loss, and the teacher."""
 
     tau: float = setting(0.2, "temperature of the loss (τ)", above=0)
-    beta: float = setting(0.6, "weight of the contrast between views, the rest is with the teacher (β)", min=0, max=1)
-    momentum: float = setting(0.8, "how much of itself the teacher keeps at each step", min=0, below=1)
+    beta: float = setting(0.6, "weight of the contrast between views; the rest is with the teacher (β)", min=0, max=1)
+    momentum: float = setting(0.8, "momentum of the teacher", min=0, below=1)
     head_units: int = setting(0, "width of the projection head; 0: as wide as the representation", min=0)
 
 
 class MERIT(Pretraining):
-    """Contrast views of a graph and of its diffusion with each other and with a teacher that follows slowly."""
+    """Contrast views of a graph and of its diffusion with each other and with a momentum teacher."""
 
     options: Options
     ABOUT: ClassVar[About | None] = About(
@@ -42,16 +41,16 @@ class MERIT(Pretraining):
             "Representation Learning"
         ),
         trains=(
-            "An encoder, a projection head and a predictor; a teacher follows the first two slowly. Embedding needs "
-            "the encoder alone."
+            "The encoder, a projection head and a predictor, with a momentum teacher of the first two. Only the "
+            "encoder is needed to embed."
         ),
         published=(
-            "Its paper has the public split of PubMed, and 30 nodes per class to train and to validate on for "
-            "Coauthor-CS and Amazon-Photo. How the epoch was chosen is not known here."
+            "Its paper uses the public split of PubMed, and 30 nodes per class each for training and validation on "
+            "Coauthor-CS and Amazon-Photo. We do not know how the epoch was chosen."
         ),
         checked=(
-            "The loss by its definition (tests/contrast/test_node_objectives.py); the teacher follows after each step "
-            "(tests/methods/test_contract.py) and is a network of its own (tests/encode/test_teacher.py); the "
+            "The loss against its definition (tests/contrast/test_node_objectives.py); the teacher is updated after "
+            "each step (tests/methods/test_contract.py) and is a separate network (tests/encode/test_teacher.py); the "
             "diffusion against the dense formulas (tests/augment/test_diffusion.py); planted classes are found "
             "(tests/methods/test_gain.py)."
         ),
@@ -64,14 +63,13 @@ class MERIT(Pretraining):
         if not isinstance(self.encoder, GCN):
             raise SettingError("method merit needs encoder.name = gcn")
         width = self.options.head_units
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.diffuse = self.options.build()
         self.head = Head(self.encoder.units, width, nn.PReLU)
         self.predictor = Head(width or self.encoder.units, None, nn.PReLU)
         self.teachers = nn.ModuleList(Teacher(part) for part in (self.encoder, self.head))
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """The teacher follows after the optimiser has stepped."""
+        """MERIT's loss; the teacher is updated after the optimiser step."""
         seen = self.views[0](graphs), self.views[1](self.diffuse(graphs))
         ours = [self.predictor(self.head(self.encoder(seen[n], normalise=NORMALISED[n]))) for n in (0, 1)]
         encoder, head = self.teachers
@@ -83,7 +81,7 @@ class MERIT(Pretraining):
         head.follow(self.head, self.options.momentum)  # type: ignore[operator]
 
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[N, D]``: the sum of the graph's and its diffusion's embeddings."""
+        """The sum ``[N, D]`` of the embeddings of the graph and of its diffusion."""
         both: Tensor = self.encoder(graphs) + self.encoder(self.diffuse(graphs), normalise=False)
         return both
 

@@ -20,12 +20,12 @@ from nmrgcl.train import Progress
 
 @dataclass(frozen=True)
 class Options:
-    """The second graph: the largest entries of each row of PageRank or of the heat kernel."""
+    """The second view: the largest entries of each row of personalised PageRank or of the heat kernel."""
 
-    diffusion: Diffusion = setting("ppr", "PageRank, or the heat kernel")
-    alpha: float = setting(0.2, "probability to return to the start, for ppr (α)", above=0, below=1)
-    time: float = setting(5.0, "duration, for heat (t)", above=0)
-    keep: int = setting(32, "entries of a row that stay", min=1)
+    diffusion: Diffusion = setting("ppr", "personalised PageRank, or the heat kernel")
+    alpha: float = setting(0.2, "restart probability, for ppr (α)", above=0, below=1)
+    time: float = setting(5.0, "diffusion time, for heat (t)", above=0)
+    keep: int = setting(32, "number of entries to keep per row", min=1)
 
     def build(self) -> DiffusedOnce:
         """The diffusion that these options describe."""
@@ -33,23 +33,23 @@ class Options:
 
 
 class MVGRL(Pretraining):
-    """Tell a node from a shuffled one by the summary of the other view: the graph, and its diffusion."""
+    """Distinguish real from shuffled nodes by the summary of the other view: the graph or its diffusion."""
 
     options: Options
     ABOUT: ClassVar[About | None] = About(
         family="mutual information",
         paper="Hassani, Khasahmadi 2020: Contrastive Multi-View Representation Learning on Graphs",
         trains=(
-            "Two encoders, of the graph and of its diffusion, whose sum is the embedding, and the matrix of a bilinear "
-            "score, which embedding leaves out."
+            "Two encoders, for the graph and for its diffusion, whose sum is the embedding, and the matrix of a "
+            "bilinear score, which is not needed to embed."
         ),
         published=(
-            "Its code takes the weights with the lowest training loss, so that no label chooses, and averages 50 "
-            "classifiers of 300 steps on the public split. Figures for 10/10/80 are as later papers report them."
+            "Its code takes the weights with the lowest training loss, without using labels, and averages 50 "
+            "classifiers of 300 steps on the public split. Scores for 10/10/80 are from later papers."
         ),
         checked=(
             "The diffusion against the dense formulas (tests/augment/test_diffusion.py); the loss is binary "
-            "cross-entropy (tests/contrast/test_node_objectives.py); GCN as PyG has it (tests/encode/test_gcn_gat.py); "
+            "cross-entropy (tests/contrast/test_node_objectives.py); GCN against PyG (tests/encode/test_gcn_gat.py); "
             "planted classes are found (tests/methods/test_gain.py)."
         ),
     )
@@ -75,7 +75,7 @@ class MVGRL(Pretraining):
         self.score = nn.Parameter(nn.init.xavier_uniform_(torch.empty(encoder.units, encoder.units)))
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """A node of one view is scored with the summary of the other."""
+        """The Jensen–Shannon loss, where nodes of one view are scored against the summary of the other."""
         shuffled = self.shuffle(graphs)
         there = self.diffuse(graphs)
         real = self.encoder(graphs), self.diffused(there, normalise=False)
@@ -88,7 +88,7 @@ class MVGRL(Pretraining):
         yield jensen_shannon(torch.stack(joint), torch.stack(apart))
 
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[N, D]``: the sum of both views."""
+        """The sum ``[N, D]`` of the embeddings of both views."""
         both: Tensor = self.encoder(graphs) + self.diffused(self.diffuse(graphs), normalise=False)
         return both
 

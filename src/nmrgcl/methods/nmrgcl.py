@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.augment import build_view
 from nmrgcl.contrast import LOSSES, cosine, removal_masks, remove
 from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.graphs import Graphs
@@ -23,15 +22,15 @@ class Options:
     removal: Literal["none", "non_maximum", "both", "random", "non_minimum", "learned"] = setting(
         "non_maximum", "what is removed from the second view"
     )
-    delta: float = setting(0.7, "threshold on the share of the largest value (δ)", min=0)
-    where: Literal["projection", "representation"] = setting("projection", "removed after the head, or before it")
-    loss: Literal["infonce", "graphcl"] = setting("infonce", "Eq. 14, or the variant of GraphCL's code")
+    delta: float = setting(0.7, "threshold relative to the largest value (δ)", min=0)
+    where: Literal["projection", "representation"] = setting("projection", "remove after the head, or before it")
+    loss: Literal["infonce", "graphcl"] = setting("infonce", "Eq. 14, or the variant in GraphCL's code")
     tau: float = setting(0.2, "temperature of the loss (τ)", above=0)
     head_units: int = setting(0, "width of the projection head; 0: as wide as the representation", min=0)
 
 
 class NMRGCL(Pretraining):
-    """Contrast two views; what one shows most prominently is removed from the other (Eq. 13)."""
+    """Contrast two views; the prominent dimensions of one are removed from the other (Eq. 13)."""
 
     options: Options
     ABOUT: ClassVar[About | None] = About(
@@ -41,16 +40,16 @@ class NMRGCL(Pretraining):
             "Contrastive Learning: a Non-Maximum Removal Approach (arXiv 2203.12821)"
         ),
         trains=(
-            "An encoder and a projection head, which embedding leaves out; removal = learned adds a gate, one weight "
-            "per dimension."
+            "The encoder and a projection head, which is not needed to embed; removal = learned adds a gate with one "
+            "weight per dimension."
         ),
         published=(
-            "Its paper does not say how epoch and C were chosen for Table 1, nor for certain which split Table 2 has."
+            "Its paper does not say how the epoch and C were chosen for Table 1, nor clearly which split Table 2 uses."
         ),
         checked=(
-            "Eq. 13 and its ablations on rows worked by hand (tests/contrast/test_removal.py); Eq. 14 written as "
-            "loops, and its gradient in closed form (tests/contrast/test_infonce.py); GIN as PyG has it, and the "
-            "paper's five-node example (tests/encode/test_gin.py); the lemmas and theorems "
+            "Eq. 13 and its ablations by hand (tests/contrast/test_removal.py); Eq. 14 against loops, and its gradient "
+            "in closed form (tests/contrast/test_infonce.py); GIN against PyG, and the paper's five-node example "
+            "(tests/encode/test_gin.py); the lemmas and theorems "
             "(tests/reproduce/theory/test_pooling.py, tests/reproduce/theory/test_flow.py); planted classes are found "
             "(tests/methods/test_gain.py)."
         ),
@@ -62,14 +61,13 @@ class NMRGCL(Pretraining):
         super().__init__(settings, num_features, edges)
         options = self.options
         self.contrast = LOSSES[options.loss]
-        self.views = [build_view(settings.views.first), build_view(settings.views.second)]
         self.head = Head(self.encoder.units, options.head_units)
         on_projection = options.where == "projection"
         width = (options.head_units or self.encoder.units) if on_projection else self.encoder.units
         self.gate = nn.Parameter(torch.randn(width)) if options.removal == "learned" else None
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Eq. 14; the mask touches positives only."""
+        """Eq. 14, where the removal mask applies to positives only."""
         if self.level == "graph":
             r = self.embed_views(graphs, *self.views)
         else:
@@ -83,7 +81,7 @@ class NMRGCL(Pretraining):
             yield self.contrast(z1, z2, positive=self._positive(r1, r2, z1, z2), tau=tau)
 
     def _positive(self, r1: Tensor, r2: Tensor, z1: Tensor, z2: Tensor) -> Tensor:
-        """``[B]`` cosine of the two views of each row after removal: on the projection (text) or before it (Alg. 1)."""
+        """``[B]`` cosines of the two views after removal: on the projection (as in the text) or before it (Alg. 1)."""
         removal, delta = self.options.removal, self.options.delta
         if self.options.where == "projection":
             m1, m2 = removal_masks(removal, z1, z2, delta=delta, gate=self.gate)

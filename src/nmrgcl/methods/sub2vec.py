@@ -16,9 +16,9 @@ from nmrgcl.words.vectors import Places, Words, bags, infer, join, windows
 from nmrgcl.words.wl import combine
 
 BINS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.5, 0.75)
-"""Upper ends of the shares of nodes that a node is joined to; each bin is a word, and so is what lies beyond."""
+"""Upper bounds of bins for degree over number of nodes; each bin, and what lies beyond the last, is a word."""
 TOKENS_AT_ONCE = 2**21
-"""Of walks that are held in memory together, about."""
+"""Approximate number of words of walks in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -26,28 +26,28 @@ class Options(LearnedVectors):
     """The walks, and how vectors are learned from them."""
 
     tokens: Literal["structural", "neighbourhood"] = setting(
-        "structural", "a node is called by its degree's share of all nodes, or by its number in its graph"
+        "structural", "the word for a node is its relative degree, or its index in the graph"
     )
-    model: Literal["dm", "dbow"] = setting("dm", "PV-DM, which looks at the words around, or PV-DBOW")
-    walks: int = setting(10, "per graph", min=1)
-    length: int = setting(100, "nodes of a walk", min=1)
-    window: int = setting(2, "words on either side of a word that help to predict it, for dm", min=1, max=10)
+    model: Literal["dm", "dbow"] = setting("dm", "PV-DM, which uses the surrounding words, or PV-DBOW")
+    walks: int = setting(10, "number of walks per graph", min=1)
+    length: int = setting(100, "number of nodes of a walk", min=1)
+    window: int = setting(2, "context words on each side of a word, for dm", min=1, max=10)
 
 
 class Sub2Vec(Embedder):
-    """The vector of a graph predicts where walks on it lead.
+    """The vector of a graph predicts the words on random walks.
 
-    ``fit`` keeps the vectors of words. Those of graphs are inferred from them, for graphs in ``fit`` and new ones
-    alike. The walks of a graph depend on the seed and on the graph alone.
+    ``fit`` stores the word vectors. Vectors of graphs, whether in ``fit`` or new, are inferred from them. The walks on
+    a graph depend only on the seed and the graph.
     """
 
     options: Options
     ABOUT: ClassVar[About | None] = About(
         family="document embedding",
         paper="Adhikari, Zhang, Ramakrishnan, Prakash 2018: Sub2Vec: Feature Learning for Subgraphs",
-        trains="two vectors per word, which embedding needs, and one per graph, which is dropped and inferred again",
-        published="none on these datasets in its own paper; Table 1 prints PTC 59.99 and PROTEINS 53.03, probably of "
-        "walks that name nodes by number, so that graphs have no words in common",
+        trains="two vectors per word, which embedding needs, and one per graph, which is discarded and inferred again",
+        published="none on these datasets in its own paper; Table 1 prints PTC 59.99 and PROTEINS 53.03, probably for "
+        "walks with node indices as words, so that graphs have no words in common",
         checked="walks and windows by hand; inferred vectors against the gradient of their loss; "
         "tests/methods/test_documents.py",
     )
@@ -65,26 +65,26 @@ class Sub2Vec(Embedder):
 
     @property
     def width(self) -> int:
-        """As many columns as the options say."""
+        """The option ``columns``."""
         return self.options.columns
 
     def words_of_nodes(self, graphs: Graphs) -> Tensor:
-        """``[N]`` what walks call each node."""
+        """``[N]`` the word for each node."""
         if self.options.tokens == "neighbourhood":
             return torch.arange(graphs.num_nodes) - graphs.node_ptr[graphs.batch]
         share = graphs.row_ptr.diff() / graphs.node_ptr.diff()[graphs.batch]
         return torch.bucketize(share, torch.tensor(BINS))
 
     def documents(self, graphs: Graphs) -> tuple[Tensor, Tensor]:
-        """``[B' · walks, length]`` the words of the walks, and the graph of each walk; -1 after a walk has ended.
+        """The words ``[B' · walks, length]`` of all walks, -1 after the end of a walk, and the graph of each walk.
 
-        There are none on graphs without nodes.
+        Graphs without nodes have no walks.
         """
         own = self.options
         graph = (graphs.node_ptr.diff() > 0).nonzero().squeeze(1).repeat_interleave(own.walks)
         walk = torch.arange(len(graph)) % own.walks
         word, degree = self.words_of_nodes(graphs), graphs.row_ptr.diff()
-        neighbour = pad(graphs.edge_index[0], (0, 1))  # a node at the end without any would look beyond them
+        neighbour = pad(graphs.edge_index[0], (0, 1))  # A last node without neighbours would index past the end.
         node = graphs.node_ptr[graph] + draw(graphs.node_ptr.diff()[graph], walk, 0, self.seed)
         found = torch.full((len(graph), own.length), -1)
         alive = torch.ones_like(graph, dtype=torch.bool)
@@ -96,7 +96,7 @@ class Sub2Vec(Embedder):
         return found, graph
 
     def places(self, graphs: Graphs, num_words: int) -> Places:
-        """What vectors are learned and inferred from; words from ``num_words`` on are unknown."""
+        """The training examples for vectors; words from ``num_words`` on are unknown."""
         walks, graph = self.documents(graphs)
         walks = torch.where(walks < num_words, walks, -1)
         row = graph[:, None].expand_as(walks)
@@ -109,13 +109,13 @@ class Sub2Vec(Embedder):
         return windows(row.flatten(), torch.stack(near, 2).flatten(0, 1), walks.flatten(), num_words)
 
     def parts(self, graphs: Graphs) -> list[Graphs]:
-        """As many graphs at a time as there is room for their walks."""
+        """The graphs in parts that are small enough for their walks to fit in memory."""
         at_once = max(1, TOKENS_AT_ONCE // (self.options.walks * self.options.length))
         graphs = graphs.compact().to("cpu")
         return [graphs.take(index) for index in torch.arange(len(graphs)).split(at_once)]
 
     def fit(self, graphs: Graphs) -> None:
-        """Learn the vectors of words, on the host, where equal seeds give equal bits."""
+        """Learn the word vectors on the host, where the same seed gives identical results."""
         own = self.options
         num_words = len(BINS) + 1 if own.tokens == "structural" else int(graphs.compact().node_ptr.diff().max())
         parts = self.parts(graphs)
@@ -126,7 +126,7 @@ class Sub2Vec(Embedder):
         )
 
     def embed(self, graphs: Graphs) -> Tensor:
-        """``[B, D]``, some graphs at a time."""
+        """``[B, D]``, computed part by part."""
         words = Words(self.output.cpu(), self.input.cpu(), self.chance.cpu())
         found = [torch.empty(0, self.width)]
         for part in self.parts(graphs):
@@ -136,7 +136,7 @@ class Sub2Vec(Embedder):
 
 
 def draw(count: Tensor, number: Tensor, step: int, seed: int) -> Tensor:
-    """Any of 0 to ``count`` - 1, by chance that depends on ``number``, ``step`` and ``seed`` alone."""
+    """A pseudo-random number from 0 to ``count`` - 1 that depends only on ``number``, ``step`` and ``seed``."""
     word = combine(torch.full_like(number, seed), number, torch.full_like(number, step))
     return word % count.clamp(min=1)
 

@@ -1,4 +1,4 @@
-"""Molecules in, predictions out: an ensemble of fine-tuned encoders, its calibration, and the folder that keeps it."""
+"""Predict properties of molecules with an ensemble of fine-tuned encoders."""
 
 from nmrgcl.predict.calibrate import Calibration, fit_calibration
 from nmrgcl.predict.finetune import Outcome, finetune_molecules, finetune_settings

@@ -1,4 +1,4 @@
-"""Logits to probabilities that can be taken at their word (Platt 1999)."""
+"""Calibrate logits to probabilities (Platt 1999)."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,31 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 MOST_STEPS = 200
-"""The optimiser stops after so many steps; it usually needs about ten."""
+"""Largest number of optimiser steps; it usually needs about ten."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """``[T]`` each: the probability of task t is ``sigmoid(slope[t] · z + offset[t])`` for the logit ``z``.
+    """Slope and offset, ``[T]`` each: the probability of task t is ``sigmoid(slope[t] · z + offset[t])``.
 
-    A slope is one over a temperature. Slope 1 and offset 0 leave a task as it is.
+    The slope is an inverse temperature. Slope 1 and offset 0 leave a task unchanged.
     """
 
     slope: np.ndarray
     offset: np.ndarray
 
     def __call__(self, logits: np.ndarray) -> np.ndarray:
-        """``[M, T]`` probabilities."""
+        """Return the ``[M, T]`` probabilities."""
         return np.asarray(expit(self.slope * logits + self.offset))
 
 
 def fit_calibration(logits: np.ndarray, labels: np.ndarray) -> Calibration:
-    """Fit every task on molecules that the model was not trained on.
+    """Fit slope and offset of every task by maximum likelihood, on molecules that were not used for training.
 
-    Each task has a slope and an offset, chosen by the likelihood of its labels. As Platt does, a label counts as
-    ``(n₁ + 1) / (n₁ + 2)`` if it is 1 and as ``1 / (n₀ + 2)`` if it is 0, where n₁ and n₀ are how many there are: the
-    slope then stays finite even if the classes are separated. It is never negative: a task whose scores point the wrong
-    way gets slope 0, and every molecule the same probability. A task without labels of both classes stays as it is.
+    As proposed by Platt, the target of a label is ``(n₁ + 1) / (n₁ + 2)`` for 1 and ``1 / (n₀ + 2)`` for 0, where n₁
+    and n₀ are the numbers of such labels: the slope then stays finite even if the classes are separable. The slope is
+    never negative: a task whose scores are anticorrelated with its labels gets slope 0, and every molecule the same
+    probability. A task with labels of one class only is left unchanged.
 
     Args:
         logits: ``[M, T]``.
@@ -48,11 +48,11 @@ def _fit(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     if not positives or not negatives:
         return 1.0, 0.0
     target = np.where(y == 1, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-    scale = max(float(np.abs(z).max()), 1e-9)  # so that both parameters are of one size
+    scale = max(float(np.abs(z).max()), 1e-9)  # so that both parameters have the same magnitude
     z = z / scale
 
     def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
-        """The negative log-likelihood and its gradient."""
+        """Return the negative log-likelihood and its gradient."""
         made = w[0] * z + w[1]
         error = expit(made) - target
         value = float(np.sum(np.logaddexp(0, made) - target * made))

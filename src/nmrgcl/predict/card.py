@@ -1,4 +1,4 @@
-"""The card that travels with a fine-tuned model: what it predicts, how well, and how to use it."""
+"""The model card of a fine-tuned model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,14 @@ from nmrgcl import __version__
 from nmrgcl.predict.predictor import METRICS
 
 LISTED = 12
-"""Tasks that the card names."""
+"""Number of tasks that the card lists."""
 
 
 def predictor_card(values: Mapping[str, Any]) -> str:
-    """Markdown with the header that model hubs read, from the values of the record."""
+    """Return Markdown with the header for model hubs, from the values of the record."""
     tasks = ", ".join(_cell(task) for task in values["tasks"][:LISTED])
     tasks += f" and {len(values['tasks']) - LISTED} more" if len(values["tasks"]) > LISTED else ""
-    kind = "yes-or-no tasks" if values["goal"] == "binary" else "numbers"
+    kind = "binary labels" if values["goal"] == "binary" else "numbers"
     start = f"pre-trained on {_cell(values['start'])}" if values["start"] else "not pre-trained"
     how = "a linear probe of a frozen encoder" if values["probe"] else "encoder and head trained end to end"
     parts = " / ".join(str(len(values["split"][part])) for part in ("train", "valid", "test"))
@@ -35,10 +35,10 @@ tags: [molecules, property-prediction]
 
 # {_cell(values["dataset"])}: {tasks}
 
-Predicts {kind} of molecules given as SMILES. An ensemble of {len(values["seeds"])}, {how}, the encoder {start};
-made by nmrgcl {__version__}.
+Predicts {kind} of molecules given as SMILES. An ensemble of {len(values["seeds"])}: {how}, the encoder {start}.
+Created by nmrgcl {__version__}.
 
-Scores on the test part (split {_cell(values["split"]["name"])}, {parts} molecules to train, validate and test on):
+Scores on the test part (split {_cell(values["split"]["name"])}, {parts} training, validation and test molecules):
 
 {table}
 
@@ -48,7 +48,7 @@ All settings, the split and the calibration are in `predictor.json`; `SHA256SUMS
 
 `nmrgcl predict this-folder new.csv --out predictions.csv`
 
-A molecule that is unlike every training molecule (column `similarity`) is predicted less reliably.
+Predictions are less reliable for molecules that are unlike every training molecule (column `similarity`).
 """
 
 
@@ -57,5 +57,5 @@ def _score(score: Mapping[str, Any]) -> str:
 
 
 def _cell(value: object) -> str:
-    """Text that cannot break out of a table or start a tag."""
+    """Escape text for a table cell."""
     return " ".join(str(value).replace("|", "\\|").replace("<", "&lt;").split())

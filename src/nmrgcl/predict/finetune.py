@@ -1,4 +1,4 @@
-"""A file of labelled molecules → a predictor, judged beside fingerprints on the same parts."""
+"""Fine-tune a predictor on labelled molecules, and compare it with fingerprints on the same split."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -25,36 +25,36 @@ from nmrgcl.settings import FinetuneSettings, Settings, read_assignments
 
 PRESET = "supervised_molecules"
 FEW, MANY, WIDE = 5, 10, 2.0
-"""So many seeds or, where the standard deviation of their test score is wider than that many points, so many."""
+"""Default number of seeds; the larger one is used if the standard deviation of test scores exceeds ``WIDE`` points."""
 MANY_TASKS = 8
-"""From so many on, fingerprint models are fitted by all cores, as starting processes takes seconds."""
+"""From this number on, fingerprint models are fitted on all cores; starting processes takes seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreRow:
-    """A line of the table: by metric the mean on the test part and, over several seeds, the standard deviation."""
+    """A row of the table: mean and, over several seeds, standard deviation on the test part, by metric."""
 
     name: str
     scores: dict[str, tuple[float, float | None]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {"name": self.name, "scores": {k: {"mean": m, "std": s} for k, (m, s) in self.scores.items()}}
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A fitted predictor, where it comes from, and what is said about it.
+    """A fitted predictor, its origin, and its evaluation.
 
     Attributes:
         predictor: the ensemble.
         origin: data, seeds, split and scores.
-        rows: the table: the models themselves, their ensemble if there are several, and fingerprints.
-        notes: sentences for the user: more seeds than usual, molecules in two parts, a better baseline.
-        split: rows of each part.
+        rows: rows of the table: single models, their ensemble if there are several, and fingerprints.
+        notes: remarks for the user, for example on additional seeds, repeated molecules or a better baseline.
+        split: the split of the molecules.
         bits: ``[M, BITS]`` fingerprints of all molecules.
-        tested: what the ensemble predicts for the test part.
-        logits: ``[len(test), T]`` the mean outputs of the members there, before calibration.
+        tested: predictions of the ensemble for the test part.
+        logits: ``[len(test), T]`` mean outputs of the members there, before calibration.
     """
 
     predictor: Predictor
@@ -68,9 +68,9 @@ class Outcome:
 
 
 def finetune_settings(assignments: Sequence[str] | Mapping[str, Any] = (), start: Model | None = None) -> Settings:
-    """The published protocol, with the encoder of ``start`` if there is one, and single settings changed.
+    """Return the settings of the published protocol, with the encoder of ``start`` and the given assignments.
 
-    Settings of the training with labels may be named without their group: ``epochs=20`` is ``finetune.epochs``.
+    The group ``finetune`` may be omitted: ``epochs=20`` is ``finetune.epochs``.
     """
     given = read_assignments(assignments)
     own = FinetuneSettings.__dataclass_fields__
@@ -94,19 +94,19 @@ def finetune_molecules(
     tell: Callable[[str], None] = lambda _: None,
     watch: Callable[[int, int], None] | None = None,
 ) -> Outcome:
-    """Fit an ensemble and judge it beside fingerprints.
+    """Fit an ensemble and compare it with fingerprints.
 
     Args:
-        molecules: with labels.
-        settings: as ``finetune_settings`` gives them; seeds count upwards from theirs.
+        molecules: labelled molecules.
+        settings: as returned by ``finetune_settings``, with the first seed.
         split: scaffold, random, or column:NAME.
-        seeds: how many members; None: five, or ten where their test scores differ much.
-        task: "binary" or "numbers"; None: by the labels.
-        start: the pre-trained encoder that all members start from.
+        seeds: number of members; None: five, or ten if their test scores vary much.
+        task: "binary" or "numbers"; None: inferred from the labels.
+        start: pre-trained encoder to start from; None: a fresh encoder.
         probe: freeze the encoder.
         device: where to compute.
-        tell: is given a line after each member.
-        watch: called after each epoch with the number done and the largest number there may be.
+        tell: called with a line of text after each member.
+        watch: called after each epoch with the number of epochs done and its maximum.
     """
     if task not in (None, "binary", "numbers"):
         raise SettingError(f"--task {task}: known: binary, numbers")
@@ -125,7 +125,7 @@ def finetune_molecules(
             found.append(member)
         return found
 
-    few = seeds or (1 if probe and start is not None else FEW)  # a probe of one frozen encoder leaves nothing to chance
+    few = seeds or (1 if probe and start is not None else FEW)  # a probe of a given encoder does not depend on a seed
     members = fit(0, few)
     if seeds is None and goal == "binary" and few == FEW and _spread([one.score.test for one in members]) > WIDE:
         notes.append(
@@ -156,7 +156,7 @@ def finetune_molecules(
 
 
 def count_shared(smiles: Sequence[str], split: Split) -> int:
-    """How many molecules of the validation and test parts are in an earlier part, too, by canonical SMILES."""
+    """Count the validation and test molecules that also occur in an earlier part, by canonical SMILES."""
     with rdkit() as chem:
         names = np.array([chem.MolToSmiles(chem.MolFromSmiles(text)) for text in smiles])
     train, valid, test = (names[part] for part in (split.train, split.valid, split.test))
@@ -168,7 +168,7 @@ def _shared(molecules: Molecules, split: Split) -> list[str]:
     if not count:
         return []
     many = "molecule is" if count == 1 else "molecules are"
-    return [f"warning: {count} {many} in two parts (same canonical SMILES): scores are better than on new molecules."]
+    return [f"warning: {count} {many} in two parts (same canonical SMILES), which makes scores too optimistic."]
 
 
 def _progress(member: Member, goal: str) -> str:
@@ -194,7 +194,7 @@ def _members_row(members: Sequence[Member], goal: str, *, probe: bool) -> ScoreR
 
 
 def _ensemble_row(tested: Predictions, labels: np.ndarray, goal: str, members: int) -> list[ScoreRow]:
-    """What ``predict`` uses, where that differs from the row before."""
+    """Return the row of the ensemble, unless it has a single member."""
     if members == 1:
         return []
     aim, made, truth = GOALS[goal], torch.from_numpy(tested.mean), torch.from_numpy(labels)
@@ -223,7 +223,7 @@ def _fingerprint_rows(bits: np.ndarray, labels: np.ndarray, split: Split, goal: 
 
 
 def _verdict(ours: ScoreRow, others: Sequence[ScoreRow], goal: str) -> list[str]:
-    """A sentence if a baseline has the better first metric."""
+    """Return a sentence if a baseline is better in the first metric."""
     metric, unit = next(iter(GOALS[goal].merits)), GOALS[goal].unit
     best = max(others, key=lambda row: row.scores[metric][0] / unit)
     score, own = best.scores[metric][0], ours.scores[metric][0]

@@ -1,4 +1,4 @@
-"""Fit an ensemble: one encoder with a head per seed, trained end to end, or frozen with a linear probe."""
+"""Fit an ensemble: per seed, an encoder with a head, trained end to end or as a linear probe of a frozen encoder."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from nmrgcl.train.state import own_chance
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A model as it was at its best on the validation part, and its scores; a probe has no epoch and says 0."""
+    """A model at its best validation score, and its scores; the epoch of a probe is 0."""
 
     seed: int
     model: Classifier
@@ -36,29 +36,29 @@ class Member:
 
 
 def require_labels(molecules: Molecules, goal: str) -> None:
-    """Refuse tasks that nothing can be learnt of: no column, no label, or the same label everywhere."""
+    """Raise DataError if a task cannot be learned: no column, no label, or the same label everywhere."""
     if not molecules.tasks:
-        raise DataError(printable(f"{molecules.source}: no column holds numbers to learn; name one with --labels"))
+        raise DataError(printable(f"{molecules.source}: there is no numeric column to learn; name one with --labels"))
     for name, column in zip(molecules.tasks, molecules.labels.T, strict=True):
         values = np.unique(column[~np.isnan(column)])
         if not len(values):
             raise DataError(printable(f"{molecules.source}: column {name!r} is empty; leave it out of --labels"))
         if len(values) == 1:
-            one = "holds one class only" if goal == "binary" else "is the same for all molecules"
+            one = "has only one class" if goal == "binary" else "is the same for all molecules"
             raise DataError(
                 printable(f"{molecules.source}: column {name!r} {one} ({values[0]:g}); leave it out of --labels")
             )
         if goal == "binary" and (strange := values[~np.isin(values, (0, 1))].tolist()):
             raise DataError(
                 printable(
-                    f"{molecules.source}: column {name!r} holds {strange[0]:g}; yes-or-no labels are 0 and 1, "
-                    "others are learnt with --task numbers"
+                    f"{molecules.source}: column {name!r} contains {strange[0]:g}; binary labels must be 0 or 1; "
+                    "use --task numbers for others"
                 )
             )
 
 
 def without_constant_tasks(molecules: Molecules) -> tuple[Molecules, list[str]]:
-    """The molecules without the tasks that nothing can be learnt of, and the names of those."""
+    """Remove the tasks whose labels are all the same; also return their names."""
     spread = [len(np.unique(column[~np.isnan(column)])) > 1 for column in molecules.labels.T]
     kept = [name for name, varied in zip(molecules.tasks, spread, strict=True) if varied]
     left = [name for name in molecules.tasks if name not in kept]
@@ -77,23 +77,23 @@ def fit_members(
     device: torch.device,
     watch: Callable[[int, int], None] | None = None,
 ) -> Iterator[Member]:
-    """One member per seed, in order.
+    """Yield one member per seed, in order.
 
-    On a GPU they are trained side by side. A processor gains nothing by that: there each is trained on its own, and
-    what it becomes does not depend on the others.
+    On a GPU, all members are trained in parallel. On a CPU, which gains nothing from that, they are trained one after
+    another and independently.
 
     Args:
-        molecules: with their labels.
-        split: to train, choose the epoch, and judge on.
-        settings: of encoder and training.
-        seeds: of weights, dropout and batches.
-        goal: what the labels are.
-        start: a pre-trained encoder; each member starts from a fresh one without it.
+        molecules: labelled molecules.
+        split: training, validation and test part.
+        settings: settings of encoder and training.
+        seeds: seeds of weights, dropout and batches.
+        goal: kind of labels.
+        start: pre-trained encoder to start from; None: a fresh encoder per member.
         probe: freeze the encoder and fit only the head, by logistic or ridge regression.
         device: where to compute.
-        watch: called after each epoch with the number done and the largest number there may be, over all members.
+        watch: called after each epoch with the number of epochs done, over all members, and its maximum.
     """
-    if probe:  # its weights are for embeddings as they are
+    if probe:  # the weights of a probe apply to unnormalised embeddings
         settings = settings.updated({"finetune.head_norm": False})
     graphs, alone = molecules.graphs.to(device), device.type == "cpu" or probe
     groups = [[seed] for seed in seeds] if alone else [list(seeds)]
@@ -119,17 +119,14 @@ def fit_members(
 
 
 def _counting(watch: Callable[[int, int], None] | None, number: int, groups: int) -> Callable[[int, int], None] | None:
-    """The same for one of several groups, which train one after another."""
+    """Adapt ``watch`` for one of several groups that are trained one after another."""
     return None if watch is None else lambda done, most: watch(number * most + done, groups * most)
 
 
 def fit_ensemble(
     members: Sequence[Member], molecules: Molecules, split: Split, settings: Settings, *, goal: str, bits: np.ndarray
 ) -> Predictor:
-    """The ensemble of ``members``; yes-or-no tasks are calibrated on the validation part.
-
-    ``bits`` are the fingerprints of all molecules.
-    """
+    """Combine ``members``, with binary tasks calibrated on the validation part; ``bits`` are all fingerprints."""
     models = [member.model for member in members]
     calibration = None
     if goal == "binary":
@@ -145,13 +142,13 @@ def _build(molecules: Molecules, settings: Settings, start: Model | None) -> Cla
         method = start.method
         if not isinstance(method, Pretraining) or method.features != encoder.features or method.level != "graph":
             raise ModelError(
-                f"the model of {printable(start.dataset)} was not pre-trained on molecules as they are read from SMILES"
+                f"the model of {printable(start.dataset)} was not pre-trained on molecules with the same features"
             )
         try:
             encoder.encoder.load_state_dict(method.encoder.state_dict())
         except RuntimeError:
             raise SettingError(
-                "--set changes the encoder of --model; leave settings of its shape out, or use --model none"
+                "--set changes the shape of the encoder of --model; leave that setting out, or use --model none"
             ) from None
     return build_classifier(settings, encoder, len(molecules.tasks))
 

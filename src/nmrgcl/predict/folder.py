@@ -1,4 +1,4 @@
-"""A predictor as a folder: ``predictor.json``, the weights of all members, a card and checksums."""
+"""Save and load a predictor as a folder: ``predictor.json``, the weights of all members, a card and checksums."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,21 +41,21 @@ PREDICTOR = FolderKind(
     lambda _: (NAME, WEIGHTS, REPORT, "README.md", CHECKSUMS),
 )
 MOST_MEMBERS, MOST_TASKS = 1000, 100_000
-"""More are not read."""
+"""Upper limits of what is loaded."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a predictor comes from, ready for JSON.
+    """The origin of a predictor, ready for JSON.
 
     Attributes:
         dataset: name of the file of molecules.
-        data_sha256: of their graphs and labels; models of earlier versions do not have it.
-        seeds: of the members.
-        split: its name, and the rows of each part among the valid molecules.
-        scores: rows of the table that the command prints.
-        start: name of the data that the encoder was pre-trained on; None: it was not.
-        probe: whether the encoder was frozen.
+        seeds: seeds of the members.
+        split: name of the split, and the rows of each part among the valid molecules.
+        scores: rows of the table of scores.
+        start: name of the data on which the encoder was pre-trained; None if it was not.
+        probe: True if the encoder was frozen.
+        data_sha256: digest of graphs and labels; None in models of earlier versions.
     """
 
     dataset: str
@@ -68,7 +68,7 @@ class Origin:
 
 
 def save_predictor(folder: Path, predictor: Predictor, origin: Origin) -> None:
-    """Fill an existing, empty ``folder``."""
+    """Write a predictor to an existing, empty ``folder``."""
     calibration = predictor.calibration
     values = {
         "dataset": origin.dataset,
@@ -101,9 +101,9 @@ def save_predictor(folder: Path, predictor: Predictor, origin: Origin) -> None:
 
 
 def load_predictor(folder: Path) -> tuple[Predictor, Origin]:
-    """The predictor in ``folder``, in evaluation mode on the CPU; anything unexpected in it is an error."""
+    """Load the predictor in ``folder``, in evaluation mode on the CPU; anything unexpected is an error."""
     if not folder.is_dir():
-        raise ModelError(f"{folder}: there is no such folder; nmrgcl finetune makes one")
+        raise ModelError(f"{folder}: no such folder; nmrgcl finetune creates one")
     verify_checksums(folder, required=(NAME, WEIGHTS), unlimited=WEIGHTS)
     try:
         values = RECORD.read(folder / NAME)
@@ -131,7 +131,7 @@ def load_predictor(folder: Path) -> tuple[Predictor, Origin]:
 def _predictor(values: Mapping[str, Any], tensors: dict[str, Tensor]) -> tuple[Predictor, Origin]:
     tasks, goal, seeds = values["tasks"], values["goal"], values["seeds"]
     if not _are(tasks, str, MOST_TASKS) or not _are(seeds, int, MOST_MEMBERS) or goal not in ("binary", "numbers"):
-        raise ValueError("tasks, goal or seeds are not as expected")
+        raise ValueError("tasks, goal or seeds are invalid")
     if not isinstance(digest := values.get("data_sha256"), str | None):
         raise ValueError("data_sha256 is not text")
     settings = Settings.from_dict(values["settings"], source=NAME)
@@ -142,7 +142,7 @@ def _predictor(values: Mapping[str, Any], tensors: dict[str, Tensor]) -> tuple[P
     if goal == "binary":
         slope, offset = (np.array(values["calibration"][name], float) for name in ("slope", "offset"))
         if not slope.shape == offset.shape == (len(tasks),) or not (slope >= 0).all():
-            raise ValueError("the calibration does not fit the tasks")
+            raise ValueError("the calibration does not match the tasks")
         calibration = Calibration(slope, offset)
     known = _known(tensors["known.smiles"], tensors["known.fingerprints"])
     origin = Origin(
@@ -162,14 +162,14 @@ def _are(values: Any, kind: type, most: int) -> bool:
 
 
 def _member(settings: Settings, tasks: int, goal: str, weights: dict[str, Tensor]) -> Classifier:
-    with torch.device("meta"):  # no memory: settings that claim a huge encoder are refused before one is built
+    with torch.device("meta"):  # without memory, so that settings of a huge encoder are refused before it is built
         expected = _build(settings, tasks, goal).state_dict()
     for name, value in expected.items():
         found = weights.get(name)
         if found is None or found.shape != value.shape or found.dtype != value.dtype:
-            raise ValueError(f"its weights have no {name} as its settings need it")
+            raise ValueError(f"the weights {name} are missing or do not match the settings")
         if not bool(found.isfinite().all()):
-            raise ValueError(f"{name} holds NaN or infinity")
+            raise ValueError(f"{name} contains NaN or infinity")
     model = _build(settings, tasks, goal)
     model.load_state_dict(weights)
     return model.eval()
@@ -189,5 +189,5 @@ def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 def _known(text: Tensor, fingerprints: Tensor) -> Known:
     smiles = text.numpy().tobytes().decode().split("\n")
     if fingerprints.dtype != torch.uint8 or fingerprints.shape != (len(smiles), BITS // 8):
-        raise ValueError("its fingerprints do not fit its training molecules")
+        raise ValueError("its fingerprints do not match its training molecules")
     return Known(smiles, fingerprints.numpy())

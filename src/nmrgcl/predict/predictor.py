@@ -1,4 +1,4 @@
-"""An ensemble of fine-tuned encoders, and what it predicts."""
+"""An ensemble of fine-tuned encoders, and its predictions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from nmrgcl.predict.similarity import Known
 from nmrgcl.settings import Settings
 
 METRICS = {"roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "rmse": "RMSE", "mae": "MAE"}
-"""As people write them."""
+"""Display names of metrics."""
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """``[M, T]`` each.
+    """Predictions for ``M`` molecules and ``T`` tasks, ``[M, T]`` each.
 
     Attributes:
-        mean: over the members, of their probabilities of yes-or-no tasks or of the numbers that they predict.
-        spread: the sample standard deviation of the same over the members; NaN where there is only one.
-        probability: the calibrated one of the members' mean logit; None for tasks of numbers.
+        mean: mean over the members of their probabilities (binary tasks) or numbers.
+        spread: sample standard deviation over the members; NaN if there is only one.
+        probability: calibrated probability from the mean logit; None for numbers.
     """
 
     mean: np.ndarray
@@ -36,15 +36,15 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Several models of the same tasks, each trained from another seed.
+    """Several models for the same tasks, trained with different seeds.
 
     Attributes:
         members: encoders with heads, in evaluation mode, all on one device.
-        settings: what they were trained with; the seed is that of the first member.
+        settings: training settings, with the seed of the first member.
         tasks: names of the ``T`` outputs.
-        goal: what the labels are, "binary" or "numbers".
-        calibration: of yes-or-no tasks.
-        known: the molecules of the training part.
+        goal: kind of labels, "binary" or "numbers".
+        calibration: calibration of binary tasks.
+        known: the training molecules.
     """
 
     members: list[Classifier]
@@ -55,13 +55,13 @@ class Predictor:
     known: Known
 
     def predict(self, graphs: Graphs) -> Predictions:
-        """What the ensemble makes of molecules, as ``featurise`` gives them."""
+        """Predict molecules converted by ``featurise``."""
         return summarise(outputs_of(self.members, graphs), self.goal, self.calibration)
 
 
 @torch.no_grad()
 def outputs_of(members: Sequence[Classifier], graphs: Graphs) -> np.ndarray:
-    """``[S, M, T]`` logits, or numbers, by each member in evaluation mode."""
+    """Return ``[S, M, T]`` logits or numbers of each member, in evaluation mode."""
     graphs = graphs.to(members[0].head.weight.device)
     for member in members:
         member.eval()
@@ -70,12 +70,12 @@ def outputs_of(members: Sequence[Classifier], graphs: Graphs) -> np.ndarray:
     ]
     found = torch.cat(rows, 1).double().cpu().numpy()
     if not np.isfinite(found).all():
-        raise ModelError("the predictions hold NaN or infinity; train again with a lower finetune.lr")
+        raise ModelError("the predictions contain NaN or infinity; train again with a lower finetune.lr")
     return np.asarray(found)
 
 
 def summarise(outputs: np.ndarray, goal: str, calibration: Calibration | None) -> Predictions:
-    """Mean, spread and calibrated probability of outputs ``[S, M, T]``."""
+    """Return mean, spread and calibrated probability of outputs ``[S, M, T]``."""
     values = expit(outputs) if goal == "binary" else outputs
     spread = values.std(0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
     probability = None if calibration is None else calibration(outputs.mean(0))

@@ -1,4 +1,4 @@
-"""How close molecules are to those a model was trained on: a hint of whether it can be relied on."""
+"""Similarity of molecules to the training molecules, which indicates how reliable a prediction is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from nmrgcl.data.molecules.fingerprints import BITS, ecfp, tanimoto
 from nmrgcl.run.nearest import Nearest
 
 AT_A_TIME = 2048
-"""Known molecules that are compared with others at once."""
+"""Number of training molecules that are compared at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The training molecules: their SMILES, and their fingerprints as ``[M, BITS / 8]`` bytes."""
+    """The training molecules: SMILES, and fingerprints packed as ``[M, BITS / 8]`` bytes."""
 
     smiles: list[str]
     packed: np.ndarray
 
     @classmethod
     def of(cls, smiles: Sequence[str], bits: np.ndarray | None = None) -> "Known":
-        """Those of these molecules; ``bits`` ``[M, BITS]`` are made unless given. What follows a SMILES is dropped."""
+        """Store these molecules; ``bits`` ``[M, BITS]`` are computed if None. Text after a SMILES is dropped."""
         return cls([text.split()[0] for text in smiles], np.packbits(ecfp(smiles) if bits is None else bits, axis=1))
 
 
 def nearest_known(bits: np.ndarray, known: Known) -> tuple[np.ndarray, np.ndarray]:
-    """``[M]`` each: the number of the most similar known molecule, the first of equals, and its Tanimoto similarity."""
+    """Return index and Tanimoto similarity, ``[M]`` each, of the first most similar training molecule."""
     nearest = Nearest(bits, 1, tanimoto)
     for first in range(0, len(known.packed), AT_A_TIME):
         theirs = np.unpackbits(known.packed[first : first + AT_A_TIME], axis=1, count=BITS)

@@ -1,4 +1,4 @@
-"""Predictions as a table with one row per row of the file, which CSV and Parquet files hold."""
+"""Write predictions as CSV or Parquet, with one row per row of the input file."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +21,12 @@ ENDINGS = (".csv", ".parquet")
 
 @dataclass(frozen=True, eq=False)
 class PredictionTable:
-    """What ``predict`` writes.
+    """The output of ``nmrgcl predict``.
 
     Attributes:
-        columns: by name, one value per row of the file; None or NaN where a row is not a valid molecule.
-        invalid: those rows, by line.
-        similarity: ``[M]`` of the valid molecules to the nearest training molecule.
+        columns: columns by name, with one value per row of the file; None or NaN for invalid rows.
+        invalid: rows that are not valid molecules, by line.
+        similarity: ``[M]`` similarity of the valid molecules to the nearest training molecule.
     """
 
     columns: dict[str, list[Any] | np.ndarray]
@@ -38,13 +38,13 @@ class PredictionTable:
 
 
 def require_ending(out: Path) -> None:
-    """Refuse a file that is neither CSV nor Parquet before anything is computed."""
+    """Raise SettingError unless the file is CSV or Parquet."""
     if out.suffix not in ENDINGS:
         raise SettingError(f"--out {out}: known endings: {', '.join(ENDINGS)}")
 
 
 def predict_file(predictor: Predictor, path: Path, *, smiles: str | None = None) -> PredictionTable:
-    """Predict the molecules of a file, in its order; a row that is not a molecule has an identifier but empty cells."""
+    """Predict the molecules of a file, in order; an invalid row has an identifier but empty cells."""
     molecules = read_molecules(path, smiles=smiles, labels=())
     found = predictor.predict(molecules.graphs)
     number, similarity = nearest_known(ecfp(molecules.smiles), predictor.known)
@@ -65,7 +65,7 @@ def predict_file(predictor: Predictor, path: Path, *, smiles: str | None = None)
 
 
 def write_predictions(table: PredictionTable, out: Path) -> None:
-    """As CSV, in which what is missing is an empty cell, or as Parquet; complete or not at all."""
+    """Write CSV, with empty cells for missing values, or Parquet; the file appears complete or not at all."""
     require_ending(out)
     pa = arrow()
     made = pa.table({name: pa.array(values, from_pandas=True) for name, values in table.columns.items()})
@@ -77,7 +77,7 @@ def write_predictions(table: PredictionTable, out: Path) -> None:
 
 
 def _all_rows(molecules: Molecules, path: Path, smiles: str | None) -> tuple[np.ndarray, list[str], list[str | None]]:
-    """Lines, identifiers and SMILES of all rows of the file, those that are not molecules among them."""
+    """Return lines, identifiers and SMILES of all rows of the file, including invalid ones."""
     table = read_table(path)
     whole = replace(molecules, columns=table.columns, lines=table.lines)
     written = texts(table.columns[smiles_column(table.columns, str(path), smiles)])

@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs no network."""
+"""Reports: a run or a predictor as a self-contained HTML page."""
 
 from nmrgcl.report.predictor import write_predictor_page
 from nmrgcl.report.run_page import own_page, write_report

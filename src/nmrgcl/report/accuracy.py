@@ -1,4 +1,4 @@
-"""A run's accuracy: as ``RUN/evaluation.json`` has it, if that fits, or else computed now."""
+"""The accuracy of a run: read from ``RUN/evaluation.json`` if that applies, otherwise computed."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -17,16 +17,16 @@ from nmrgcl.run import EVALUATION, Evaluation, SeedScores, evaluate_run, find_mo
 def evaluate_or_read(
     run: Path, dataset: Dataset, models: list[Model], *, device: torch.device, jobs: int
 ) -> Evaluation:
-    """The evaluation of ``run`` on ``dataset``; raises a DataError where there is nothing to judge against."""
+    """The evaluation of ``run`` on ``dataset``; raises DataError if the dataset has no suitable labels."""
     kept = read_stored(run, dataset, models) if dataset.y is not None else None
     return kept or evaluate_run(run, dataset, device=device, jobs=jobs)
 
 
 def read_stored(run: Path, dataset: Dataset, models: list[Model]) -> Evaluation | None:
-    """What ``evaluate`` wrote into ``RUN/evaluation.json``; None if that is another dataset, or judged another way.
+    """The stored evaluation in ``RUN/evaluation.json``; None if it is for another dataset or protocol.
 
-    None also for a file from before the folds of the untrained encoder were kept. ModelError where the file was
-    changed, or where its scores are those of other models or data.
+    It is also None for files from versions that did not store the folds of the untrained encoder. Raises ModelError if
+    the file was edited, or if its scores belong to other models or data.
     """
     subject = subject_of(find_models(run), dataset, models[0].features)
     values = read_evaluation(run, subject, dataset.name)
@@ -50,7 +50,7 @@ def read_stored(run: Path, dataset: Dataset, models: list[Model]) -> Evaluation 
 
 
 def _scores(values: dict[str, Any], shape: tuple[int, int]) -> SeedScores:
-    """ValueError unless there is a finite score, and a C if any was recorded, for each seed and fold."""
+    """The scores; raises ValueError unless each seed and fold has a finite score and, if recorded, a positive C."""
     given = [values["folds"]] if values["penalties"] is None else [values["folds"], values["penalties"]]
     folds, *penalties = (np.array(part, dtype=float) for part in given)
     if any(part.shape != shape or not np.isfinite(part).all() for part in (folds, *penalties)):

@@ -1,4 +1,4 @@
-"""A diagnosis in rows, figures and on one page."""
+"""A diagnosis of collapse as table rows, figures and an HTML page."""
 
 from pathlib import Path
 
@@ -21,11 +21,11 @@ COLLAPSE: dict[str, tuple[str, page.Tone]] = {
     "dimensional": ("dimensional collapse", "open"),
     "complete": ("complete collapse", "bad"),
 }
-"""Kinds of collapse in words, and how bad they are."""
+"""Kinds of collapse in words, and the tone in which to show them."""
 
 
 def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
-    """One HTML page about the first diagnosis, with the verdicts on all of them."""
+    """Write an HTML page about the first diagnosis, with the verdicts on all of them."""
     page.require_writable(out)
     first = found[0]
     limits = [
@@ -37,8 +37,8 @@ def write_diagnosis(found: list[Diagnosis], out: Path) -> Path:
     ]
     verdict = first.found.verdict
     note = (
-        "Units and rotations do not matter; how often the verdict is right on planted cases: "
-        "python -m tests.diagnose.calibration."
+        "The verdict is invariant to scaling and rotation; python -m tests.diagnose.calibration measures how often it "
+        "is right on planted cases."
     )
     shown, meaning = pictures(first), first.found.meaning
     said = f"{verdict.sentence} {meaning}" if meaning else verdict.sentence
@@ -75,7 +75,7 @@ def _models(found: list[Diagnosis]) -> Markup:
 
 
 def rows_of(found: Measurement) -> list[tuple[str, str]]:
-    """Every number with its name; of embeddings that are one point only those that say so."""
+    """All measures with their names; if the embeddings are a single point, only those that show this."""
     numbers, verdict = found.numbers, found.verdict
     if verdict.kind == "complete":
         return [
@@ -127,7 +127,7 @@ def _layers(found: Measurement) -> list[tuple[str, str]]:
 
 
 def pictures(first: Diagnosis) -> list[Picture]:
-    """Spectrum, correlations and, with labels, what each dimension tells of the classes; none of a single point."""
+    """Spectrum, correlations and, with labels, class separation by dimension; none if there is a single point."""
     found = first.found
     if found.verdict.kind == "complete":
         return []
@@ -149,8 +149,8 @@ def pictures(first: Diagnosis) -> list[Picture]:
             title="Correlation of dimensions",
             description=f"Matrix of {found.verdict.width} by {found.verdict.width} correlations; the mean of their "
             f"absolute values is {found.numbers['mean_correlation']:.2f}.",
-            caption="Blue: rise together, red: one falls as the other rises; white rows are dead dimensions. Large "
-            "blocks mean that dimensions repeat each other.",
+            caption="Blue is positive, red is negative correlation; white rows are dead dimensions. Large blocks mean "
+            "that dimensions are redundant.",
             figure=plot_correlation(found.correlation.cpu().numpy()),
         ),
     ]
@@ -170,14 +170,14 @@ def pictures(first: Diagnosis) -> list[Picture]:
 
 
 def _spectra(found: Measurement) -> dict[str, np.ndarray]:
-    """Spectra of the encoder's layers, and last that of the embeddings."""
+    """The spectra of the encoder's layers, followed by that of the embeddings."""
     layers = {f"layer {number}": layer for number, layer in enumerate(found.layer_spectra, 1)}
     return {name: values.cpu().numpy() for name, values in (layers | {"embeddings": found.singular_values}).items()}
 
 
 @rc_context(STYLE)
 def plot_correlation(correlations: np.ndarray) -> Figure:
-    """The matrix as colours from −1 to 1."""
+    """The correlation matrix as colours from −1 to 1."""
     figure, (axes,) = new_figure(height=3.2)
     image = axes.imshow(correlations, cmap="RdBu", vmin=-1, vmax=1, interpolation="nearest")
     figure.colorbar(image, ax=axes, label="correlation")
@@ -188,7 +188,7 @@ def plot_correlation(correlations: np.ndarray) -> Figure:
 
 @rc_context(STYLE)
 def plot_distances(distances: np.ndarray) -> Figure:
-    """Distances of classes, largest first."""
+    """Distances between classes by dimension, largest first."""
     figure, (axes,) = new_figure(height=3.2)
     marker = "o" if len(distances) <= 40 else ""
     axes.plot(np.arange(1, len(distances) + 1), np.sort(distances)[::-1], marker=marker, color=PALETTE[0], lw=2)

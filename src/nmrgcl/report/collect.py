@@ -1,4 +1,4 @@
-"""The facts of a run as plain data, before anything is drawn."""
+"""Collect the data of a run for its report."""
 
 import json
 from collections.abc import Sequence
@@ -26,28 +26,28 @@ from nmrgcl.run import Evaluation, embed_all, find_models, require_level
 from nmrgcl.run.embeddings import embed_some
 
 Curve = dict[int, float]
-"""A measurement by epoch."""
+"""A measurement for each epoch."""
 
 MAX_METRICS = 1 << 28
-"""Bytes of ``metrics.jsonl``: half a million epochs."""
+"""Maximum size of ``metrics.jsonl`` in bytes: enough for half a million epochs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the page shows.
+    """The data shown on the page.
 
     Attributes:
-        models: in order of their seeds; what is said of one model is said of the first.
-        evaluation: None where there is nothing to judge against, for the reason in ``unjudged``.
-        losses: one curve per model; empty if it was not trained or the record is gone.
-        ranks: likewise; epoch 0 is the untrained encoder.
-        before: ``[B, D]`` embeddings of graphs or nodes by the first model as it was initialised.
-        after: the same once it is trained.
+        models: the models in order of their seeds; statements about a single model refer to the first one.
+        evaluation: None if the models cannot be evaluated, for the reason in ``unjudged``.
+        losses: one curve per model; empty if it was not trained or its metrics are missing.
+        ranks: effective ranks, one curve per model; epoch 0 is the untrained encoder.
+        before: ``[B, D]`` embeddings of graphs or nodes by the first model before training.
+        after: its embeddings after training.
         spectra: singular values before and after training, largest first.
         rank_ends: effective rank before and after training.
         collapse: the verdict on ``after``; None for fewer than two rows.
-        confusion: held-out predictions of the first seed by name of the embeddings, ``[K, K]`` counts, true by
-            predicted class; empty where the protocol records none.
+        confusion: confusion matrices ``[K, K]`` of the first seed's test predictions, true by predicted class, for
+            each name of embeddings; empty if the protocol does not record C.
     """
 
     run: Path
@@ -68,16 +68,16 @@ class Facts:
 
     @property
     def things(self) -> str:
-        """What is embedded, in the plural."""
+        """What is embedded: "graphs" or "nodes"."""
         return f"{self.models[0].settings.level}s"
 
     @cached_property
     def ids(self) -> Sequence[str] | None:
-        """What the user calls the graphs or nodes, if they have ids."""
+        """The user's ids of the graphs or nodes, if they have any."""
         return self.dataset.ids(self.models[0].settings.level)
 
     def id_of(self, row: int) -> str:
-        """The id of a graph or node or, where it has none, its number from one, as the files of a dataset count."""
+        """The id of a graph or node; if it has none, its number counted from 1, as in dataset files."""
         return str(row + 1) if self.ids is None else self.ids[row]
 
     @property
@@ -87,29 +87,29 @@ class Facts:
 
     @property
     def y(self) -> np.ndarray | None:
-        """``[B]`` class codes, those without a label counted as a class of their own, the last; None without labels."""
+        """``[B]`` class codes, with missing labels as an additional last class; None if there are no labels."""
         y = self.dataset.y
         return None if y is None or not self.dataset.classes else np.where(y < 0, len(self.dataset.classes), y)
 
     @property
     def class_names(self) -> list[str]:
-        """The original labels as text; ``y`` counts into them."""
+        """The original labels as text, indexed by ``y``."""
         y = self.dataset.y
         missing = ["no label"] if y is not None and (y < 0).any() else []
         return [f"class {name}" for name in self.dataset.classes] + missing
 
     @property
     def embeddings(self) -> dict[str, np.ndarray]:
-        """Untrained and trained, by the words that name them; they are the same where the method is ``untrained``."""
+        """Untrained and trained embeddings by name; a single entry if the method is ``untrained``."""
         return {"untrained": self.before} | {self.models[0].settings.label: self.after}
 
     def class_of(self, row: int) -> str:
-        """The class in words, or nothing."""
+        """The name of the class of a row; empty if there are no labels."""
         return "" if self.y is None else self.class_names[int(self.y[row])]
 
 
 def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0) -> Facts:
-    """Everything measured: embeddings first, since graphs that do not fit the model end it there."""
+    """Collect all data; embeddings come first, so that unsuitable graphs are reported early."""
     folders = find_models(run)
     models = [load_model(folder) for folder in folders]
     first = models[0]
@@ -147,7 +147,7 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
 
 
 def _confusion(found: Evaluation, dataset: Dataset, before: np.ndarray, after: np.ndarray) -> dict[str, np.ndarray]:
-    """Confusion matrices on the folds or split of the first seed, each fold with the C that was chosen for it."""
+    """Confusion matrices on the folds or split of the first seed, with the C that was chosen for each fold."""
     matrices = {}
     for name, z, scores in (("untrained", before, found.untrained), (found.method or "", after, found.trained)):
         if scores is None or scores.penalties is None or dataset.y is None:
@@ -165,7 +165,7 @@ def _confusion(found: Evaluation, dataset: Dataset, before: np.ndarray, after: n
 
 
 def read_curve(folder: Path, key: str) -> Curve:
-    """One measurement from ``metrics.jsonl``; lines that are damaged or lack it are passed over."""
+    """One measurement from ``metrics.jsonl``; lines that are damaged or lack it are skipped."""
     try:
         lines = reading.read_text(folder / "metrics.jsonl", MAX_METRICS).splitlines()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Graphs as drawings: a layout that keeps path lengths, and a graph beside those embedded nearest to it."""
+"""Draw graphs with a layout that preserves path lengths, and next to those embedded nearest to them."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure
 
 MOST_NODES = 200
-"""Larger graphs are drawn in part: more would not be seen."""
+"""Of larger graphs, only a part is drawn, because more nodes would not be discernible."""
 MANY_EDGES = 80
-"""From here on edges are drawn finer."""
+"""Graphs with more edges are drawn with thinner lines."""
 
 
 def nearest(z: np.ndarray, row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of ``z`` closest to ``row``, itself left out, and their Euclidean distances."""
+    """The rows of ``z`` closest to ``row``, excluding itself, and their Euclidean distances."""
     distance = np.linalg.norm(z - z[row], axis=1)
     distance[row] = np.inf
     rows = np.argsort(distance, kind="stable")[: min(count, len(z) - 1)]
@@ -28,30 +28,30 @@ def nearest(z: np.ndarray, row: int, count: int) -> tuple[np.ndarray, np.ndarray
 
 
 def choose_examples(y: np.ndarray | None, total: int, count: int) -> list[int]:
-    """Rows spread evenly over the classes in order, or over all graphs where there are no classes."""
+    """Rows spread evenly over the classes, or over all graphs if there are no classes."""
     order = np.arange(total) if y is None else np.argsort(y, kind="stable")
     return [int(order[i]) for i in sorted({int((k + 0.5) * total / count) for k in range(count)})]
 
 
 @rc_context(STYLE)
 def draw_rows(dataset: Dataset, rows: Sequence[Sequence[tuple[int, str]]]) -> Figure:
-    """Lines of as many graphs each, every graph under its title."""
+    """Draw rows of graphs, all of the same length, each graph below its title."""
     figure, grid = new_figure(height=1.4 * len(rows), columns=len(rows[0]), rows=len(rows))
     for axes, (row, title) in zip(grid, (pair for line in rows for pair in line), strict=True):
         _draw(axes, dataset, row)
-        axes.set_title(title, fontsize=8, parse_math=False)  # an id may contain dollar signs
+        axes.set_title(title, fontsize=8, parse_math=False)  # An id may contain dollar signs.
     return figure
 
 
 def layout(edges: np.ndarray, count: int, steps: int = 100) -> np.ndarray:
-    """``[count, 2]`` places whose distances follow path lengths: stress majorisation (Gansner et al. 2004)."""
+    """Positions ``[count, 2]`` whose distances approximate path lengths (stress majorisation, Gansner et al. 2004)."""
     if count < 2:
         return np.zeros((count, 2))
     d = path_lengths(edges, count)
     centre = np.eye(count) - 1 / count
     values, vectors = np.linalg.eigh(-0.5 * centre @ d**2 @ centre)
     x = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
-    x = x + np.random.default_rng(0).normal(scale=0.05, size=x.shape)  # twins must not start in one place
+    x = x + np.random.default_rng(0).normal(scale=0.05, size=x.shape)  # Equivalent nodes must not start at one point.
     np.fill_diagonal(d, 1)
     weight = d**-2.0
     np.fill_diagonal(weight, 0)
@@ -66,7 +66,7 @@ def layout(edges: np.ndarray, count: int, steps: int = 100) -> np.ndarray:
 
 
 def path_lengths(edges: np.ndarray, count: int) -> np.ndarray:
-    """``[count, count]`` numbers of edges between nodes; parts that are not joined are one further than any path."""
+    """``[count, count]`` path lengths; disconnected nodes are one farther apart than the longest path."""
     ones = np.ones(edges.shape[1])
     adjacency = coo_array((ones, (edges[0], edges[1])), shape=(count, count)).tocsr()
     d = shortest_path(adjacency, directed=False, unweighted=True)
@@ -75,9 +75,9 @@ def path_lengths(edges: np.ndarray, count: int) -> np.ndarray:
 
 
 def cut_graph(dataset: Dataset, row: int) -> tuple[np.ndarray, np.ndarray]:
-    """Node numbers in the dataset of what is drawn of a graph, and its edges ``[2, e]`` among them, each once.
+    """The nodes of a graph to draw, as indices in the dataset, and the edges ``[2, e]`` between them, each once.
 
-    Of a large graph this is the neighbourhood of its best-connected node.
+    Of a large graph, these are the nodes nearest to the one with the highest degree.
     """
     graphs = dataset.graphs
     first, end = (int(graphs.node_ptr[row + i]) for i in (0, 1))
@@ -108,7 +108,7 @@ def _draw(axes: Axes, dataset: Dataset, row: int) -> None:
 
 
 def _colours(dataset: Dataset, nodes: np.ndarray) -> list[str]:
-    """By the first node label: the most frequent ones have a colour each, the rest is ink."""
+    """Colours by the first node label: the most frequent labels have their own colour, all others are in ink."""
     if dataset.node_labels is None:
         return [PALETTE[1]] * len(nodes)
     values, counts = np.unique(dataset.node_labels[:, 0], return_counts=True)

@@ -1,4 +1,4 @@
-"""Plots of a run's numbers."""
+"""Plots of the numbers of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,22 +14,22 @@ from nmrgcl.report.svg import INK, PALETTE, STYLE, TRAINED, UNTRAINED, grid_line
 LINES = ("--", ":", "-.")
 MARKERS = "os^DvPX"
 FEW = 12
-"""Up to so many measurements are marked one by one."""
+"""Curves with at most this many points have a marker on each."""
 MAP_WIDTH, MAP_HEIGHT = 4.4, 3.4
-"""Inches of a map, without its legend."""
+"""Size of a map in inches, without its legend."""
 LONGEST_NAME = 40
-"""Letters of a class in a legend."""
+"""Maximum length of a class name in a legend."""
 NOTHING = 1e-7
-"""A singular value this small beside the largest is rounding: embeddings are computed in float32."""
+"""Singular values below this share of the largest are rounding errors, as embeddings are computed in float32."""
 
 
 @rc_context(STYLE)
 def plot_spread(rows: Sequence[tuple[str, np.ndarray]], *, largest: float) -> Figure:
-    """Each row's accuracies as a box, with every value on it, and a line at what the largest class would score."""
+    """Box plots of the accuracies of each row with all values, and a line at the share of the largest class."""
     figure, (axes,) = new_figure()
     for place, (name, values) in enumerate(rows):
         values = values.ravel()
-        # Values are moved apart by turns of the golden ratio, the same way each time.
+        # Jitter by multiples of the golden ratio, which is reproducible and spreads the points evenly.
         turns = (np.arange(len(values)) * 0.618034) % 1 - 0.5
         lines = {"color": INK}
         median = {"color": INK, "linewidth": 2}
@@ -56,9 +56,9 @@ def plot_spread(rows: Sequence[tuple[str, np.ndarray]], *, largest: float) -> Fi
 
 @rc_context(STYLE)
 def plot_curves(curves: Sequence[Curve], label: str) -> Figure:
-    """Thin lines for the models, a thick one for the mean over the epochs that all of them have.
+    """Thin lines for the models, and a thick one for their mean over the epochs that all of them have.
 
-    Where there is an epoch 0, its mean is drawn through as that of the untrained encoder.
+    If there is an epoch 0, its mean is shown as a horizontal line for the untrained encoder.
     """
     figure, (axes,) = new_figure()
     one: Any = {"label": "trained", "lw": 2}
@@ -84,9 +84,9 @@ def plot_curves(curves: Sequence[Curve], label: str) -> Figure:
 
 @rc_context(STYLE)
 def plot_spectra(spectra: Mapping[str, np.ndarray], *, height: float = 2.7, limit: float = 0.0) -> Figure:
-    """Singular values beside the largest of their kind, on a log axis; rounding is left out.
+    """Singular values relative to the largest of each spectrum on a log axis, without rounding errors.
 
-    The last spectrum is drawn in full, the others broken; below ``limit`` a direction counts as empty.
+    The last spectrum is a solid line, the others are dashed; below ``limit``, a direction counts as empty.
     """
     figure, (axes,) = new_figure(height=height)
     for number, (name, values) in enumerate(reversed(list(spectra.items()))):
@@ -108,16 +108,16 @@ def plot_spectra(spectra: Mapping[str, np.ndarray], *, height: float = 2.7, limi
 
 
 def used_spectrum(values: np.ndarray) -> np.ndarray:
-    """Singular values as a share of the largest, as far as they are more than rounding."""
+    """Singular values relative to the largest, without those that are rounding errors."""
     return values[values > NOTHING * values[0]] / values[0] if values[0] > 0 else values[:0]
 
 
 @rc_context(STYLE)
 def plot_projection(z: np.ndarray, y: np.ndarray | None, names: Sequence[str]) -> Figure:
-    """Embeddings ``[B, D]`` on their two principal axes, each class with a colour and a shape.
+    """Embeddings ``[B, D]`` on their two principal axes, with a colour and a marker for each class.
 
-    The marks of class k have the gid ``points-k``, those of embeddings without classes ``points-0``. The legend takes
-    as many lines as it needs, and the figure is so much higher.
+    The markers of class k have the gid ``points-k``; without classes, all have ``points-0``. The figure grows with the
+    number of lines of its legend.
     """
     shown = [shorten(name, LONGEST_NAME) for name in names]
     columns = max(1, int(MAP_WIDTH / (0.35 + 0.085 * max(map(len, shown), default=0))))
@@ -139,12 +139,12 @@ def plot_projection(z: np.ndarray, y: np.ndarray | None, names: Sequence[str]) -
 
 
 def shorten(name: str, most: int) -> str:
-    """A name that fits into a drawing."""
+    """A name of at most ``most`` characters."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def project(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``[B, 2]`` coordinates on the two principal axes, and each axis's share of the variance."""
+    """Coordinates ``[B, 2]`` on the first two principal axes, and the share of the variance of each axis."""
     centred = z - z.mean(0)
     u, s, _ = np.linalg.svd(centred, full_matrices=False)
     places, shares = np.zeros((len(z), 2)), np.zeros(2)

@@ -1,4 +1,4 @@
-"""What a run shows, in one plain sentence and a verdict."""
+"""The finding of a run: one sentence and a verdict."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from nmrgcl.report.page import Tone
 from nmrgcl.run import Evaluation
 
 CHANCE = 0.05
-"""From this p-value on, a difference is within chance."""
+"""Differences with at least this p-value are within chance."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence, and the verdict in a word or two with its tone."""
+    """A sentence, and a short verdict with its tone."""
 
     sentence: str
     verdict: str
@@ -22,7 +22,7 @@ class Finding:
 
 
 def compare_with_untrained(found: Evaluation) -> Difference | None:
-    """Trained minus untrained on the same folds; None where one is missing or there are too few scores for a test."""
+    """Trained minus untrained on the same folds; None if one is missing or there are too few scores for a test."""
     if found.untrained is None or found.trained.folds.size < FEWEST:
         return None
     return paired_difference(found.trained.folds, found.untrained.folds, test_to_train=found.test_to_train)
@@ -31,7 +31,7 @@ def compare_with_untrained(found: Evaluation) -> Difference | None:
 def find_in_accuracy(
     method: str, trained: float, untrained: float | None, difference: Difference | None, largest: float
 ) -> Finding:
-    """Mean accuracies in percent, and what always naming the largest class would score."""
+    """The finding from mean accuracies in percent; ``largest`` is the share of the largest class."""
     if method == "untrained" or untrained is None:
         subject = "The untrained encoder" if method == "untrained" else method
         sentence = f"{subject} reaches an accuracy of {trained:.1f} %"
@@ -53,7 +53,7 @@ def find_in_accuracy(
 
 
 def find_in_rank(method: str, before: float, after: float, width: int) -> str:
-    """The sentence about a run that no labels can judge."""
+    """The sentence about a run that cannot be evaluated because there are no labels."""
     if method == "untrained":
         return f"The embeddings of the untrained encoder have effective rank {after:.1f} of {width} dimensions."
     moved = "raised" if round(after, 1) > round(before, 1) else "lowered"
@@ -64,5 +64,5 @@ def find_in_rank(method: str, before: float, after: float, width: int) -> str:
 
 
 def largest_class(y: np.ndarray) -> float:
-    """The share of the largest class in percent, of all rows with a label."""
+    """The share of the largest class among all labelled rows in percent."""
     return float(100 * np.bincount(y[y >= 0]).max() / (y >= 0).sum())

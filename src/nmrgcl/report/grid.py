@@ -1,4 +1,4 @@
-"""A table of texts, and the same in Markdown and LaTeX."""
+"""A table of texts, and its output as Markdown and LaTeX."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nmrgcl.report.page import Bold
 
 MISSING = "–"
-"""Stands where there is no figure."""
+"""The text of a cell without a value."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
@@ -30,9 +30,9 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of texts, ``Bold`` ones among them; the first ``names`` columns say what a row is.
+    """A table of texts, some of them ``Bold``; the first ``names`` columns hold the names of rows.
 
-    Where the group of a row is another than that of the row before, it becomes a heading.
+    Whenever the group of a row differs from that of the row before, it is shown as a heading.
     """
 
     key: str
@@ -44,7 +44,7 @@ class Grid:
     names: int = 1
 
     def grouped(self) -> Iterator[tuple[str, Sequence[str]]]:
-        """Rows with the heading that comes before each, or nothing."""
+        """Each row with the heading before it, or an empty text."""
         last = ""
         for group, cells in zip(self.groups or [""] * len(self.rows), self.rows, strict=True):
             yield (group if group != last else ""), cells
@@ -57,7 +57,7 @@ def as_markdown(grid: Grid) -> str:
 
 
 def markdown_table(grid: Grid) -> str:
-    """The table alone."""
+    """The table without heading and caption."""
     rules = ["---"] * grid.names + ["---:"] * (len(grid.head) - grid.names)
     rows = [_pipes(map(_plain, grid.head)), _pipes(rules)]
     for group, cells in grid.grouped():
@@ -68,7 +68,7 @@ def markdown_table(grid: Grid) -> str:
 
 
 def as_latex(grid: Grid, *, label: str) -> str:
-    """A ``table`` with rules of booktabs."""
+    """A LaTeX ``table`` with booktabs rules."""
     body: list[str] = []
     for group, cells in grid.grouped():
         if group:
@@ -92,7 +92,7 @@ def as_latex(grid: Grid, *, label: str) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """``text`` as LaTeX prints it."""
+    """``text`` with LaTeX's special characters escaped."""
     return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], text)
 
 

@@ -1,4 +1,4 @@
-"""Curves that show how good predictions are: arrays in, numbers and figures out."""
+"""Curves and numbers that show how good predictions are, computed from arrays."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from nmrgcl.report.svg import INK, PALETTE, STYLE, new_figure
 
 BINS = 10
-"""Bins of probabilities, equally wide."""
+"""The number of equally wide bins of probabilities."""
 SIMILARITIES = np.array([0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0])
-"""Bounds between which molecules count as equally similar to the training set; the last bin includes 1."""
+"""Boundaries of the bins of similarity to the training set; the last bin includes 1."""
 
 
 def reliability(probability: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``[K]`` for each bin that is not empty: mean probability, share of positives, and number of labels."""
+    """Mean probability, share of positives and number of labels of each non-empty bin, ``[K]`` each."""
     known = ~np.isnan(labels)
     p, y = probability[known], labels[known]
     place = np.minimum((p * BINS).astype(int), BINS - 1)
@@ -27,13 +27,13 @@ def reliability(probability: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray
 
 
 def calibration_error(probability: np.ndarray, labels: np.ndarray) -> float:
-    """The expected calibration error: how far share and mean probability of a bin lie apart, weighted by its size."""
+    """The expected calibration error: the mean over bins, weighted by size, of |share − mean probability|."""
     mean, share, count = reliability(probability, labels)
     return float(np.abs(mean - share) @ count / count.sum())
 
 
 def by_similarity(values: np.ndarray, similarity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``[K]`` each, by bin of ``SIMILARITIES``: molecules, and the mean of their ``values`` ``[M, T]`` or NaN."""
+    """For each bin of ``SIMILARITIES``, the number of molecules and the mean of their ``values`` ``[M, T]``, or NaN."""
     place = np.clip(np.searchsorted(SIMILARITIES, similarity, side="right") - 1, 0, len(SIMILARITIES) - 2)
     groups = [values[place == number] for number in range(len(SIMILARITIES) - 1)]
     means = [float(np.nanmean(group)) if np.isfinite(group).any() else np.nan for group in groups]
@@ -42,7 +42,7 @@ def by_similarity(values: np.ndarray, similarity: np.ndarray) -> tuple[np.ndarra
 
 @rc_context(STYLE)
 def plot_roc(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
-    """A step per distinct score; the diagonal is chance."""
+    """ROC curves; the diagonal is chance."""
     figure, (axes,) = new_figure(height=3.2)
     for (name, (false, true)), colour in zip(curves.items(), PALETTE, strict=False):
         axes.plot(false, true, color=colour, linewidth=1.8, label=name)
@@ -55,7 +55,7 @@ def plot_roc(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
 
 @rc_context(STYLE)
 def plot_calibration(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
-    """Share of positives over mean probability; on the diagonal they are equal."""
+    """Share of positives over mean probability; the diagonal is perfect calibration."""
     figure, (axes,) = new_figure(height=3.2)
     for (name, (mean, share)), colour, marker in zip(curves.items(), (PALETTE[1], PALETTE[0]), "so", strict=False):
         axes.plot(mean, share, color=colour, marker=marker, markersize=5, linewidth=1.5, label=name)
@@ -68,7 +68,7 @@ def plot_calibration(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Fig
 
 @rc_context(STYLE)
 def plot_numbers(truth: np.ndarray, predicted: np.ndarray, names: Sequence[str]) -> Figure:
-    """Predicted over true numbers of each task; on the diagonal they are equal."""
+    """Predicted over true values of each task; on the diagonal they are equal."""
     figure, (axes,) = new_figure(height=3.2)
     for task, name in enumerate(names[: len(PALETTE)]):
         axes.scatter(truth[:, task], predicted[:, task], s=14, color=PALETTE[task], alpha=0.7, linewidths=0, label=name)
@@ -82,7 +82,7 @@ def plot_numbers(truth: np.ndarray, predicted: np.ndarray, names: Sequence[str])
 
 @rc_context(STYLE)
 def plot_similarity(counts: np.ndarray, scores: np.ndarray, label: str) -> Figure:
-    """Molecules by similarity to the training set as bars, and their score as a line on an axis of its own."""
+    """The number of molecules by similarity to the training set as bars, and their score as a line on a second axis."""
     figure, (axes,) = new_figure()
     middle, width = (SIMILARITIES[1:] + SIMILARITIES[:-1]) / 2, np.diff(SIMILARITIES)
     axes.bar(middle, counts, width=0.9 * width, color=PALETTE[5])

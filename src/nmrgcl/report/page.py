@@ -1,9 +1,7 @@
-"""One page builder: a title, a summary and sections become one HTML file that needs no network.
+"""Build self-contained HTML pages from a title, a summary and sections.
 
-A page with maps has a few lines of script, which say the name of a mark at once; without it browsers show the name
-after a moment.
-
-Every function here returns markup, in which all words that come from outside are escaped.
+Pages with maps include a short script that shows the name of a marker at once; without it, browsers show the name after
+a moment. Every function here returns markup in which all text from outside is escaped.
 """
 
 import os
@@ -45,56 +43,56 @@ _PAGE = Markup(
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-"""What a browser may fetch for a page: nothing."""
+"""A content security policy under which a page cannot load anything from elsewhere."""
 
 Tone = Literal["good", "bad", "open"]
 
 
 class Bold(str):
-    """The text of a table's cell that stands out."""
+    """The text of a table cell to be set in bold."""
 
 
 def build_page(title: str, summary: Iterable[Markup], sections: Iterable[Markup], *, script: str = "") -> str:
-    """The whole page, with the style that all pages share; ``script`` is a file beside it."""
+    """The whole page with the common style; ``script`` is the name of a file in this package."""
     texts = {"title": title, "summary": _lines(summary), "sections": _lines(sections)}
     code = Markup("<script>\n{}</script>\n").format(_resource(script)) if script else ""
     made = _PAGE.format(**texts, style=_resource("style.css"), policy=Markup(POLICY), script=code)
-    return made.encode(errors="backslashreplace").decode()  # names of files need not be UTF-8
+    return made.encode(errors="backslashreplace").decode()  # File names need not be valid UTF-8.
 
 
 def section(key: str, heading: str, *blocks: Markup) -> Markup:
-    """Blocks under a heading; ``key`` is what a link to it says."""
+    """Blocks under a heading; ``key`` is the anchor for links."""
     head = Markup('<section aria-labelledby="{0}">\n<h2 id="{0}">{1}</h2>').format(key, heading)
     return _lines([head, *blocks, Markup("</section>")])
 
 
 def paragraph(words: object, kind: str = "") -> Markup:
-    """``kind`` is a class of the style: faint, or card for a paragraph in a frame."""
+    """A paragraph; ``kind`` is a CSS class such as faint, or card for a frame."""
     return Markup("<p{}>{}</p>").format(_class(kind), words)
 
 
 def emphasised(words: str) -> Markup:
-    """Words that must not be overlooked."""
+    """Emphasised text."""
     return Markup("<strong>{}</strong>").format(words)
 
 
 def verdict(words: str, tone: Tone) -> Markup:
-    """A verdict in the colour of its tone, which the words say, too."""
+    """A verdict in the colour of its tone; the words alone are sufficient to understand it."""
     return Markup('<span class="verdict {}">{}</span>').format(tone, words)
 
 
 def shaded(words: object, share: float) -> Markup:
-    """The text of a table's cell on a ground that is the darker, the larger the share (0 … 1)."""
+    """The text of a table cell on a background that is darker for a larger share (0 … 1)."""
     return Markup('<span class="shaded" style="--share: {:.0f}%">{}</span>').format(100 * share, words)
 
 
 def folded(heading: str, *blocks: Markup) -> Markup:
-    """Blocks that show once their heading is clicked."""
+    """Blocks that are shown when their heading is clicked."""
     return Markup("<details><summary>{}</summary>{}</details>").format(heading, _lines(blocks))
 
 
 def card(*blocks: Markup) -> Markup:
-    """Blocks in one frame."""
+    """Blocks in a frame."""
     return Markup('<div class="card scroll">{}</div>').format(_lines(blocks))
 
 
@@ -110,7 +108,7 @@ def number(name: str, value: str, note: str = "") -> Markup:
 
 
 def table(rows: Iterable[Sequence[object]], head: Sequence[str] = (), *, caption: str = "", kind: str = "") -> Markup:
-    """Rows of texts: the first of each names the row, and a row of one text is a heading over those that follow."""
+    """A table; the first text of a row is its name, and a row with a single text is a heading for the next rows."""
     parts = [Markup("<caption>{}</caption>").format(caption)] if caption else []
     if head:
         names = Markup().join(Markup('<th scope="col">{}</th>').format(word) for word in head)
@@ -125,7 +123,7 @@ def facts(values: Mapping[str, object] | Iterable[tuple[str, object]], caption: 
 
 
 def figure(picture: Picture, *, wide: bool = False) -> Markup:
-    """A picture with its title and caption; a wide one is as large as it was drawn."""
+    """A picture with its title and caption; a wide one keeps its original size."""
     sizes = f' style="--least: {5.6 * picture.width:.0f}rem; --most: {7 * picture.width:.0f}rem"' if wide else ""
     head = Markup('<figure class="{}"{}>').format("card scroll wide" if wide else "card", Markup(sizes))
     words = Markup("<h3>{}</h3>{}<figcaption>{}</figcaption></figure>")
@@ -133,25 +131,25 @@ def figure(picture: Picture, *, wide: bool = False) -> Markup:
 
 
 def code(lines: Iterable[str]) -> Markup:
-    """Commands or settings, as they are typed."""
+    """Commands or settings as preformatted text."""
     return Markup('<pre tabindex="0"><code>{}</code></pre>').format("\n".join(lines))
 
 
 def require_writable(out: Path, figures: Path | None = None) -> None:
-    """Say what cannot be written before minutes are spent on it."""
+    """Refuse places that cannot be written to before minutes of computation are spent."""
     if out.is_dir():
         raise SettingError(f"{out}: is a folder; choose another --out")
     for folder in filter(None, (out.parent, figures)):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise SettingError(f"{folder}: cannot be made ({error.strerror})") from None
+            raise SettingError(f"{folder}: cannot be created ({error.strerror})") from None
         if not os.access(folder, os.W_OK):
             raise SettingError(f"{folder}: cannot be written to; choose another place")
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write files, each of them whole or not at all."""
+    """Write files, each of them atomically."""
     for path, text in texts.items():
         try:
             atomic.write_text(path, text)

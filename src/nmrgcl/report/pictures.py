@@ -1,4 +1,4 @@
-"""The figures of a run with their words."""
+"""The figures of a run with their titles, descriptions and captions."""
 
 import numpy as np
 
@@ -13,22 +13,22 @@ MOST_POINTS = 2000
 EXAMPLES = 4
 NEIGHBOURS = 3
 SHOWN = 14
-"""Characters of an id above a drawing."""
+"""Maximum length of an id above a drawing."""
 
 
 def plots(facts: Facts) -> list[Picture]:
-    """All that can be drawn of this run: an untrained one has no curves, one without labels no accuracies."""
+    """All plots of this run; an untrained one has no curves, and one without labels has no accuracies."""
     wanted = (_spread(facts), *_curves(facts), _spectrum(facts))
     return [picture for picture in wanted if picture is not None]
 
 
 def maps(facts: Facts) -> list[Picture]:
-    """The embeddings before and after training, every mark with its name."""
+    """Maps of the embeddings before and after training, in which every marker has a name."""
     return [_map(facts, name, z) for name, z in facts.embeddings.items()]
 
 
 def examples(facts: Facts) -> list[Picture]:
-    """A few graphs, each beside those embedded nearest to it; nodes are not drawn."""
+    """Drawings of a few graphs, each next to those embedded nearest to it; there are none for nodes."""
     if facts.things == "nodes":
         return []
     return [_example(facts, row, n) for n, row in enumerate(example_rows(facts))]
@@ -78,7 +78,7 @@ def _curves(facts: Facts) -> list[Picture]:
 
 
 CAPTIONS = {
-    "loss": "The objective as it was trained, averaged over each epoch; the first begins with the untrained encoder.",
+    "loss": "The training objective averaged over each epoch; the first epoch starts from the untrained encoder.",
     "rank": "How many dimensions the embeddings use: the exponential of the entropy of their singular values, "
     f"after an epoch, over {RANK_GRAPHS} {{things}} at most. Epoch 0 is the untrained encoder.",
 }
@@ -140,5 +140,5 @@ def _name(facts: Facts, row: int) -> str:
 
 
 def _title(facts: Facts, row: int) -> str:
-    """Above a drawing, where there is little room."""
+    """A short title above a drawing."""
     return f"#{facts.id_of(row)}" if facts.ids is None else shorten(facts.id_of(row), SHOWN)

@@ -1,4 +1,4 @@
-"""A fine-tuned model as one page: its scores beside fingerprints, curves, and molecules it is right and wrong about."""
+"""The page about a fine-tuned model: scores next to fingerprint baselines, curves, and example molecules."""
 
 import json
 from pathlib import Path
@@ -29,13 +29,13 @@ from nmrgcl.run import hardware, versions
 from nmrgcl.settings.check import flatten
 
 SHOWN = 4
-"""Molecules shown per group."""
+"""How many molecules are shown per group."""
 SIZE = 230, 180
-"""Width and height of a molecule's picture, in pixels."""
+"""Width and height of the picture of a molecule in pixels."""
 
 
 def write_predictor_page(out: Path, found: Outcome, molecules: Molecules) -> None:
-    """Write the page about ``found``, which was fitted on ``molecules``."""
+    """Write the page about ``found``, which was fitted to ``molecules``."""
     labels = molecules.labels[found.split.test]
     number, similarity = nearest_known(found.bits[found.split.test], found.predictor.known)
     origin = found.origin
@@ -43,14 +43,14 @@ def write_predictor_page(out: Path, found: Outcome, molecules: Molecules) -> Non
     start = f"pre-trained on {origin.start}" if origin.start else "not pre-trained"
     summary = (
         f"{len(molecules)} molecules, {len(molecules.invalid)} invalid rows skipped; split {origin.split['name']}, "
-        f"{parts} to train, validate and test on; seeds {', '.join(map(str, origin.seeds))}; the encoder is {start}"
+        f"{parts} for training, validation and test; seeds {', '.join(map(str, origin.seeds))}; the encoder is {start}"
         f"{' and frozen' if origin.probe else ''}."
     )
     drawn = [*_curves(found, labels), _distance(found, labels, similarity)]
     groups = _examples(found, molecules, labels, number, similarity)
     sections = [
-        page.section("scores", "Scores on the test part", *_scores(found)),
-        page.section("figures", "Predictions of the test part", page.side_by_side(map(page.figure, drawn))),
+        page.section("scores", "Scores on the test data", *_scores(found)),
+        page.section("figures", "Predictions on the test data", page.side_by_side(map(page.figure, drawn))),
         *(page.section(f"examples-{n}", heading, page.side_by_side(some)) for n, (heading, some) in enumerate(groups)),
         *([] if groups else [page.paragraph("No pictures of molecules: RDKit is not installed.", "card")]),
         page.section("made", "Settings, versions, hardware", _made(found, molecules)),
@@ -65,8 +65,9 @@ def _scores(found: Outcome) -> list[Markup]:
     rows = [[row.name, *(_score(*score) for score in row.scores.values())] for row in found.rows]
     spread = ", ± the sample standard deviation over seeds" if len(found.origin.seeds) > 1 else ""
     how = (
-        f"Scores are means over tasks{spread}, at the epoch that was best on the validation part. Fingerprints (ECFP4, "
-        "2,048 bits) learn from the same molecules; their trees or C are chosen on the same validation part."
+        f"Scores are means over tasks{spread}, at the epoch that was best on the validation data. Models on "
+        "fingerprints (ECFP4, 2,048 bits) are fitted to the same molecules; the number of trees or C is chosen on the "
+        "same validation data."
     )
     return [page.card(page.table(rows, head)), *map(page.paragraph, found.notes), page.paragraph(how, "faint")]
 
@@ -94,7 +95,7 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
             key="numbers",
             title="Predictions and labels",
             description=f"Scatter plot of predictions over labels of {_tasks(found)}.",
-            caption="On the dashed line predictions are right.",
+            caption="On the dashed line, predictions equal labels.",
             figure=plot_numbers(labels, made.mean, names),
         )
         return [picture]
@@ -106,13 +107,13 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
         curves[names[task]] = roc_curve(labels[known, task], made.mean[known, task])[:2]
     before, after = (reliability(p, labels)[:2] for p in (made.mean, made.probability))
     errors = [calibration_error(p, labels) for p in (made.mean, made.probability)]
-    more = f" The {len(drawn)} of {len(names)} tasks with most labels." if len(names) > len(drawn) else ""
+    more = f" Shown are the {len(drawn)} of {len(names)} tasks with most labels." if len(names) > len(drawn) else ""
     return [
         Picture(
             key="roc",
             title="ROC curves",
             description=f"ROC curves of the ensemble for {', '.join(curves)}.",
-            caption=f"Of the ensemble's mean probability; the dashed line is chance.{more}",
+            caption=f"Curves of the ensemble's mean probability; the dashed line is chance.{more}",
             figure=plot_roc(curves),
         ),
         Picture(
@@ -120,7 +121,7 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
             title="Calibration",
             description=f"Expected calibration error {errors[0]:.3f} before and {errors[1]:.3f} after calibration.",
             caption=(
-                "Fitted on the validation part, shown on the test part; all tasks together. Expected calibration error "
+                "Fitted on the validation data, shown on the test data of all tasks. Expected calibration error "
                 f"{errors[0]:.3f} before and {errors[1]:.3f} after."
             ),
             figure=plot_calibration({"before": before, "after": after}),
@@ -129,7 +130,7 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
 
 
 def _errors(found: Outcome, labels: np.ndarray) -> np.ndarray:
-    """``[M, T]`` how far predictions are from labels, NaN where one is missing."""
+    """``[M, T]`` absolute errors, NaN for missing labels."""
     made = found.tested.mean if found.tested.probability is None else found.tested.probability
     return np.abs(made - labels)
 
@@ -137,9 +138,8 @@ def _errors(found: Outcome, labels: np.ndarray) -> np.ndarray:
 def _distance(found: Outcome, labels: np.ndarray, similarity: np.ndarray) -> Picture:
     errors = _errors(found, labels)
     binary = found.tested.probability is not None
-    # nan keeps what is missing out of the mean
     values = np.where(np.isnan(errors), np.nan, 100.0 * (errors < 0.5)) if binary else errors
-    label = "right answers in %" if binary else "mean absolute error"
+    label = "correct predictions in %" if binary else "mean absolute error"
     counts, scores = by_similarity(values, similarity)
     return Picture(
         key="similarity",
@@ -147,7 +147,7 @@ def _distance(found: Outcome, labels: np.ndarray, similarity: np.ndarray) -> Pic
         description=f"Median similarity {np.median(similarity):.2f}; the line is the {label}.",
         caption=(
             f"Tanimoto similarity of ECFP4 fingerprints to the nearest training molecule (median "
-            f"{np.median(similarity):.2f}), and by it the {label}."
+            f"{np.median(similarity):.2f}), and the {label} as a function of it."
         ),
         figure=plot_similarity(counts, scores, label),
     )
@@ -156,29 +156,26 @@ def _distance(found: Outcome, labels: np.ndarray, similarity: np.ndarray) -> Pic
 def _examples(
     found: Outcome, molecules: Molecules, labels: np.ndarray, number: np.ndarray, similarity: np.ndarray
 ) -> list[tuple[str, list[Markup]]]:
-    """The most confident right and wrong predictions, or the most and the least exact; none without RDKit."""
+    """The most confident right and wrong predictions, or the most and the least accurate; none without RDKit."""
     errors = _errors(found, labels)
     order = np.argsort(errors, axis=None, kind="stable")
-    order = order[~np.isnan(errors.ravel()[order])]  # NaN comes last
-    binary = found.tested.probability is not None
-    right, wrong = (order, order[::-1]) if not binary else _sides(order, errors.ravel())
-    words = ("right", "wrong") if binary else ("exact", "inexact")
-    titles = [f"Most confident {word} predictions" if binary else f"Most {word} predictions" for word in words]
+    order = order[~np.isnan(errors.ravel()[order])]
+    right, wrong = order, order[::-1]
+    titles = ["Most accurate predictions", "Least accurate predictions"]
+    if found.tested.probability is not None:
+        is_right = errors.ravel()[order] < 0.5
+        right, wrong = order[is_right], order[~is_right][::-1]
+        titles = ["Most confident right predictions", "Most confident wrong predictions"]
     groups = []
     try:
         for title, chosen in zip(titles, (right, wrong), strict=True):
             places = [divmod(int(each), labels.shape[1]) for each in chosen[:SHOWN]]
             shown = [_example(found, molecules, labels, row, task, number, similarity) for row, task in places]
             if shown:
-                groups.append((f"{title}, each beside its nearest training molecule", shown))
+                groups.append((f"{title}, each next to its nearest training molecule", shown))
     except DataError:
         return []
     return groups
-
-
-def _sides(order: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Right answers from the smallest error, wrong ones from the largest."""
-    return order[errors[order] < 0.5], order[errors[order] >= 0.5][::-1]
 
 
 def _example(
@@ -203,7 +200,7 @@ def _example(
 
 
 def draw_molecule(smiles: str) -> Markup:
-    """An ``<svg>`` element that is called by its SMILES; DataError where RDKit is absent."""
+    """An ``<svg>`` element labelled with the SMILES; raises DataError if RDKit is not installed."""
     with rdkit() as chem:
         from rdkit.Chem.Draw.rdMolDraw2D import MolDraw2DSVG, PrepareAndDrawMolecule
 

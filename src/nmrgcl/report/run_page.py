@@ -1,12 +1,14 @@
-"""A run as one page: what it shows, accuracy, maps, curves, spectrum, settings, and how to repeat it."""
+"""The page about a run: the finding, accuracy, maps, curves, spectrum, settings, and how to repeat it."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
 import torch
 from markupsafe import Markup
 
+from nmrgcl.data.catalog import find
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.spread import signed, with_p
@@ -18,7 +20,6 @@ from nmrgcl.report.collect import Facts, collect
 from nmrgcl.report.findings import compare_with_untrained, find_in_accuracy, find_in_rank, largest_class
 from nmrgcl.report.live_page import link_to_page
 from nmrgcl.report.pictures import example_rows, examples, maps, plots
-from nmrgcl.report.repeat import commands
 from nmrgcl.report.svg import Picture
 from nmrgcl.run import Evaluation, find_models, hardware, versions
 from nmrgcl.run.folder import RUN
@@ -29,12 +30,12 @@ from nmrgcl.settings.check import flatten
 def write_report(
     run: Path, dataset: Dataset, out: Path, *, device: torch.device, figures: Path | None = None, jobs: int = 0
 ) -> Path:
-    """Write the page about ``run`` to ``out``; with ``figures`` also each figure as SVG and PDF into that folder."""
+    """Write the page about ``run`` to ``out`` and, if given, each figure as SVG and PDF to the folder ``figures``."""
     find_models(run)
     page.require_writable(out, figures)
     facts = collect(run, dataset, device=device, jobs=jobs)
     drawn, placed, compared = plots(facts), maps(facts), examples(facts)
-    # Before figures are saved: each drawing lays a figure out anew, by a last digit elsewhere.
+    # Build the page before figures are saved: drawing a figure again changes the last digits of its layout.
     text = _page(facts, out, drawn, placed, compared)
     if figures is not None:
         _save([*drawn, *placed, *compared], figures)
@@ -43,7 +44,7 @@ def write_report(
 
 
 def own_page(run: Path) -> Path:
-    """``RUN/report.html``, if it is ours to write."""
+    """``RUN/report.html``; raises SettingError if a file of that name is not ours."""
     path = run / "report.html"
     require_named(path, RUN, MODEL)
     return path
@@ -61,7 +62,7 @@ def _save(pictures: list[Picture], folder: Path) -> None:
 
 def _page(facts: Facts, out: Path, drawn: list[Picture], placed: list[Picture], compared: list[Picture]) -> str:
     curves = [page.figure(picture) for picture in drawn]
-    untrained = "No curves: these models were not trained, or their metrics.jsonl is gone."
+    untrained = "No curves: these models were not trained, or their metrics.jsonl is missing."
     missing = [] if any(picture.key == "loss" for picture in drawn) else [page.paragraph(untrained, "card")]
     sections = [
         page.section("accuracy", "Accuracy", *_accuracy(facts)),
@@ -76,7 +77,7 @@ def _page(facts: Facts, out: Path, drawn: list[Picture], placed: list[Picture], 
 
 
 def _lead(facts: Facts) -> list[Markup]:
-    """What the run shows in one sentence, and the verdicts."""
+    """The finding in one sentence, and the verdicts."""
     found, label = facts.evaluation, facts.models[0].settings.label
     sentence, verdicts = find_in_rank(label, *facts.rank_ends, facts.after.shape[1]), []
     if found is not None and facts.dataset.y is not None:
@@ -105,7 +106,7 @@ def _summary(facts: Facts) -> str:
 
 
 def _accuracy(facts: Facts) -> list[Markup]:
-    """The numbers and the sentence that ``nmrgcl evaluate`` prints, beside what they are worth."""
+    """The numbers and the sentence that ``nmrgcl evaluate`` prints, with baselines and a test."""
     found, y = facts.evaluation, facts.dataset.y
     if found is None or y is None:
         return [page.paragraph(f"No accuracy: {facts.unjudged}.", "card")]
@@ -118,11 +119,11 @@ def _accuracy(facts: Facts) -> list[Markup]:
     if difference is not None:
         between = f"95 % interval {signed(difference.low)} to {signed(difference.high)}, {with_p(difference.p)}"
         cards.append(page.number("difference in points", signed(difference.mean), between))
-    cards.append(page.number("largest class", f"{largest_class(y):.2f} %", "what always naming it would score"))
+    cards.append(page.number("largest class", f"{largest_class(y):.2f} %", "the score of always predicting it"))
     words = (
-        f"{found.sentence}: {_choice(found)}, and no epoch is chosen by any label. Untrained is the encoder as the "
-        "same seed initialised it, judged on the same folds. The difference is tested by the corrected resampled "
-        "t-test of Nadeau and Bengio (2003), because the training parts of folds overlap."
+        f"{found.sentence}: {_choice(found)}, and no epoch is chosen by labels. Untrained is the encoder with the "
+        "initial weights of the same seed, evaluated on the same folds. The difference is tested by the corrected "
+        "resampled t-test of Nadeau and Bengio (2003), because the training data of different folds overlap."
     )
     numbers = facts.seeds if by_model else list(range(n))
     scores = zip(*(one.to_dict()["scores"] for one in rows.values()), strict=True)
@@ -138,7 +139,7 @@ def _accuracy(facts: Facts) -> list[Markup]:
 
 
 def _rank(facts: Facts) -> Markup:
-    """How many dimensions are used, with the verdict of ``nmrgcl diagnose``."""
+    """The number of dimensions in use, with the verdict of ``nmrgcl diagnose``."""
     (before, after), seed = facts.rank_ends, facts.seeds[0]
     change = f"{after:.1f}" if len(facts.embeddings) == 1 else f"{before:.1f} → {after:.1f}"
     words = f"Effective rank {change} of {facts.after.shape[1]} dimensions, seed {seed}."
@@ -146,7 +147,7 @@ def _rank(facts: Facts) -> Markup:
 
 
 def _matrix(facts: Facts, name: str, counts: np.ndarray) -> Markup:
-    """True classes as rows, predicted ones as columns, and the share of each class that is right."""
+    """A confusion matrix with true classes as rows and predicted ones as columns, and the recall of each class."""
     classes = [str(label) for label in facts.dataset.classes]
     sums = counts.sum(1)
     rows = [
@@ -176,25 +177,43 @@ def _choice(found: Evaluation) -> str:
 def _neighbours(facts: Facts, compared: list[Picture]) -> Markup:
     coloured = "Nodes are coloured by their label; the six most frequent have a colour each. "
     labels = coloured if facts.dataset.node_labels is not None else ""
-    words = f"By seed {facts.seeds[0]}, over all graphs. {labels}Layout follows path lengths."
+    words = (
+        f"Embeddings of seed {facts.seeds[0]}, neighbours among all graphs. {labels}The layout follows path lengths."
+    )
     drawn = page.side_by_side(page.figure(picture) for picture in compared)
-    heading = "Graphs and those embedded nearest to them"
+    heading = "Graphs and their nearest neighbours"
     return page.section("neighbours", heading, page.paragraph(words, "faint"), drawn)
+
+
+def commands(facts: Facts, out: Path) -> list[str]:
+    """Commands that pre-train with the same settings and seeds into a new folder, evaluate it, and write its report."""
+    again, seeds, dataset = Path(f"{facts.run}-again"), facts.seeds, facts.dataset
+    known = dataset.name == "motifs" or find(dataset.name) is not None
+    data = shlex.quote(dataset.name if known else dataset.source or dataset.name)
+    device, folder = f"--device {facts.device.type}", shlex.quote(str(again))
+    config = shlex.quote(str(facts.folders[0] / "config.json"))
+    count = seeds[-1] - seeds[0] + 1
+    lines = [f"nmrgcl pretrain {data} --config {config} --seeds {count} {device} --out {folder}"]
+    if facts.evaluation is not None:
+        folds = f" --seeds {len(facts.evaluation.trained.folds)}" if facts.evaluation.varied == "folds" else ""
+        lines.append(f"nmrgcl evaluate {folder} {data}{folds} {device}")
+    lines.append(f"nmrgcl report {folder} {data} {device} --out {shlex.quote(str(again / out.name))}")
+    return lines
 
 
 def _again(facts: Facts, out: Path) -> Markup:
     note = (
-        "The same numbers need the same versions and kind of device; the settings below, saved as a .json file, do as "
-        "--config, too."
+        "To get the same numbers, use the same versions and kind of device; the settings below, saved as a .json file, "
+        "also work as --config."
     )
     settings = json.dumps(facts.models[0].settings.to_dict(), indent=2, ensure_ascii=False)
     shown = page.folded("Settings as JSON", page.code([settings]))
     again = page.card(page.code(commands(facts, out)), page.paragraph(note, "faint spaced"), shown)
-    return page.section("repeat", "Do it again", again)
+    return page.section("repeat", "How to repeat this", again)
 
 
 def _made(facts: Facts) -> Markup:
-    """The settings that people change first, those that differ from their defaults, and the rest folded."""
+    """The settings that people usually change and those that differ from their defaults; the others are folded."""
     settings = facts.models[0].settings
     usual = dict(flatten(Settings().updated({"method": settings.method}).to_dict()))
     values = {key: json.dumps(value, ensure_ascii=False) for key, value in flatten(settings.to_dict())}
@@ -213,4 +232,4 @@ MATTER = (
     *("method", "data.features", "train.epochs", "train.batch_size", "train.lr"),
     *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool"),
 )
-"""Settings that are shown even where they are the defaults."""
+"""Settings that are shown even if they have their defaults."""

@@ -1,4 +1,4 @@
-"""Matplotlib figures as SVG that takes its ink from the page and tells a reader of the text what it shows."""
+"""Matplotlib figures as accessible SVG that takes its colours from the page."""
 
 import io
 import re
@@ -17,19 +17,19 @@ from nmrgcl import atomic
 from nmrgcl.owned import require_signed
 
 INK = "#1b1f24"
-"""Stands for the colour of the text around a figure, light or dark."""
+"""A placeholder for the text colour of the page, light or dark."""
 
 SIGNATURE = "written by nmrgcl"
-"""In every picture that is saved under a name of ours, so that no other is ever replaced."""
+"""Part of every picture that we save, so that we never replace a file by someone else."""
 
 PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe & Ito's colours, told apart by the colour-blind; the style of a page has lighter ones for dark mode."""
+"""The colour-blind safe palette of Okabe & Ito; the style sheet has lighter variants for dark mode."""
 TRAINED, UNTRAINED = PALETTE[:2]
 
 STYLE: Any = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "nmrgcl",  # the same figure has the same text
-    "text.parse_math": False,  # a dollar in a class name is a dollar
+    "svg.hashsalt": "nmrgcl",  # Makes the output reproducible.
+    "text.parse_math": False,  # A class name may contain dollar signs.
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -40,9 +40,9 @@ STYLE: Any = {
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure with its words: ``description`` is for those who cannot see it, ``caption`` for all.
+    """A figure with its texts: ``description`` is for readers who cannot see it, ``caption`` is for everyone.
 
-    ``points`` names marks one by one: the number and the words of each, by the gid of the scatter they are in.
+    ``points`` holds the index and the name of each marker of a scatter plot, by the gid of the plot.
     """
 
     key: str
@@ -54,7 +54,7 @@ class Picture:
 
     @property
     def svg(self) -> Markup:
-        """An ``<svg>`` element to be put into a page; its ids start with the key, so that several fit into one page."""
+        """An ``<svg>`` element for a page; its ids start with the key, so that a page can contain several."""
         text = self._text
         text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
         for gid, points in self.points.items():
@@ -72,12 +72,12 @@ class Picture:
 
     @property
     def width(self) -> float:
-        """In inches."""
+        """The width in inches."""
         return float(self.figure.get_figwidth())
 
     @property
     def file(self) -> str:
-        """The text of an SVG file on its own, on white, with its words."""
+        """A standalone SVG file on a white background, with title and description."""
         words = f"<title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
         start = self._text.index(">", self._text.index("<svg")) + 1
         ground = '<rect width="100%" height="100%" fill="#ffffff"/>'
@@ -85,19 +85,19 @@ class Picture:
 
     @cached_property
     def _text(self) -> str:
-        """Drawn once: the layout of a figure that is drawn again may differ in its last digits."""
+        """The SVG text; cached, because drawing a figure again may change the last digits of its layout."""
         buffer = io.StringIO()
         with rc_context(STYLE):
             self.figure.savefig(buffer, format="svg", metadata={"Date": None})
         return buffer.getvalue()
 
     def require_place(self, folder: Path) -> None:
-        """Refuse to replace files of these names that ``save`` did not write."""
+        """Refuse to replace files of the same names that ``save`` did not write."""
         for suffix in ("svg", "pdf"):
             require_signed(folder / f"{self.key}.{suffix}", SIGNATURE.encode())
 
     def save(self, folder: Path) -> None:
-        """As SVG and PDF files on their own."""
+        """Save the figure as standalone SVG and PDF files."""
         start = self._text.index("<svg")
         text = f"{self._text[:start]}<!-- {SIGNATURE} -->\n{self._text[start:]}"
         atomic.write_text(folder / f"{self.key}.svg", text)
@@ -105,9 +105,9 @@ class Picture:
 
 
 def _with_names(text: str, gid: str, points: Sequence[tuple[int, str]]) -> str:
-    """Give each mark of a scatter a title, which browsers show on hover, and its number."""
+    """Add a title, which browsers show on hover, and an index to each marker of a scatter plot."""
     start = text.find(f'<g id="{gid}">')
-    if start < 0:  # a scatter without marks
+    if start < 0:  # The scatter plot has no markers.
         return text
     end = text.index("</g>", start)
     names = iter(points)
@@ -120,18 +120,18 @@ def _with_names(text: str, gid: str, points: Sequence[tuple[int, str]]) -> str:
 
 
 def write_figure(figure: Figure, path: Path, **options: Any) -> None:
-    """Write a figure in the format of the ending; the file appears complete or not at all."""
+    """Write a figure atomically, in the format given by the suffix."""
     with rc_context(STYLE), atomic.new_file(path) as file:
         figure.savefig(file, format=path.suffix[1:], **options)
 
 
 def grid_lines(axes: Axes) -> None:
-    """Faint ones, in the ink of the page."""
+    """Add faint grid lines in the text colour of the page."""
     axes.grid(color=INK, alpha=0.15, linewidth=0.6)
 
 
 def new_figure(width: float = 4.0, height: float = 2.7, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Axes]]:
-    """Axes row by row on a clear ground; to be called, and drawn on, inside ``rc_context(STYLE)``."""
+    """A figure with a transparent background and its axes, row by row; use it inside ``rc_context(STYLE)``."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()

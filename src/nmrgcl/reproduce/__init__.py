@@ -1,11 +1,11 @@
-"""The paper's items: each module here is one of them, with its cells, its claims, their verdicts and its picture."""
+"""The tables and figures of the paper ("items"): one module each, with its cells, claims, verdicts and picture."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from nmrgcl.errors import SettingError, nearest
 
-if TYPE_CHECKING:  # its pictures load matplotlib, which reading a table does not need
+if TYPE_CHECKING:  # Importing items loads matplotlib, which is not needed for reading a table.
     from nmrgcl.reproduce.item import Item
 
 NAMES = ("table1", "table2", "table3", "figure1", "figure3", "figure5", "figure6", "figure7", "figure8", "theory")

@@ -1,4 +1,4 @@
-"""Rows of an item: what is finished, what the rest would cost, and computing it."""
+"""Compute the rows of an item: find what is finished, estimate the cost of the rest, and compute it."""
 
 import random
 import statistics
@@ -26,10 +26,10 @@ from nmrgcl.run.pilot import can_estimate, estimate_cell
 from nmrgcl.run.results import Result, Results
 
 CellProgress = Callable[[int], AbstractContextManager[Callable[[Cell, CellOutcome], None]]]
-"""Given how many cells are missing: a context with what to call as each of them ends."""
+"""From the number of missing cells to a context manager that provides a callback for each cell that ends."""
 
 PATIENCE = 40.0
-"""Seconds that an estimate may take, roughly."""
+"""Approximate time limit of an estimate in seconds."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Computing:
     """How cells are computed.
 
     Attributes:
-        folder: where finished cells are kept.
+        folder: the results folder.
         device: auto, cpu or cuda.
-        jobs: cells at a time; 0: as many as suit the machine.
+        jobs: how many cells to compute at a time; 0: a number that suits the machine.
         render_only: compute nothing.
-        limit: seconds after which it ends with what is finished; 0: none.
-        keep_trained: leave weights in the folder.
+        limit: stop after so many seconds with what is finished; 0: no limit.
+        keep_trained: keep the weights of trainings in the folder.
         known: rows of another run, whose cells count as finished.
     """
 
@@ -57,14 +57,14 @@ class Computing:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a plan asks for.
+    """How much of a plan is finished, and what the rest would cost.
 
     Attributes:
-        cells: all of them.
-        finished: those in the folder of results or known from elsewhere.
-        seconds: estimated for the others, as many at a time as there are workers; None if not estimated.
-        unjudged: datasets with cells whose cost cannot be estimated here, which are not in ``seconds``.
-        pretraining: True if cells are missing whose encoders are pre-trained elsewhere, which is not estimated either.
+        cells: the number of cells of the plan.
+        finished: the number of those in the results folder or known from elsewhere.
+        seconds: the estimated time for the others with all workers; None if not estimated.
+        unjudged: datasets with cells whose cost cannot be estimated and is not included in ``seconds``.
+        pretraining: True if missing cells need a pre-training, which is not included either.
     """
 
     cells: int
@@ -75,7 +75,7 @@ class Outlook:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """The outlook in words."""
         text = f"{self.cells} cells, {self.finished} finished, {self.cells - self.finished} missing"
         if self.cells == self.finished or self.seconds is None:
             return text
@@ -88,16 +88,16 @@ class Outlook:
 def compute_rows(
     item: Item, plan: Plan, how: Computing, *, say: Callable[[str], None], progress: CellProgress
 ) -> list[Row]:
-    """Rows of what is finished in the end; raises Interrupted where a signal, not the time limit, ended it."""
+    """The rows of all finished cells; raises Interrupted if a signal, rather than the time limit, stopped it."""
     device = choose_device(how.device)
     if isinstance(item, MeasuredItem):
         if how.render_only:
-            raise SettingError(f"--render-only: {item.name} is measured, not kept as cells; name its file with --from")
+            raise SettingError(f"--render-only: {item.name} is measured and has no cells; name its file with --from")
         say(f"{plan.label}: {item.cost}")
         return list(_measured(item, plan, how, say))
     if how.render_only:
         return _finished_rows(item, plan, how)
-    outlook = look_ahead(item, plan, how, estimate=not how.limit)  # estimating would take part of the limit
+    outlook = look_ahead(item, plan, how, estimate=not how.limit)  # An estimate would use up part of the limit.
     say(f"{plan.label}: {outlook.sentence}, in {how.folder}")
     if outlook.finished < outlook.cells:
         elsewhere = {row["key"] for row in how.known}
@@ -105,18 +105,18 @@ def compute_rows(
         options: dict[str, Any] = {"jobs": how.jobs, "device": device.type, "keep_trained": how.keep_trained}
         limit = TimeLimit(how.limit)
         try:
-            # Before and after its cells are under way the engine does not listen.
+            # The engine handles signals only while its cells are running.
             with handled(end_at_once), limit.running(), progress(outlook.cells - outlook.finished) as on_done:
                 run_cells(missing, how.folder, on_done=on_done, **options)
         except Interrupted as ended:
-            say(f"nmrgcl: {ended}; the same command goes on")
+            say(f"nmrgcl: {ended}; run the same command to continue")
             if not limit.passed:
                 raise
     return _finished_rows(item, plan, how)
 
 
 def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True) -> Outlook:
-    """Costs are those of finished cells of the same kind, else measured on a small part of such a cell now."""
+    """Estimate costs from finished cells of the same kind or, if there are none, from a small part of such a cell."""
     elsewhere, results = {row["key"] for row in how.known}, Results(how.folder)
     everything = item.cells(plan)
     cells = [placed for placed in everything if placed.cell.key not in elsewhere]
@@ -125,7 +125,7 @@ def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True)
     if not estimate:
         return Outlook(len(everything), done, None)
     device, seconds, unjudged = choose_device(how.device), 0.0, []
-    imported = time.process_time()  # a worker imports as much as this process has
+    imported = time.process_time()  # Workers spend about as long on imports as this process has.
     missing = [placed for placed in cells if found[placed.cell.key] is None]
     datasets = list(dict.fromkeys(placed.cell.dataset for placed in missing))
     for dataset in datasets:
@@ -147,14 +147,14 @@ def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True)
 
 
 def _estimated(item: Item, cells: Sequence[Placed], device: torch.device, patience: float) -> float:
-    """Seconds for all cells, from one of each kind until ``patience`` seconds have passed; cells share trainings."""
+    """Seconds for all cells, measured on one of each kind as long as ``patience`` lasts; cells may share trainings."""
     kinds: dict[Any, list[Cell]] = {}
     for placed in cells:
         kinds.setdefault(_kind(item, placed), []).append(placed.cell)
     order = list(kinds.values())
     random.Random(0).shuffle(order)
     if order:
-        estimate_cell(order[0][0], device)  # what is called for the first time imports and compiles
+        estimate_cell(order[0][0], device)  # Not counted: the first call also imports and compiles.
     total, counted, trained, ends = 0.0, 0, set[str](), time.perf_counter() + patience
     for alike in order:
         if counted and time.perf_counter() > ends:
@@ -168,7 +168,7 @@ def _estimated(item: Item, cells: Sequence[Placed], device: torch.device, patien
 
 
 def _measured(item: MeasuredItem, plan: Plan, how: Computing, say: Callable[[str], None]) -> Iterator[Row]:
-    """Rows as they are measured; those that take long are reported one by one."""
+    """Yield rows as they are measured, and report those that take long one by one."""
     rows = item.measure(plan, choose_device(how.device))
     for row in rows:
         if isinstance(rows, Iterator) and "seed" in row:
@@ -177,7 +177,7 @@ def _measured(item: MeasuredItem, plan: Plan, how: Computing, say: Callable[[str
 
 
 def _finished_rows(item: Item, plan: Plan, how: Computing) -> list[Row]:
-    """A row for each finished cell, then known rows that are no cells."""
+    """One row per finished cell, followed by known rows that are not cells."""
     known: Sequence[Row] = () if how.render_only else how.known
     results, elsewhere = Results(how.folder), {row["key"]: row for row in known if row["key"]}
     rows = []
@@ -202,11 +202,11 @@ def _row(item: Item, placed: Placed, result: Result) -> Row:
         "key": cell.key,
         **(_details(result) if isinstance(item, TableItem) else {}),
     }
-    return values | at  # a table's own line says more than the cell's selection
+    return values | at  # The table's line overrides the cell's selection, since it is more specific.
 
 
 def _details(result: Result) -> Row:
-    """What paired tests and run times need; the seconds of a training that another cell did are not its own."""
+    """Values for paired tests and run times; the time of a training that another cell did is not counted again."""
     return {
         "folds": [round(score, 4) for score in result.scores["folds"]],
         "train_seconds": None if "trained_by" in result.times else round(float(result.times.get("train", 0.0)), 3),
@@ -216,5 +216,5 @@ def _details(result: Result) -> Row:
 
 
 def _kind(item: Item, placed: Placed) -> tuple[Any, ...]:
-    """Cells of a dataset that cost the same: in a table those of one row and line, in a figure all."""
+    """Identifies cells of a dataset with the same cost: those of one row and line of a table, or all of a figure."""
     return placed.at if isinstance(item, TableItem) else ()

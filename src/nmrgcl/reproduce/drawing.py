@@ -1,4 +1,4 @@
-"""Panels of datasets side by side; a cell that is missing is drawn as missing."""
+"""Panels for several datasets side by side, with missing cells shown as such."""
 
 from collections.abc import Sequence
 from textwrap import wrap
@@ -9,40 +9,37 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
+from nmrgcl.report.svg import new_figure
 from nmrgcl.reproduce.scores import Scores
 
 COLOURS = "cividis"
-"""Colour map of heat maps: the lighter, the higher, also for the colour-blind."""
+"""The colour map of heat maps: lighter is higher, and it is safe for colour-blind readers."""
 GAP = "#8c959f"
 MISSING = "not computed"
 ACROSS = 4
 LETTERS = 11
-"""An inch of a heading."""
+"""The number of characters of a heading per inch."""
 
 
 def panels(count: int, *, width: float, height: float, across: int = ACROSS) -> tuple[Figure, list[Axes]]:
-    """``count`` axes in rows of up to ``across``, on a clear ground; to be called inside ``rc_context(STYLE)``."""
+    """``count`` axes in rows of up to ``across``, on a transparent background; use it inside ``rc_context(STYLE)``."""
     columns = min(count, across)
     rows = -(-count // columns)
-    figure = Figure(figsize=(max(width * columns, 4.2), height * rows + 0.6), layout="constrained")
-    figure.patch.set_alpha(0)
-    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes in grid:
-        axes.patch.set_alpha(0)
+    figure, grid = new_figure(max(width * columns, 4.2), height * rows + 0.6, columns, rows)
     for axes in grid[count:]:
         axes.set_axis_off()
     return figure, grid[:count]
 
 
 def heading(figure: Figure, scores: Scores, text: str) -> None:
-    """``text`` above the panels; a quick version says so in the picture itself."""
+    """Put ``text`` above the panels; in a quick version, the heading says so."""
     mark = "QUICK VERSION, not the paper's extent. " if scores.quick else ""
     lines = wrap(f"{mark}{text}", int(LETTERS * figure.get_figwidth()))
     figure.suptitle("\n".join(lines), fontsize=10, fontweight="bold" if mark else "normal")
 
 
 def trials(scores: np.ndarray) -> str:
-    """``n = 5``, or the range where cells have more or fewer, and how many have none."""
+    """The number of seeds, such as ``n = 5`` or a range, and the number of cells without any."""
     counts = np.isfinite(scores).sum(-1)
     there = counts[counts > 0]
     if not len(there):
@@ -52,7 +49,7 @@ def trials(scores: np.ndarray) -> str:
 
 
 def heat(axes: Axes, values: np.ndarray, names: Sequence[str], *, digits: int = 1) -> None:
-    """Means ``[rows, columns]`` as colours with their numbers; NaN is hatched."""
+    """A heat map of means ``[rows, columns]`` with their numbers; NaN is hatched."""
     there = np.isfinite(values)
     if there.any():
         axes.imshow(np.ma.masked_invalid(values), cmap=COLOURS, interpolation="nearest")
@@ -72,24 +69,24 @@ def heat(axes: Axes, values: np.ndarray, names: Sequence[str], *, digits: int = 
 
 
 def hatched(corner: tuple[float, float], width: float, height: float) -> Rectangle:
-    """Stands for what was not computed."""
+    """A hatched rectangle, which marks missing cells."""
     return Rectangle(corner, width, height, facecolor="none", edgecolor=GAP, hatch="////", linewidth=0.5)
 
 
 def missing_patch() -> Patch:
-    """The same for a legend."""
+    """The legend entry for hatched cells."""
     return Patch(facecolor="none", edgecolor=GAP, hatch="////", label=MISSING)
 
 
 def curve(axes: Axes, x: Sequence[float], scores: np.ndarray, *, colour: str, marker: str, label: str) -> None:
-    """Mean over seeds of ``[levels, seeds]`` with a band of one standard deviation; gaps break the line."""
+    """The mean over seeds of ``[levels, seeds]`` with a band of one standard deviation; gaps interrupt the line."""
     mean, deviation = mean_and_deviation(scores)
     axes.fill_between(x, mean - deviation, mean + deviation, color=colour, alpha=0.18, linewidth=0)
     axes.plot(x, mean, color=colour, marker=marker, markersize=5, linewidth=1.8, label=label)
 
 
 def hatch_gaps(axes: Axes, x: Sequence[float], scores: np.ndarray, step: float) -> bool:
-    """Hatch the levels of ``[levels, seeds]`` without any seed; True if there are any."""
+    """Hatch the levels of ``[levels, seeds]`` without any seed; return True if there are any."""
     gaps = ~np.isfinite(scores).any(-1)
     bottom, top = axes.get_ylim()
     for place in np.asarray(x)[gaps]:
@@ -99,7 +96,7 @@ def hatch_gaps(axes: Axes, x: Sequence[float], scores: np.ndarray, step: float) 
 
 
 def cross_gaps(axes: Axes, x: Sequence[float], scores: np.ndarray, *, colour: str, row: int) -> bool:
-    """Mark the gaps of one of several curves by crosses in its colour, at the foot; True if there are any."""
+    """Mark the gaps of one of several curves by crosses of its colour at the bottom; return True if there are any."""
     gaps = ~np.isfinite(scores).any(-1)
     places = np.asarray(x)[gaps]
     height = np.full(len(places), 0.03 + 0.05 * row)
@@ -108,12 +105,12 @@ def cross_gaps(axes: Axes, x: Sequence[float], scores: np.ndarray, *, colour: st
 
 
 def missing_cross() -> Line2D:
-    """The same for a legend."""
+    """The legend entry for crosses."""
     return Line2D([], [], color=GAP, marker="x", linestyle="", label=MISSING)
 
 
 def mean_and_deviation(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and deviation over the seeds that are there (last axis); one seed has deviation 0, none has mean NaN."""
+    """Mean and standard deviation over the available seeds (last axis): 0 for one seed, and NaN means without any."""
     count = np.isfinite(scores).sum(-1)
     total = np.nansum(scores, -1)
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)

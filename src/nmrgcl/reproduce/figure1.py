@@ -3,11 +3,11 @@
     nmrgcl reproduce figure1           # 3 datasets, 5 seeds, 4 objectives: 60 short trainings
     nmrgcl reproduce figure1 --quick   # PTC_MR, 2 seeds: 8 trainings, a minute
 
-Beside the objectives stands the encoder as it is initialised.
+The untrained encoder is shown for comparison.
 
-The paper draws the three patterns as sketches and says that graph contrastive learning suffers from dimensional
-collapse, against which its removal is meant. Here each pattern is shown twice: planted, and as what one encoder comes
-to on the same graphs under three objectives.
+The paper sketches the three patterns and says that graph contrastive learning suffers from dimensional collapse, which
+its removal counteracts. Here each pattern is shown twice: planted, and as the result of training one encoder on the
+same graphs with three objectives.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ PATTERNS = {
     "dimensional": subspace_of_the_sphere,
     "none": whole_sphere,
 }
-"""Kinds of collapse, each with a function that makes an example."""
+"""Kinds of collapse, each with a function that generates an example."""
 UNTRAINED = "untrained"
 CLAIMS = (
     "graph contrastive learning suffers from dimensional collapse",
@@ -47,7 +47,7 @@ CLAIMS = (
 
 
 def measure(plan: Plan, device: torch.device) -> Iterator[Row]:
-    """A row for each planted case, then for each dataset, objective and seed; the first seeds hold what is drawn."""
+    """One row per planted case, then one per dataset, objective and seed; rows of seed 0 include the points to draw."""
     chance = np.random.default_rng(0)
     for kind, make in PATTERNS.items():
         z = torch.from_numpy(make(chance, 2 * POINTS, UNITS))
@@ -65,10 +65,10 @@ def measure(plan: Plan, device: torch.device) -> Iterator[Row]:
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Verdicts about the embeddings before the head, which is what everything downstream uses."""
+    """Verdicts about the embeddings before the projection head, because downstream tasks use these."""
     ranks = [_ranks(scores, "nmrGCL", data) - _ranks(scores, "contrastive", data) for data in scores.datasets]
     means = np.array([gains[np.isfinite(gains)].mean() for gains in ranks if np.isfinite(gains).any()])
-    # The claim is about graph datasets in general, so each dataset is one observation, whatever its seeds.
+    # The claim is about graph datasets in general, so each dataset is one observation, however many seeds it has.
     wider = compare(means[None], unit="dimensions of effective rank", things="datasets")
     return [
         beside_untrained(_collapsed(scores, "contrastive"), _collapsed(scores, UNTRAINED)),
@@ -83,7 +83,7 @@ def _collapsed(scores: Scores, name: str) -> Verdict:
 
 
 def draw(scores: Scores) -> list[Picture]:
-    """Planted above, trained in the middle, spectra below."""
+    """Planted cases above, trained encoders in the middle, spectra below."""
     planted = [row for row in scores.rows if row["source"] == "planted"]
     drawn = [row for row in scores.rows if row["source"] == "trained" and row.get("points")]
     if not drawn:
@@ -115,7 +115,7 @@ def _facts(z: Tensor) -> Row:
 
 
 def _shown(z: Tensor) -> Row:
-    """Coordinates on the first and on a late principal axis, and the spectrum, in units of the typical length."""
+    """Coordinates on the first and on a late principal axis, and the spectrum relative to the length of embeddings."""
     z = normalize(z.double(), dim=1)
     centred = z - z.mean(0)
     axes = torch.linalg.svd(centred, full_matrices=False).Vh
@@ -128,7 +128,7 @@ def _shown(z: Tensor) -> Row:
 
 
 def _ranks(scores: Scores, name: str, dataset: str) -> np.ndarray:
-    """``[seeds]`` effective ranks of embeddings."""
+    """Effective ranks ``[seeds]`` of embeddings."""
     ranks = np.full(scores.seeds, np.nan)
     for row in scores.rows:
         if row["name"] == name and row.get("dataset") == dataset and row["seed"] < scores.seeds:

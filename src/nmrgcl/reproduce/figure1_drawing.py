@@ -12,17 +12,17 @@ from nmrgcl.reproduce.drawing import heading
 from nmrgcl.reproduce.scores import Row, Scores
 
 REACH = 0.75
-"""Half the width of the axes, in lengths of an embedding."""
+"""Half the width of the axes, in units of the length of an embedding."""
 LATE = 24
-"""The principal axis, of 32, that shows whether the later ones are used."""
+"""The principal axis, out of 32, that shows whether later ones are used."""
 FLOOR = 1e-6
-"""Lower end of the spectrum's axis."""
+"""The lower end of the axis of spectra."""
 LINES = ("-", "--", ":", "-.", (0, (1, 4)))
 
 
 @rc_context(STYLE)
 def plot_patterns(scores: Scores, planted: Sequence[Row], trained: Mapping[str, Row], dataset: str) -> Figure:
-    """Three columns: complete, dimensional and none."""
+    """Three columns for complete, dimensional and no collapse."""
     figure = Figure(figsize=(10.5, 9.6), layout="constrained")
     figure.patch.set_alpha(0)
     axes = figure.subplot_mosaic([["p0", "p1", "p2"], ["t0", "t1", "t2"], ["planted", "trained", "trained"]])

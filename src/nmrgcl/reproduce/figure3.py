@@ -3,10 +3,10 @@
     nmrgcl reproduce figure3           # COLLAB, 5 encoders, 500 graphs: a minute on one core
     nmrgcl reproduce figure3 --quick   # IMDB-BINARY, 3 encoders, 500 graphs: seconds
 
-The paper draws one COLLAB graph, with 30 % of its nodes dropped and with 30 % of its feature columns masked, through a
-random GCN of 3 layers with ReLU and 64 dimensions, and says that the two patterns strongly align and that their larger
-entries share positions. Here many graphs and several encoders are measured, and unlike graphs besides: if those align
-as well, the pattern is the encoder's and not the graph's.
+The paper shows the embeddings of one COLLAB graph, with 30 % of its nodes dropped and with 30 % of its feature columns
+masked, by a random GCN with 3 layers, ReLU and 64 dimensions, and says that the two patterns strongly align and that
+their larger entries share positions. Here many graphs and several encoders are measured, and also pairs of different
+graphs: if these align as well, the pattern is due to the encoder and not to the graph.
 """
 
 from collections.abc import Callable
@@ -42,15 +42,15 @@ SETTINGS = Settings().updated(
         "method": "untrained",
         "train.epochs": 0,
         "encoder": {"name": "gcn", "layers": 3, "units": 64, "pool": "mean"},
-        "data": {"features": "degree", "max_degree": 512},  # with a constant, a mask would be all or nothing
+        "data": {"features": "degree", "max_degree": 512},  # A constant feature would be masked for all nodes or none.
     }
 )
 P = 0.3
 GRAPHS, DRAWN = 500, 24
 STRONG, HALF = 0.8, 0.5
-"""A cosine that counts as strong alignment, and the share of common entries that counts as the same positions.
+"""The cosine that counts as strong alignment, and the share of common entries that counts as shared positions.
 
-The paper names neither; at a cosine of 0.9 the first verdict on COLLAB would turn.
+The paper gives neither; with a cosine of 0.9, the first verdict on COLLAB would be reversed.
 """
 CLAIMS = (
     "the patterns of the two views strongly align",
@@ -62,7 +62,7 @@ NUMBERS = ("cosine", "cosine_unlike", "overlap", "overlap_unlike")
 
 @torch.no_grad()
 def measure(plan: Plan, device: torch.device) -> list[Row]:
-    """A row for each dataset and encoder; the first encoder's also holds some embeddings."""
+    """One row per dataset and encoder; that of the first encoder includes some embeddings."""
     rows = []
     for name in plan.datasets:
         graphs = _sample(load(name)).to(device)
@@ -76,7 +76,7 @@ def measure(plan: Plan, device: torch.device) -> list[Row]:
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Each encoder is one sample, the mean over its graphs."""
+    """Each encoder is one observation, the mean over graphs."""
     tests = [
         _by_encoder(scores, lambda row: row["cosine"] - STRONG),
         _by_encoder(scores, lambda row: row["overlap"] - HALF),
@@ -95,7 +95,7 @@ def judge(scores: Scores) -> list[Verdict]:
 
 
 def draw(scores: Scores) -> list[Picture]:
-    """One graph as in the paper, then many: rows are graphs, columns dimensions."""
+    """One graph as in the paper, then many graphs; rows are graphs, and columns are dimensions."""
     shown = next((row for row in scores.rows if row.get("first")), None)
     if shown is None:
         return []
@@ -115,7 +115,7 @@ def draw(scores: Scores) -> list[Picture]:
 
 @rc_context(STYLE)
 def plot_views(scores: Scores, shown: Row) -> Figure:
-    """Above: the two views of one graph; below: both views of many."""
+    """The two views of one graph above, and both views of many graphs below."""
     first, second = (np.array(shown[name]) for name in ("first", "second"))
     figure = Figure(figsize=(11.5, 6), layout="constrained")
     figure.patch.set_alpha(0)
@@ -139,7 +139,7 @@ def _map(axes: Axes, values: np.ndarray, title: str) -> AxesImage:
 
 
 def _sample(dataset: Dataset) -> Graphs:
-    """Up to ``GRAPHS`` graphs, drawn once and for all."""
+    """A fixed random sample of up to ``GRAPHS`` graphs."""
     options = SETTINGS.data
     graphs = apply_features(dataset, choose_features(dataset, options.features, options.max_degree))
     chosen = np.random.default_rng(0).permutation(graphs.num_graphs)[:GRAPHS]
@@ -147,7 +147,7 @@ def _sample(dataset: Dataset) -> Graphs:
 
 
 def _alike(first: torch.Tensor, second: torch.Tensor) -> Row:
-    """Cosine and overlap of a graph's two views, and of one graph's first with the next one's second view."""
+    """Cosine and overlap of the two views of a graph, and of one graph's first view with the next one's second."""
     other = second.roll(1, 0)
     cosines = [float(cosine(first, z).mean()) for z in (second, other)]
     overlaps = [prominent_overlap(first, z) for z in (second, other)]

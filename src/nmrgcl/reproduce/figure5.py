@@ -3,10 +3,10 @@
     nmrgcl reproduce figure5           # 8 datasets × 6 variants × 5 seeds = 240 cells; meant for a GPU
     nmrgcl reproduce figure5 --quick   # PTC_MR, IMDB-BINARY and PROTEINS, 3 seeds: 54 cells, minutes on two cores
 
-The paper says that accuracy falls without the removal; that random removal improves on none but not on nmrGCL; that
-removal on both sides is similar to nmrGCL; that removing the smallest entries hardly helps and can hurt; and that the
-learned mask beats nmrGCL on DD and IMDB-B and does poorly on NCI1 and REDDIT-MULTI-5K, which is not available offline.
-It shows five datasets and names these four; here are all eight that are available.
+The paper says that accuracy falls without the removal; that random removal is better than none but not better than
+nmrGCL; that removal on both sides is similar to nmrGCL; that removing the smallest entries hardly helps and can hurt;
+and that the learned mask beats nmrGCL on DD and IMDB-B and does poorly on NCI1 and REDDIT-MULTI-5K, which is not
+available offline. It shows five datasets and names these four; here are all eight that are available.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ VARIANTS = {
     "non_minimum": "non-min",
     "learned": "learn",
 }
-"""Values of the option ``removal`` with the paper's names for them."""
+"""Values of the option ``removal``, and the paper's names for them."""
 DENSE, SPARSE = ("DD", "IMDB-BINARY"), ("NCI1",)
 CLAIMS = (
     "removing the operation lowers accuracy",
@@ -47,12 +47,12 @@ CLAIMS = (
 
 
 def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
-    """Every kind of removal."""
+    """Settings for every kind of removal."""
     return {(kind,): base.updated({"options.removal": kind}) for kind in VARIANTS}
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Paired differences by seed, over datasets."""
+    """Differences paired by seed, averaged over datasets."""
     ours, none, both, random, smallest, learned = VARIANTS
     found = corrected(
         [
@@ -74,13 +74,13 @@ def judge(scores: Scores) -> list[Verdict]:
 
 
 def _lead(scores: Scores, one: str, other: str, datasets: Sequence[str] = ()) -> Comparison | None:
-    """``one`` minus ``other``, by seed, on ``datasets`` or on all."""
+    """``one`` minus ``other``, paired by seed, on ``datasets`` or on all."""
     lead = (scores.of(one) - scores.of(other))[scores.on(*(datasets or scores.datasets))]
     return compare(lead, mixed=scores.mixed((one,), (other,), on=datasets))
 
 
 def draw(scores: Scores) -> list[Picture]:
-    """Every trial as a point, by variant."""
+    """Every trial as a point, grouped by variant."""
     mean, _ = mean_and_deviation(scores.cube)
     names = list(VARIANTS.values())
     best = [f"{dataset} {names[int(np.nanargmax(row))]}"

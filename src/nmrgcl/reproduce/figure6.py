@@ -4,8 +4,8 @@
     nmrgcl reproduce figure6 --quick   # PTC_MR and IMDB-BINARY, 3 seeds: 72 cells, minutes on two cores
 
 The paper says that accuracy grows with δ below 0.7, that the best δ is 0.6–0.8 on most datasets and 0.4 on NCI1, and
-that δ = 0, which it takes for an untrained encoder, is still competitive. It names NCI1 alone of its four datasets.
-Under Eq. 13 δ = 0 keeps the smallest entry and trains, so that the encoder as initialised is shown besides.
+that δ = 0, which it equates with an untrained encoder, is still competitive. Of its four datasets, it names only NCI1.
+By Eq. 13, δ = 0 keeps the smallest entry and still trains, so the untrained encoder is shown in addition.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ UNTRAINED = "untrained"
 RISING = [delta for delta in DELTAS if delta <= 0.7]
 BEST = [0.6 <= delta <= 0.8 for delta in DELTAS]
 COMPETITIVE = 3.0
-"""Points by which an encoder may fall behind and still compete: GraphCL is 3.1 behind nmrGCL in Table 1, on average."""
+"""Points by which a competitive encoder may be behind: in Table 1, GraphCL is 3.1 behind nmrGCL on average."""
 CLAIMS = (
     "accuracy grows with δ below 0.7",
     "the best δ is 0.6–0.8 on most datasets",
@@ -47,13 +47,13 @@ CLAIMS = (
 
 
 def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
-    """Every threshold, and no training at all."""
+    """Settings for every threshold, and for no training."""
     swept: dict[tuple[Any, ...], Settings] = {(delta,): base.updated({"options.delta": delta}) for delta in DELTAS}
     return swept | {(UNTRAINED,): base.updated({"method": "untrained", "train.epochs": 0})}
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Slopes and differences by seed; where the best lies by resampling seeds."""
+    """Slopes and differences paired by seed; the position of the best δ by resampling seeds."""
     curves = _curves(scores)
     gained = compare(rise(RISING, curves[:, : len(RISING)]), mixed=scores.mixed(*((delta,) for delta in RISING)))
     behind = [
@@ -112,7 +112,7 @@ def plot_threshold(scores: Scores) -> Figure:
 
 
 def _curves(scores: Scores) -> np.ndarray:
-    """``[datasets, δ, seeds]``."""
+    """Scores ``[datasets, δ, seeds]``."""
     return scores.cube[:, : len(DELTAS)]
 
 

@@ -3,8 +3,8 @@
     nmrgcl reproduce figure7           # 4 datasets × 3 augmentations × 9 intensities × 5 seeds = 540 cells
     nmrgcl reproduce figure7 --quick   # PTC_MR and IMDB-BINARY, 2 seeds: 108 cells, minutes on two cores
 
-The paper says that the best p is 0.1–0.3 for most datasets and that accuracy falls when p is too high. It names none of
-its four datasets. Both views are drawn by the same augmentation.
+The paper says that the best p is 0.1–0.3 for most datasets and that accuracy falls when p is too high. It does not name
+its four datasets. Both views use the same augmentation.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ CLAIMS = (
 
 
 def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
-    """Both views by one augmentation, at every intensity."""
+    """Settings with one augmentation for both views, at every intensity."""
     found: dict[tuple[Any, ...], Settings] = {}
     for name in AUGMENTATIONS:
         for p in INTENSITIES:
@@ -43,7 +43,7 @@ def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Where the best lies by resampling seeds; mild against strong intensities by seed, for each augmentation."""
+    """The position of the best p by resampling seeds; mild minus strong intensities paired by seed."""
     curves = _curves(scores)
     falls = [
         compare(own[:, MILD].mean(1) - own[:, STRONG].mean(1), mixed=scores.mixed(*((name, p) for p in INTENSITIES)))
@@ -91,7 +91,7 @@ def plot_intensity(scores: Scores) -> Figure:
 
 
 def _curves(scores: Scores) -> np.ndarray:
-    """``[datasets, augmentations, p, seeds]``."""
+    """Scores ``[datasets, augmentations, p, seeds]``."""
     shape = (len(scores.datasets), len(AUGMENTATIONS), len(INTENSITIES), scores.seeds)
     return scores.cube.reshape(shape)
 

@@ -34,14 +34,14 @@ AUGMENTATIONS = {
     "NodeShuffling": "NS",
     "Subgraph": "RWS",
 }
-"""With the paper's letters for them."""
+"""Augmentations, and the paper's abbreviations for them."""
 PAIRS = [(first, second) for first in AUGMENTATIONS for second in AUGMENTATIONS]
 LOW, HIGH = ("FeatureDropout", "Subgraph"), ("NodeShuffling", "EdgeDrop")
-"""The paper's example of how far apart pairs are on COLLAB."""
+"""The paper's example of how much pairs differ on COLLAB."""
 ALIKE = ("COLLAB", "IMDB-BINARY", "NCI1")
-"""Where the paper finds pairs of the same augmentation relatively good."""
+"""The datasets on which the paper finds pairs of identical augmentations relatively good."""
 PROTOCOL = "lssvm"
-"""The judge where none is named: a least-squares SVM; on a processor an SVM takes longer than the training."""
+"""The default protocol, a least-squares SVM, because on a CPU an SVM would take longer than the training."""
 CLAIMS = (
     "performance varies significantly with the pair of augmentations",
     "COLLAB: NodeShuffling + EdgeDrop (75.07) beats FeatureDropout + Subgraph (68.27)",
@@ -50,13 +50,13 @@ CLAIMS = (
 
 
 def levels(base: Settings) -> dict[tuple[Any, ...], Settings]:
-    """The first view by one augmentation, the second by another or the same."""
+    """Settings for every ordered pair of augmentations."""
     return {(first, second): base.updated({"views.first": _view(first), "views.second": _view(second)})
             for first, second in PAIRS}  # fmt: skip
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Friedman's test by dataset for the first claim, paired differences for the others."""
+    """Friedman's test per dataset for the first claim, paired differences for the others."""
     lead = (scores.of(*HIGH) - scores.of(*LOW))[scores.on("COLLAB")]
     example = compare(lead, mixed=scores.mixed(HIGH, LOW, on=("COLLAB",)))
     same = np.array([first == second for first, second in scores.wanted])
@@ -90,7 +90,7 @@ def draw(scores: Scores) -> list[Picture]:
 
 @rc_context(STYLE)
 def plot_pairs(scores: Scores, mean: np.ndarray) -> Figure:
-    """Rows are the first view, columns the second one, from which the removal takes."""
+    """Rows are the first view, and columns the second one, to which the removal is applied."""
     figure, grid = panels(len(scores.datasets), width=3.05, height=3.2)
     names = list(AUGMENTATIONS.values())
     for number, (axes, dataset) in enumerate(zip(grid, scores.datasets, strict=True)):

@@ -1,4 +1,4 @@
-"""The three kinds of items: figures of cells, measured ones and (``tables/table.py``) tables."""
+"""The kinds of items: figures made of cells, measured items and (in ``tables/table.py``) tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,27 +18,27 @@ from nmrgcl.run.cell import Cell, canonical
 from nmrgcl.settings import Settings, resolve
 
 PRESET = "graphcl"
-"""Sec. 6.1 of the paper: hyper-parameters remain those of GraphCL."""
+"""By Sec. 6.1 of the paper, hyper-parameters are those of GraphCL."""
 
 Levels = dict[tuple[Any, ...], Settings]
-"""Settings for each combination of values on the axes of a figure."""
+"""The settings for each combination of values on the axes of a figure."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Item:
-    """A table or figure of the paper: what all three kinds have.
+    """A table or figure of the paper; the common part of all kinds.
 
     Attributes:
-        name: as the command knows it.
-        title: what it shows.
+        name: the name used by the command.
+        title: the title.
         note: what a reader must know about how it is computed here.
-        cost: what all of it takes.
+        cost: the cost of computing all of it.
         claims: what the paper says about it.
-        full: all of it.
-        small: what ``--quick`` computes.
-        judge: scores → a verdict for each claim.
-        protocols: how its cells may be judged; the first is the default.
-        axes: names of what varies beside dataset and seed.
+        full: the full extent.
+        small: the extent with ``--quick``.
+        judge: a function from scores to one verdict per claim.
+        protocols: the possible evaluation protocols of its cells; the first is the default.
+        axes: the names of what varies besides dataset and seed.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Item:
 
     @property
     def command(self) -> str:
-        """What computes all of it."""
+        """The command that computes all of it."""
         return f"nmrgcl reproduce {self.name}"
 
     def plan(
@@ -67,10 +67,10 @@ class Item:
         assignments: Sequence[str] = (),
         **of_tables: Any,
     ) -> Plan:
-        """The item's own extent, with what is asked for instead; ``of_tables`` are fields of ``Plan``."""
+        """A plan of the default extent with the requested changes; ``of_tables`` are fields of ``Plan`` for tables."""
         extent, protocol = self.small if quick else self.full, protocol or self.protocols[0]
         if protocol not in self.protocols:
-            raise SettingError(f"--protocol {protocol}: {self.name} is judged by {' or '.join(self.protocols)}")
+            raise SettingError(f"--protocol {protocol}: {self.name} is evaluated by {' or '.join(self.protocols)}")
         given: dict[str, Any] = {key: value for key, value in of_tables.items() if value}
         self._check_options(given)
         if "rows" in given:
@@ -82,28 +82,28 @@ class Item:
         return Plan(self.name, datasets, seeds or extent.seeds, protocol, quick, settings, **given)
 
     def cells(self, plan: Plan) -> list[Placed]:
-        """Every cell of ``plan``, dataset by dataset; none where the item is measured."""
+        """All cells of ``plan``, ordered by dataset; a measured item has none."""
         return []
 
     def scores(self, plan: Plan, rows: Sequence[Row]) -> Scores:
-        """Rows as what is judged and drawn; those that ``plan`` does not ask for are left out."""
+        """The scores to judge and draw; rows that are not part of ``plan`` are ignored."""
         return Scores(plan.datasets, self.axes, (), plan.seeds, tuple(rows), plan.protocol, plan.quick)
 
     def pictures(self, scores: Scores) -> list[Picture]:
-        """What is drawn of them."""
+        """The pictures of the item."""
         return []
 
     def grids(self, plan: Plan, scores: Scores) -> list[Grid]:
-        """What is shown as tables."""
+        """The tables of the item."""
         return []
 
     def _check_options(self, given: Mapping[str, Any]) -> None:
         for key in given:
             option = "--row" if key == "rows" else f"--{key.replace('_', '-')}"
-            raise SettingError(f"{option}: is for tables; {self.name} is none")
+            raise SettingError(f"{option}: is for tables; {self.name} is not a table")
 
     def _check_levels(self, datasets: Sequence[str]) -> None:
-        """Before anything is computed; a file of the user's own says what it is when it is loaded."""
+        """Check known datasets before anything is computed; a user's own file is checked when it is loaded."""
         level = "node" if "linear" in self.protocols else "graph"
         for entry in filter(None, map(find, datasets)):
             if entry.level != level:
@@ -113,13 +113,13 @@ class Item:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FigureItem(Item):
-    """A figure of cells: ``levels`` turns the base settings into one cell per level, dataset and seed."""
+    """A figure made of cells: ``levels`` derives the settings of each level from the base settings."""
 
     levels: Callable[[Settings], Levels]
     draw: Callable[[Scores], list[Picture]]
 
     def cells(self, plan: Plan) -> list[Placed]:
-        """Every level on every dataset, seed by seed."""
+        """One cell per dataset, level and seed."""
         options: dict[str, Any] = {"protocol": plan.protocol}
         return [
             Placed(at, Cell(dataset, replace(settings, seed=settings.seed + seed), **options))
@@ -129,11 +129,11 @@ class FigureItem(Item):
         ]
 
     def scores(self, plan: Plan, rows: Sequence[Row]) -> Scores:
-        """Scores of every level."""
+        """The scores of every level."""
         return replace(super().scores(plan, rows), wanted=tuple(self._levels(plan)))
 
     def pictures(self, scores: Scores) -> list[Picture]:
-        """As the figure's file draws them."""
+        """The pictures that the module of the figure draws."""
         return self.draw(scores)
 
     def _levels(self, plan: Plan) -> Levels:
@@ -142,11 +142,11 @@ class FigureItem(Item):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuredItem(Item):
-    """An item without cells: ``measure`` returns its rows, as an iterator where each row takes long."""
+    """An item without cells: ``measure`` returns its rows, as an iterator if each row takes long."""
 
     measure: Callable[[Plan, torch.device], Iterable[Row]]
     draw: Callable[[Scores], list[Picture]] | None = None
 
     def pictures(self, scores: Scores) -> list[Picture]:
-        """As the item's file draws them."""
+        """The pictures that the module of the item draws, if any."""
         return self.draw(scores) if self.draw else []

@@ -1,4 +1,4 @@
-"""The .json file of an item: its plan, rows and verdicts, from which it can be drawn again anywhere."""
+"""The .json file of an item: its plan, rows and verdicts, from which it can be rendered again anywhere."""
 
 import json
 import math
@@ -12,14 +12,13 @@ from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import CELL, Row
 from nmrgcl.reproduce.verdict import Verdict
-from nmrgcl.run.migrate import old_keys
 
 ITEM_FILE = RecordFormat("nmrgcl-item", 1, "the results of an item", sealed=False, limit=2**26)
 _REMEDY = "write it again with nmrgcl reproduce"
 
 
 def as_text(plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
-    """JSON with one line per row; what all rows have in common is said once."""
+    """JSON with one line per row; values that all rows share are written once."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     same = {name: rows[0][name] for name in names if len(rows) > 1 and _alike(rows, name)}
     columns = [name for name in names if name not in same]
@@ -31,7 +30,7 @@ def as_text(plan: Plan, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str
 
 
 def read_item_file(path: Path, item: Item) -> tuple[Plan, list[Row]]:
-    """Plan and rows in the file of ``item``; verdicts are not read, since they follow from the rows."""
+    """The plan and rows in the file of ``item``; verdicts are not read, as they follow from the rows."""
     try:
         values = ITEM_FILE.read(path)
     except RecordError as error:
@@ -40,22 +39,13 @@ def read_item_file(path: Path, item: Item) -> tuple[Plan, list[Row]]:
         raise DataError(f"{path}: cannot be read (No such file or directory)")
     try:
         plan, rows = _parse(values, item)
-        _require_current(path, item, plan, rows)
-        scores = item.scores(plan, rows)  # rows of another make are told here, not in the middle of a page
+        scores = item.scores(plan, rows)  # Report malformed rows here rather than while a page is being drawn.
         item.judge(scores)
         item.grids(plan, scores)
         return plan, rows
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if type(error) is ValueError else "not what nmrgcl reproduce writes"
-        raise DataError(f"{path}: damaged or of another kind ({reason}); {_REMEDY}") from None
-
-
-def _require_current(path: Path, item: Item, plan: Plan, rows: Sequence[Row]) -> None:
-    """Refuse keys of an earlier version: none of the rows would be found, and all cells computed again."""
-    keys = {row["key"] for row in rows if row.get("key")}
-    cells = [placed.cell for placed in item.cells(plan)] if keys else []
-    if keys.isdisjoint(cell.key for cell in cells) and any(key in keys for cell in cells for key in old_keys(cell)):
-        raise DataError(f"{path}: has the keys of an earlier version; run nmrgcl results migrate {path}")
+        raise DataError(f"{path}: damaged, or not such a file ({reason}); {_REMEDY}") from None
 
 
 def _parse(values: dict[str, Any], item: Item) -> tuple[Plan, list[Row]]:
@@ -66,7 +56,7 @@ def _parse(values: dict[str, Any], item: Item) -> tuple[Plan, list[Row]]:
     rows = [dict(same) | dict(zip(columns, row, strict=True)) for row in values["rows"]]
     for number, row in enumerate(rows, 1):
         if item.axes and not _is_cell(row, item.axes):
-            raise ValueError(f"row {number} is no cell")
+            raise ValueError(f"row {number} is not a cell")
     return plan, rows
 
 

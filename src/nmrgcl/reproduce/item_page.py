@@ -1,4 +1,4 @@
-"""An item as a page, pictures, tables as text and one small file of rows; and one page that leads to all items."""
+"""Write the files of an item (page, pictures, tables as text, rows), and an index page of all items."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True)
 class Made:
-    """An item of a plan and, if it was written, where it is now and what was found."""
+    """An item and its plan and, if it was written, its verdicts and files."""
 
     item: Item
     plan: Plan
@@ -48,12 +48,12 @@ class Made:
 
     @property
     def missing(self) -> int:
-        """Cells that are wanted and not there."""
+        """The number of missing cells."""
         return self.scores.missing if self.scores else 0
 
     @property
     def state(self) -> str:
-        """How much of it is there, and what became of its claims."""
+        """How much of it is computed, and the outcomes of its claims."""
         if self.scores is None:
             return "not computed"
         counts = Counter(verdict.outcome for verdict in self.verdicts)
@@ -62,7 +62,7 @@ class Made:
 
 
 def require_place(plan: Plan, out: Path) -> None:
-    """Refuse to replace files of the item's names that are not ours; the item's .json says that they are."""
+    """Refuse to replace files with names of the item unless its .json file shows that they are ours."""
     name = re.compile(rf"{re.escape(plan.label)}(\.(html|svg|md|tex|csv)|-(?!quick\b)[\w-]+\.svg)")
     found = [path for path in out.iterdir() if name.fullmatch(path.name)] if out.is_dir() else []
     require_group(out / f"{plan.label}.json", ITEM_FILE.name, found)
@@ -74,7 +74,7 @@ def require_index_place(out: Path) -> None:
 
 
 def write_item(item: Item, plan: Plan, rows: list[Row], out: Path) -> Made:
-    """Judge, draw and write into the folder ``out``; names begin with the item's, and a quick one's say so."""
+    """Judge and draw the item and write it to ``out``; file names begin with that of the item, marked if quick."""
     html, json = (out / f"{plan.label}.{suffix}" for suffix in ("html", "json"))
     page.require_writable(html)
     require_place(plan, out)
@@ -99,7 +99,7 @@ def write_item(item: Item, plan: Plan, rows: list[Row], out: Path) -> Made:
 
 
 def write_index(made: Sequence[Made], out: Path) -> Path:
-    """Write ``index.html`` into ``out``, beside the items' own pages."""
+    """Write ``index.html`` to ``out``, next to the pages of the items."""
     path, quick = out / "index.html", any(one.plan.quick for one in made)
     page.require_writable(path)
     require_index_place(out)
@@ -122,14 +122,14 @@ def write_index(made: Sequence[Made], out: Path) -> Path:
 
 
 def commands_of(item: Item, plan: Plan) -> list[str]:
-    """What computes the same again, and for a table what says the cost before and draws it elsewhere."""
+    """The command that repeats the item and, for tables, those that estimate its cost and render it elsewhere."""
     again = repeat_command(item, plan)
     more = [f"{again} --dry-run", f"{item.command} --render-only --from {plan.label}.json"]
     return [again, *(more if isinstance(item, TableItem) else [])]
 
 
 def repeat_command(item: Item, plan: Plan) -> str:
-    """What computes the same again."""
+    """The command that computes the same plan again."""
     given = item.plan(quick=plan.quick)
     parts = [item.command]
     parts += ["--quick"] if plan.quick else []
@@ -160,7 +160,7 @@ def _page(item: Item, plan: Plan, scores: Scores, verdicts: Sequence[Verdict], s
 
 
 def section_of(grid: Grid, plan: Plan) -> Markup:
-    """A table of texts as a section of a page."""
+    """A table as a section of a page."""
     rows = [row for group, cells in grid.grouped() for row in ([[group]] if group else []) + [cells]]
     drawn = page.table(rows, grid.head, kind="figures words" if grid.names > 1 else "figures")
     return page.section(
@@ -179,7 +179,7 @@ def _claim(found: Verdict) -> list[str]:
 
 
 TONES: dict[str, page.Tone] = {"confirmed": "good", "not confirmed": "bad"}
-"""Of outcomes; all others leave a claim open."""
+"""The tones of outcomes; all others leave a claim open."""
 
 
 def _claims(rows: Sequence[Sequence[str]], head: Sequence[str]) -> Markup:
@@ -187,7 +187,7 @@ def _claims(rows: Sequence[Sequence[str]], head: Sequence[str]) -> Markup:
 
 
 def _markdown(item: Item, plan: Plan, scores: Scores, grids: Sequence[Grid], verdicts: Sequence[Verdict]) -> str:
-    """Claims, tables and the commands that make them."""
+    """Claims, tables and the commands that compute them as Markdown."""
     parts = [f"# {_titled(item.title, plan.quick)}\n"]
     parts += [f"**{QUICK}**\n"] if plan.quick else []
     parts += [f"{item.note}\n", f"{_extent(plan, scores)}.\n", "## Claims of the paper\n"]
@@ -200,7 +200,7 @@ def _markdown(item: Item, plan: Plan, scores: Scores, grids: Sequence[Grid], ver
 
 
 def _latex(item: Item, plan: Plan, scores: Scores, grids: Sequence[Grid]) -> str:
-    """The tables, to be taken into a document with ``\\input``; every caption of a quick version says so."""
+    """The tables for ``\\input`` in a LaTeX document; in a quick version, every caption says so."""
     head = [f"% {_titled(item.title, plan.quick)}; {_extent(plan, scores)}", r"% needs \usepackage{booktabs}"]
     head += [f"% {command}" for command in commands_of(item, plan)]
     mark = escape_latex("QUICK VERSION, not the paper's extent. ") if plan.quick else ""
@@ -209,7 +209,7 @@ def _latex(item: Item, plan: Plan, scores: Scores, grids: Sequence[Grid]) -> str
 
 
 def _csv(item: TableItem, plan: Plan, scores: Scores) -> str:
-    """One line per figure; what does not apply is empty."""
+    """One line per number; fields that do not apply are empty."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
@@ -226,12 +226,12 @@ def _plain(value: object) -> object:
 
 
 def _extent(plan: Plan, scores: Scores) -> str:
-    """How much is there, and what was asked for other than the item's own."""
+    """How much is computed, and how the plan differs from the default."""
     parts = [f"at most {plan.most_epochs} epochs"] if plan.most_epochs else []
     parts += [f"preset {plan.preset}"] if plan.preset else []
     return "; ".join([scores.extent, *parts, *plan.assignments])
 
 
 def _titled(title: str, quick: bool) -> str:
-    """A quick version says so."""
+    """The title, marked if this is a quick version."""
     return f"{title} (quick version)" if quick else title

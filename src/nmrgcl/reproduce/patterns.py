@@ -1,4 +1,4 @@
-"""One encoder under objectives that collapse it completely, dimensionally or not at all."""
+"""Train one encoder with objectives that lead to complete, dimensional or no collapse."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -16,22 +16,22 @@ from nmrgcl.settings import Settings, resolve
 from nmrgcl.train import Progress, pretrain
 
 UNITS = 32
-"""Width of the projection."""
+"""The width of the projection."""
 STAGES = (1e-2, 1e-3, 1e-4)
-"""Learning rates, one after the other: at the first alone a complete collapse stays blurred by its steps."""
+"""Successive learning rates: with the first one only, large steps would blur a complete collapse."""
 EPOCHS = 30
-"""Epochs at each learning rate."""
+"""The number of epochs at each learning rate."""
 OBJECTIVES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "alignment alone": lambda z1, z2: (1 - cosine(z1, z2)).mean(),
     "contrastive": lambda z1, z2: infonce(z1, z2, tau=0.2),
     "decorrelated": lambda z1, z2: cca_loss(z1, z2, decorrelate=1.0),
     "nmrGCL": lambda z1, z2: infonce(z1, z2, tau=0.2, delta=0.7),
 }
-"""Two views agree and nothing else; agree and differ from others; agree in dimensions that do not correlate; Eq. 14."""
+"""Alignment of two views only; InfoNCE; alignment with decorrelated dimensions; InfoNCE with removal (Eq. 14)."""
 
 
 class Patterned(NMRGCL):
-    """nmrGCL's encoder, head and views under another objective."""
+    """nmrGCL's encoder, head and views with another objective."""
 
     def __init__(self, settings: Settings, num_features: int, objective: str) -> None:
         super().__init__(settings, num_features)
@@ -48,7 +48,7 @@ def train_pattern(
 ) -> tuple[Tensor, Tensor]:
     """Projections on the unit sphere and embeddings of all graphs, ``[B, UNITS]`` and ``[B, D]``.
 
-    Without ``stages``, those of the encoder as it is initialised.
+    Without ``stages``, these are by the untrained encoder.
     """
     settings = resolve(PRESET, assignments=(f"train.epochs={EPOCHS}", f"head_units={UNITS}", *assignments))
     with torch.random.fork_rng(devices=[]):

@@ -1,4 +1,4 @@
-"""What ``nmrgcl reproduce`` does: make an item, or all of them, as it is asked to."""
+"""What ``nmrgcl reproduce`` does: compute and write one item or all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,16 +18,16 @@ from nmrgcl.reproduce.tables.table import TableItem
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for.
+    """The arguments of ``nmrgcl reproduce``.
 
     Attributes:
-        how: to compute.
-        out: folder for pages, figures and rows.
-        quick: the small version.
-        seeds: trials of each cell; 0: the item's.
+        how: how to compute.
+        out: the folder for pages, figures and rows.
+        quick: compute the small version.
+        seeds: the number of seeds; 0: the item's default.
         options: other arguments of ``Item.plan``.
-        source: the item's .json of another run; for all items a folder of them.
-        searches: folder of what ``nmrgcl tune`` found.
+        source: the .json file of the item from another run or, for all items, a folder of such files.
+        searches: the folder of results of ``nmrgcl tune``.
     """
 
     how: Computing
@@ -44,7 +44,7 @@ class Request:
 
 
 def cost_of(item: Item, request: Request) -> dict[str, Any]:
-    """Cells, those that are finished, seconds for the others, and all of it in words."""
+    """The number of cells, how many are finished, the seconds for the others, and a sentence about this."""
     plan, _, how = _start(item, request)
     _nested(item, plan, request)
     outlook = look_ahead(item, plan, how)
@@ -53,9 +53,9 @@ def cost_of(item: Item, request: Request) -> dict[str, Any]:
 
 
 def make(item: Item, request: Request, *, say: Callable[[str], None], progress: CellProgress) -> Made:
-    """Compute what is missing of ``item``, judge it, and write it."""
+    """Compute the missing cells of ``item``, judge it, and write its files."""
     plan, rows, how = _start(item, request)
-    nested = _nested(item, plan, request)  # reports a wrong folder before the work begins
+    nested = _nested(item, plan, request)  # This reports a wrong folder before any work begins.
     if request.source is None or not how.render_only:
         require_place(plan, request.out)
         rows = compute_rows(item, plan, how, say=say, progress=progress)
@@ -65,10 +65,10 @@ def make(item: Item, request: Request, *, say: Callable[[str], None], progress: 
 
 
 def make_all(request: Request, *, say: Callable[[str], None], progress: CellProgress) -> tuple[Path, list[Made]]:
-    """Make every item in turn, from files in ``request.source`` where it has them, and the page that leads to them."""
+    """Make all items, from the files in ``request.source`` where these exist, and the index page."""
     folder, made = request.source, []
     if folder is not None and not folder.is_dir():
-        raise SettingError(f"--from {folder}: for all items name the folder that holds their .json files")
+        raise SettingError(f"--from {folder}: for all items, name the folder that holds their .json files")
     require_index_place(request.out)
     for item in items():
         plan = request.plan(item)
@@ -77,7 +77,7 @@ def make_all(request: Request, *, say: Callable[[str], None], progress: CellProg
         if file is not None and file.exists():
             made.append(make(item, replace(request, source=file), say=say, progress=progress))
         elif request.how.render_only and isinstance(item, MeasuredItem):
-            say(f"{plan.label}: not measured here; {item.command} does it")
+            say(f"{plan.label}: not measured yet; run {item.command}")
             made.append(Made(item, plan))
         else:
             made.append(make(item, replace(request, source=None), say=say, progress=progress))
@@ -85,23 +85,23 @@ def make_all(request: Request, *, say: Callable[[str], None], progress: CellProg
 
 
 def items() -> list[Item]:
-    """Every item, in the paper's order."""
+    """All items in the order of the paper."""
     return [reproduce.find_item(name) for name in reproduce.NAMES]
 
 
 def require_for_all(request: Request) -> None:
-    """Refuse options that are about one item."""
+    """Refuse options that apply to a single item only."""
     named = [name for name, value in request.options.items() if value]
     named += [name for name, value in (("limit", request.how.limit), ("searches", request.searches)) if value]
     if named:
         option = {"rows": "row", "assignments": "set"}.get(named[0], named[0].replace("_", "-"))
-        raise SettingError(f"--{option}: is about one item; name it instead of all")
+        raise SettingError(f"--{option}: applies to a single item; name it instead of all")
     if request.source is not None and not request.how.render_only:
-        raise SettingError("--from: of all items draws what is in files; add --render-only")
+        raise SettingError("--from: for all items, this only renders files; add --render-only")
 
 
 def _start(item: Item, request: Request) -> tuple[Plan, list[Row], Computing]:
-    """The plan, the rows of the file to go on from, and how to compute the others."""
+    """The plan, the rows of the file to continue from, and how to compute the others."""
     how = request.how
     if request.source is None:
         return request.plan(item), [], how
@@ -110,7 +110,7 @@ def _start(item: Item, request: Request) -> tuple[Plan, list[Row], Computing]:
 
 
 def _nested(item: Item, plan: Plan, request: Request) -> Sequence[Row] | None:
-    """The nested scores of the searches, as rows of a table; None where none are asked for."""
+    """The nested scores of searches as rows of a table; None if none are requested."""
     if request.searches is None:
         return None
     if not isinstance(item, TableItem):

@@ -1,4 +1,4 @@
-"""Scores of an item as plain rows and as arrays with gaps where a cell is missing."""
+"""The scores of an item as plain rows, and as arrays with gaps for missing cells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 
 Row = dict[str, Any]
-"""One cell: dataset, a value for each axis, seed, score, protocol, selection, device, key. Plain values."""
+"""A cell as plain values: dataset, a value for each axis, seed, score, protocol, selection, device and key."""
 
 CELL = ("dataset", "seed", "score", "protocol", "selection", "device", "key")
-"""What every row of a cell has beside the axes."""
+"""The fields that every row of a cell has besides the axes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What is known of an item.
+    """The scores of an item.
 
     Attributes:
-        datasets: that are wanted, in the order of the picture.
-        axes: names of what varies beside dataset and seed.
-        wanted: values on the axes, in order.
-        seeds: a cell's trials, from 0 on.
-        rows: of the cells that are there, or of a measurement.
-        protocol: by which cells are judged.
-        quick: whether this is a small version.
-        asked: where of the cube cells are wanted, ``[datasets, wanted, seeds]``; None: everywhere.
+        datasets: the datasets of the plan, in the order of the picture.
+        axes: the names of what varies besides dataset and seed.
+        wanted: the combinations of values on the axes, in order.
+        seeds: the number of seeds, counted from 0.
+        rows: the rows of finished cells, or of a measurement.
+        protocol: the evaluation protocol.
+        quick: whether this is a quick version.
+        asked: a mask ``[datasets, wanted, seeds]`` of the cells that belong to the plan; None: all.
     """
 
     datasets: tuple[str, ...]
@@ -40,16 +40,16 @@ class Scores:
 
     @cached_property
     def cube(self) -> np.ndarray:
-        """``[datasets, wanted, seeds]`` scores in percent, NaN where a cell is missing."""
+        """Scores ``[datasets, wanted, seeds]`` in percent, NaN for missing cells."""
         return self._spread("score", np.nan, float)
 
     @cached_property
     def device_cube(self) -> np.ndarray:
-        """``[datasets, wanted, seeds]`` names of the devices that computed the scores, "" where that is not known."""
+        """The names ``[datasets, wanted, seeds]`` of the devices that computed the scores, "" if not known."""
         return self._spread("device", "", object)
 
     def _spread(self, field: str, gap: Any, dtype: type) -> np.ndarray:
-        """One field of the rows at the places of the cube."""
+        """One field of the rows as an array shaped like the cube."""
         cube: np.ndarray = np.full((len(self.datasets), len(self.wanted), self.seeds), gap, dtype)
         place = {dataset: number for number, dataset in enumerate(self.datasets)}
         level = {at: number for number, at in enumerate(self.wanted)}
@@ -60,14 +60,14 @@ class Scores:
         return cube
 
     def of(self, *at: Any) -> np.ndarray:
-        """``[datasets, seeds]`` at one combination of values; NaN everywhere where it is not wanted."""
+        """The scores ``[datasets, seeds]`` for one combination of values; NaN if it is not part of the plan."""
         if at not in self.wanted:
             return np.full((len(self.datasets), self.seeds), np.nan)
         scores: np.ndarray = self.cube[:, self.wanted.index(at)]
         return scores
 
     def mixed(self, *combinations: tuple[Any, ...], on: Sequence[str] = ()) -> tuple[str, ...]:
-        """Datasets, among ``on`` if named, where these combinations were computed on different devices for a seed."""
+        """The datasets (of ``on``, if given) for which some seed of these combinations used different devices."""
         levels = [self.wanted.index(at) for at in combinations if at in self.wanted]
         kinds = self.device_cube[:, levels]
         differ = [any(len(set(kinds[d, :, s]) - {""}) > 1 for s in range(self.seeds)) for d in range(len(kinds))]
@@ -75,23 +75,23 @@ class Scores:
         return tuple(name for name in found if name in (on or self.datasets))
 
     def on(self, *names: str) -> list[int]:
-        """Where those of ``names`` that are wanted stand among the datasets."""
+        """The indices of those of ``names`` that are among the datasets."""
         return [number for number, dataset in enumerate(self.datasets) if dataset in names]
 
     @property
     def missing(self) -> int:
-        """Cells that are wanted and not there."""
+        """The number of missing cells."""
         gaps = np.isnan(self.cube)
         return int((gaps if self.asked is None else gaps & self.asked).sum())
 
     @property
     def cells(self) -> int:
-        """That are wanted."""
+        """The number of cells of the plan."""
         return int(self.cube.size if self.asked is None else self.asked.sum())
 
     @property
     def extent(self) -> str:
-        """How many there are, in words."""
+        """How much is computed, in words."""
         there, total = self.cells - self.missing, self.cells
         gaps = "" if there == total else f", {self.missing} missing"
         trials = f"{self.seeds} seed{'s' if self.seeds > 1 else ''} each"
@@ -100,5 +100,5 @@ class Scores:
 
     @property
     def devices(self) -> Sequence[str]:
-        """Where the cells were trained."""
+        """The devices on which cells were trained."""
         return sorted({str(row["device"]) for row in self.rows if row.get("device")})

@@ -1,4 +1,4 @@
-"""What verdicts rest on: arrays of scores in, numbers out; NaN is a score that is missing."""
+"""The statistics behind verdicts, computed from arrays of scores, in which NaN marks a missing score."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,23 +11,23 @@ from nmrgcl.evaluate.paired import holm
 from nmrgcl.evaluate.spread import with_p
 
 LEVEL = 0.05
-"""Significance level of tests, after Holm's correction for all comparisons of an item."""
+"""The significance level of tests, after Holm's correction for all comparisons of an item."""
 DRAWS = 2000
-"""Resamples of a bootstrap."""
+"""The number of bootstrap resamples."""
 FEWEST = 5
-"""Seeds below which resampling them is too sure of itself to decide anything; the paper has as many."""
+"""With fewer seeds, a bootstrap is overconfident and decides nothing; the paper has this many."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A mean difference of pairs, its 95 % interval, and the p-value of no difference.
+    """The mean difference of pairs, its 95 % interval, and the p-value.
 
     Attributes:
-        n: pairs, or what ``things`` says.
-        strata: datasets (or curves) they are of; each counts the same.
-        compared: comparisons that ``p`` is corrected for.
-        unit: of the difference.
-        mixed: datasets on which the two sides of a pair were computed on different devices.
+        n: the number of pairs, or of what ``things`` says.
+        strata: the number of datasets (or curves), which have equal weight.
+        compared: the number of comparisons that ``p`` is corrected for.
+        unit: the unit of the difference.
+        mixed: datasets for which the two sides of a pair were computed on different devices.
     """
 
     mean: float
@@ -43,7 +43,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """All of it in words."""
+        """The comparison in words."""
         over = "" if self.things == "datasets" else f" over {self.strata} dataset{'s' if self.strata > 1 else ''}"
         sample = f"n = {self.n} {self.things}{over}"
         sample += f"; pairs mix devices on {', '.join(self.mixed)}" if self.mixed else ""
@@ -55,7 +55,7 @@ class Comparison:
         return f"{size} ({interval}, {with_p(self.p)}{corrected}; {sample})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; an interval without an end has none."""
+        """Plain values, with None for an infinite end of the interval."""
         return {key: None if value in (np.inf, -np.inf) else value for key, value in asdict(self).items()}
 
 
@@ -66,11 +66,11 @@ def compare(
     things: str = "pairs",
     mixed: Sequence[str] = (),
 ) -> Comparison | None:
-    """The mean of ``differences``, ``[seeds]`` for each dataset, over datasets; None where there is no pair.
+    """The mean over datasets of ``differences``, ``[seeds]`` for each dataset; None if there is no pair.
 
-    The datasets are those the claim is about, not a sample of others: chance is that of seeds (weights, views and
-    folds), so that the error is that of a stratified mean, with Welch and Satterthwaite's degrees of freedom. Datasets
-    with one pair have no spread and are left out where others have more.
+    The datasets are those that the claim is about, not a sample of a larger population. The only randomness is that of
+    seeds (weights, views and folds), so the standard error is that of a stratified mean, with Welch–Satterthwaite
+    degrees of freedom. Datasets with a single pair have no variance and are left out if others have more.
     """
     pairs = [row[np.isfinite(row)] for row in differences]
     several = [row for row in pairs if len(row) > 1]
@@ -93,14 +93,14 @@ def compare(
 
 
 def corrected(found: Sequence[Comparison | None]) -> list[Comparison | None]:
-    """The same with Holm's p-values."""
+    """The comparisons with p-values corrected by Holm's method."""
     there = [one for one in found if one is not None]
     adjusted = iter(holm([one.p for one in there]))
     return [None if one is None else replace(one, p=next(adjusted), compared=len(there)) for one in found]
 
 
 def rise(levels: Sequence[float], scores: np.ndarray) -> np.ndarray:
-    """``[…, levels, seeds]`` → ``[…, seeds]``: what the fitted line gains from the first level to the last."""
+    """The rise ``[…, seeds]`` of a line fitted to ``[…, levels, seeds]``, from the first level to the last."""
     x = np.asarray(levels, float)
     x = x - x.mean()
     gained: np.ndarray = np.tensordot(scores, x, axes=([-2], [0])) / (x @ x) * (x[-1] - x[0])
@@ -109,14 +109,14 @@ def rise(levels: Sequence[float], scores: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """Where the best level of each curve lies, and how sure that is.
+    """The best level of each curve, and how certain it is.
 
     Attributes:
-        levels: the number of the best level of each curve, ``[curves]``.
-        inside: share of draws in which it is one of those asked for, ``[curves]``.
-        most: share of draws in which that is so for more than half of the curves.
-        n: seeds of the curve that has fewest.
-        curves: which of the curves these are; those with gaps are left out.
+        levels: the index of the best level of each curve, ``[curves]``.
+        inside: the share of resamples in which it is one of those asked for, ``[curves]``.
+        most: the share of resamples in which this is true of more than half of the curves.
+        n: the smallest number of seeds of a curve.
+        curves: the indices of the curves; those with gaps are left out.
     """
 
     levels: np.ndarray
@@ -126,14 +126,14 @@ class Best:
     curves: list[int]
 
     def enough(self, wanted: int) -> bool:
-        """Whether more than half of the curves are there, with seeds enough to resample."""
+        """Whether more than half of the ``wanted`` curves are available, with enough seeds to resample."""
         return 2 * len(self.curves) > wanted and self.n >= FEWEST
 
 
 def best_level(curves: np.ndarray, asked: Sequence[bool]) -> Best | None:
-    """Resample the seeds of ``[curves, levels, seeds]`` scores and see where each curve's mean is highest.
+    """Resample the seeds of scores ``[curves, levels, seeds]`` to find the level with the highest mean of each curve.
 
-    Only seeds that have all levels take part, since a gap could hide the best; None where no curve has two of them.
+    Only seeds that have all levels are used, since a gap could hide the best; None if no curve has two of them.
     """
     chance = np.random.default_rng(0)
     kept, tops, hits, sizes = [], [], [], []
@@ -142,7 +142,7 @@ def best_level(curves: np.ndarray, asked: Sequence[bool]) -> Best | None:
         n = whole.shape[1]
         if n < 2:
             continue
-        # How often each seed is drawn, instead of which are: one matrix product gives all means.
+        # Draw how often each seed occurs instead of the seeds themselves: one matrix product then gives all means.
         counts = chance.multinomial(n, [1 / n] * n, size=DRAWS)
         drawn = (whole @ counts.T).argmax(0)
         kept.append(number)
@@ -158,7 +158,7 @@ def best_level(curves: np.ndarray, asked: Sequence[bool]) -> Best | None:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far apart the levels of one dataset are: p of "all alike" (Friedman, seeds as blocks), best minus worst."""
+    """How much the levels of one dataset differ: p by Friedman's test (seeds as blocks), and best minus worst mean."""
 
     p: float
     range: float
@@ -166,7 +166,7 @@ class Spread:
 
 
 def spread(scores: np.ndarray) -> Spread | None:
-    """Of ``[levels, seeds]``, levels without scores left out; None where fewer than three remain, or two seeds."""
+    """The spread of ``[levels, seeds]``, without empty levels; None if fewer than three levels or two seeds remain."""
     scores = scores[np.isfinite(scores).any(1)]
     whole = scores[:, np.isfinite(scores).all(0)]
     if whole.shape[1] < 2 or whole.shape[0] < 3:

@@ -5,7 +5,7 @@
 
 The paper says that contrast-based methods generally exceed kernels and traditional unsupervised methods, that nmrGCL
 outperforms the other unsupervised methods on eight of nine datasets, for example GraphCL on DD by 1.99 and on IMDB-B by
-2.69 points, and that this is owed to the removal.
+2.69 points, and that this is due to the removal.
 """
 
 from dataclasses import replace
@@ -40,7 +40,7 @@ CLAIMS = (
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """By honest selection, but for the last: paired differences by seed, over datasets; printed means one by one."""
+    """Verdicts by honest selection except for the last one: differences paired by seed, and printed means."""
     rest = [(name, "honest") for name in (*CONTRASTIVE, *TRADITIONAL)]
     (contrastive, ours), (traditional, theirs) = (_mean_of(scores, names) for names in (CONTRASTIVE, TRADITIONAL))
     found = corrected(
@@ -71,7 +71,7 @@ def judge(scores: Scores) -> list[Verdict]:
 
 
 def _lead(scores: Scores, other: str, *datasets: str) -> Comparison | None:
-    """Our row minus ``other``, by seed, on ``datasets`` or on all."""
+    """Our row minus ``other``, paired by seed, on ``datasets`` or on all."""
     lead = scores.of(OURS, "honest") - scores.of(other, "honest")
     mixed = scores.mixed((OURS, "honest"), (other, "honest"), on=datasets)
     return compare(lead[scores.on(*datasets)] if datasets else lead, mixed=mixed)
@@ -80,7 +80,7 @@ def _lead(scores: Scores, other: str, *datasets: str) -> Comparison | None:
 def _beside_others(
     scores: Scores, found: Comparison | None, ours: str, theirs: str, traditional: np.ndarray
 ) -> Verdict:
-    """The claim about kernels, also for the untrained encoder, and on how many datasets the best row is one of them."""
+    """The claim about kernels, also tested for the untrained encoder, and for the best row of each kind."""
     judged = greater(CLAIMS[5], found, f"{ours} minus {theirs}")
     untrained = compare(scores.of(UNTRAINED, "honest") - traditional)
     judged = beside_untrained(judged, greater(CLAIMS[5], untrained, f"{UNTRAINED} minus {theirs}"))
@@ -92,15 +92,15 @@ def _beside_others(
 
 
 def _best_of(scores: Scores, names: tuple[str, ...]) -> np.ndarray:
-    """``[datasets]`` the highest mean over seeds among rows that have every seed; NaN where there is none."""
+    """``[datasets]`` the highest mean over seeds among rows that have every seed; NaN if there is none."""
     best: np.ndarray = np.fmax.reduce([scores.of(name, "honest").mean(1) for name in names])
     return best
 
 
 def _mean_of(scores: Scores, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
-    """``[datasets, seeds]`` mean of the rows that have every seed of a dataset, and which rows those are.
+    """``[datasets, seeds]`` the mean of the rows that have every seed of a dataset, and the names of these rows.
 
-    A row that is complete on some of the datasets counts there; NaN where there is none.
+    A row that is complete on some datasets counts there; NaN if there is no such row.
     """
     cube = np.array([scores.of(name, "honest") for name in names])
     complete = ~np.isnan(cube).any(2)

@@ -3,8 +3,8 @@
     nmrgcl reproduce table2           # 4 datasets × 14 rows × 5 seeds, 2 or 3 splits: 630 cells; meant for a GPU
     nmrgcl reproduce table2 --quick   # Amazon-Photo, 2 seeds, 64 units, 3 epochs: minutes on two cores
 
-The paper says that nmrGCL is competitive with the best self-supervised methods; on PubMed it prints the highest figure
-for it. Its figures are of several protocols (docs/deviations.md): each split stands on a line of its own.
+The paper says that nmrGCL is competitive with the best self-supervised methods; on PubMed it prints the highest score
+for it. Its scores come from several protocols (docs/deviations.md), so each split has its own line here.
 """
 
 from nmrgcl.reproduce.plan import Extent
@@ -20,7 +20,7 @@ SPLIT = "paper-80-10-10"
 SHEET = load_sheet("table2")
 OURS, WITHOUT, UNTRAINED = "nmrGCL", "nmrGCL, w/o RO", "untrained"
 COMPETITIVE = 3.0
-"""Points below the best that are still competitive; the paper names none."""
+"""Points by which a competitive method may be behind the best; the paper gives no number."""
 CLAIMS = (
     "nmrGCL is competitive with the best self-supervised methods",
     "PubMed: nmrGCL is the best self-supervised method",
@@ -30,7 +30,7 @@ CLAIMS = (
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """By the paper's split: paired differences by seed, over datasets."""
+    """Verdicts on the paper's split: differences paired by seed, averaged over datasets."""
     rivals = [row.name for row in unlabelled_rows(SHEET, "node", scores) if row.name not in (OURS, WITHOUT, UNTRAINED)]
     mixed = scores.mixed(*((name, SPLIT) for name in (OURS, UNTRAINED, WITHOUT, *rivals)))
     best, ours, untrained, without = (

@@ -5,7 +5,7 @@
     nmrgcl reproduce table3 --quick --row "nmrGCL, 250k"    # a row with pre-training, on 2,000 molecules
 
 The paper says that nmrGCL, pre-trained on ZINC-2M, is best on three of four molecular datasets. That sample of ZINC15
-is not available here: rows are pre-trained on the 2.2 million molecules of MOSES and ZINC250k, and on ZINC250k alone.
+is not available here, so rows are pre-trained on the 2.2 million molecules of MOSES and ZINC250k, or on ZINC250k only.
 """
 
 from dataclasses import replace
@@ -37,9 +37,9 @@ CLAIMS = (
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Paired differences by seed of fine-tuning, over datasets.
+    """Differences paired by the seed of fine-tuning, averaged over datasets.
 
-    Rows are those pre-trained on 2.2 million molecules or, where nmrGCL was not, on 250,000.
+    The rows are those pre-trained on 2.2 million molecules or, if nmrGCL was not, on 250,000.
     """
     which = "" if np.isfinite(scores.of(OURS, SPLIT)).any() else SMALLER
     ours, rival = OURS + which, RIVAL + which
@@ -67,13 +67,13 @@ def judge(scores: Scores) -> list[Verdict]:
 
 
 def _difference(scores: Scores, one: str, other: str) -> Comparison | None:
-    """Of two rows, by seed, on all datasets."""
+    """The difference of two rows, paired by seed, on all datasets."""
     mixed = scores.mixed((one, SPLIT), (other, SPLIT))
     return compare(scores.of(one, SPLIT) - scores.of(other, SPLIT), mixed=mixed)
 
 
 def _on_each(scores: Scores, judged: Verdict, one: str, other: str) -> Verdict:
-    """Also on how many datasets ``one`` has the higher mean: the mean of all does not confirm a claim about each."""
+    """Also require that ``one`` has the higher mean on every dataset, because the claim is about each of them."""
     lead = (scores.of(one, SPLIT) - scores.of(other, SPLIT)).mean(1)
     known = np.isfinite(lead)
     if not known.any():

@@ -1,4 +1,4 @@
-"""What became of a claim, with the statistics that say so in one sentence."""
+"""Verdicts on claims, each with a sentence that gives the statistics."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -14,12 +14,12 @@ ClaimOutcome = Literal["confirmed", "confirmed, also untrained", "not confirmed"
 Test = Callable[[Comparison], bool]
 
 MARGIN = 1.0
-"""Points of accuracy that do not matter: a third of nmrGCL's mean lead over GraphCL (3.1) in the paper's Table 1."""
+"""A negligible difference in points: a third of nmrGCL's mean lead over GraphCL (3.1) in the paper's Table 1."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim of the paper put to the test."""
+    """The outcome of testing one claim of the paper."""
 
     claim: str
     outcome: ClaimOutcome
@@ -32,12 +32,12 @@ class Verdict:
 
 
 def no_data(claim: str, why: str) -> Verdict:
-    """Nothing was computed that could tell."""
+    """The verdict if there is no data for a test."""
     return Verdict(claim, "no data", why)
 
 
 def beside_untrained(found: Verdict, untrained: Verdict) -> Verdict:
-    """``found``, marked where the same rule confirms the claim of the untrained encoder: training is not the reason."""
+    """``found``, marked if the claim is also confirmed for the untrained encoder, so training is not the reason."""
     if found.outcome != "confirmed" or untrained.outcome != "confirmed":
         return found
     sentence = f"{found.sentence}; the untrained encoder passes, too: {untrained.sentence}"
@@ -45,7 +45,7 @@ def beside_untrained(found: Verdict, untrained: Verdict) -> Verdict:
 
 
 def greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
-    """Confirmed where ``found`` is above zero beyond chance, not where it is below or can only be below ``margin``."""
+    """Confirmed if ``found`` is significantly positive; refuted if significantly negative or below ``margin``."""
     return _by_interval(
         claim,
         found,
@@ -56,19 +56,19 @@ def greater(claim: str, found: Comparison | None, what: str, *, margin: float = 
 
 
 def not_greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
-    """Not confirmed where ``found`` is above zero beyond chance, confirmed where it can only be below ``margin``."""
+    """Refuted if ``found`` is significantly positive; otherwise confirmed if its interval is below ``margin``."""
     beyond: Test = lambda one: one.p < LEVEL and one.mean > 0  # noqa: E731
     return _by_interval(claim, found, what, lambda one: one.high < margin and not beyond(one), beyond)
 
 
 def within(claim: str, found: Comparison | None, what: str, *, margin: float) -> Verdict:
-    """Confirmed where ``found`` can only be below ``margin``, not where it can only be above."""
+    """Confirmed if the interval of ``found`` is below ``margin``; refuted if it is above."""
     limit = f"; the limit is {margin:g}"
     return _by_interval(claim, found, what, lambda one: one.high < margin, lambda one: one.low > margin, limit)
 
 
 def similar(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
-    """Confirmed where ``found`` lies within ``margin`` of zero, not where it is away from zero beyond chance."""
+    """Confirmed if the interval of ``found`` is within ±``margin``; refuted if ``found`` is significantly nonzero."""
     inside: Test = lambda one: -margin < one.low and one.high < margin  # noqa: E731
     limit = f"; similar is within ±{margin:g}"
     return _by_interval(claim, found, what, inside, lambda one: one.p < LEVEL, limit)
@@ -84,9 +84,9 @@ def _by_interval(
 
 
 def by_share(claim: str, share: float | None, what: str, *, enough: bool = True, **numbers: Any) -> Verdict:
-    """Confirmed where a resampled statement holds in 95 % of the draws, not where it fails in as many.
+    """Confirmed if a statement holds in 95 % of the resamples; refuted if it fails in 95 % of them.
 
-    Without ``enough`` of what the claim is about neither is said.
+    The verdict is inconclusive unless there is ``enough`` data.
     """
     if share is None:
         return no_data(claim, f"{what}: too few scores")
@@ -102,9 +102,9 @@ def by_share(claim: str, share: float | None, what: str, *, enough: bool = True,
 def best_among(
     claim: str, curves: np.ndarray, names: Sequence[str], levels: Sequence[float], asked: Sequence[bool], words: str
 ) -> Verdict:
-    """Whether the best level of most ``[curves, levels, seeds]`` is one of those asked for, by resampling seeds.
+    """Whether the best level of most curves in ``[curves, levels, seeds]`` is one of those asked for, by resampling.
 
-    ``words`` is about the curves: ``{best}`` in it becomes the best level of each, ``{n}`` and ``{count}`` numbers.
+    ``words`` describes the curves, with placeholders ``{best}`` for their best levels, ``{n}`` and ``{count}``.
     """
     found = best_level(curves, asked)
     if found is None:
@@ -116,7 +116,7 @@ def best_among(
 
 
 def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Verdict:
-    """Confirmed where the interval (Clopper & Pearson) of a share lies above one half, not where it lies below."""
+    """Confirmed if the Clopper–Pearson interval of a share is above one half; refuted if it is below."""
     if not total:
         return no_data(claim, f"{what}: nothing was measured")
     low, high = binomtest(count, total).proportion_ci(1 - LEVEL)

@@ -1,4 +1,4 @@
-"""From a dataset to models, and from models to scores: what the commands do, without the printing."""
+"""What the commands do apart from printing: train models on a dataset and evaluate them."""
 
 from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.embeddings import (

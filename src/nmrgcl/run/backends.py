@@ -1,4 +1,4 @@
-"""Where cells are computed: each backend maps them to outcomes, as they come in."""
+"""Backends that compute cells: each maps cells to outcomes and yields them in the order in which they finish."""
 
 import os
 import secrets
@@ -14,16 +14,16 @@ from nmrgcl.errors import SettingError
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import CellOutcome, compute_cell
 from nmrgcl.run.interrupt import Interrupted, Stop
-from nmrgcl.run.machine import spoilt
+from nmrgcl.run.machine import cuda_is_unusable
 
 Backend = Literal["processes", "ray", "slurm", "inline"]
 SHARING = 4
-"""Processes on one CUDA device unless asked otherwise; each has a context of some hundred MB."""
+"""Default number of processes that share a CUDA device; the context of each takes a few hundred MB."""
 _POLL = 0.2
 
 
 class WorkerDiedError(Exception):
-    """A worker process ended without an outcome, and its pool with it."""
+    """A worker process died before it returned an outcome, which breaks its whole pool."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Place:
     """What all cells of one engine share.
 
     Attributes:
-        folder: of the results.
-        device: "auto", "cpu" or "cuda", as the workers see them.
-        stop: tells when to end.
-        cluster: submitit's: "slurm", or "local" for processes of this machine.
-        slurm: submitit's parameters for Slurm, without their prefix.
+        folder: the results folder.
+        device: "auto", "cpu" or "cuda"; each worker resolves it on its own machine.
+        stop: records whether the engine has been asked to stop.
+        cluster: the cluster of submitit: "slurm", or "local" for processes on this machine.
+        slurm: submitit's Slurm parameters without their ``slurm_`` prefix.
     """
 
     folder: Path
@@ -45,7 +45,7 @@ class Place:
     slurm: dict[str, Any] = field(default_factory=dict)
 
     def until_stopped(self, cells: Iterable[Cell]) -> Iterator[Cell]:
-        """The cells; none more once the engine is asked to end."""
+        """Yield the cells until the engine is asked to stop."""
         for cell in cells:
             if self.stop.received is not None:
                 return
@@ -53,16 +53,16 @@ class Place:
 
 
 def worker_count(jobs: int, device: str) -> int:
-    """``jobs``, or as many as suit the machine where that is 0."""
+    """``jobs``, or a number that suits this machine if ``jobs`` is 0."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return jobs or (min(cores, SHARING) if device == "cuda" else cores)
 
 
 def inline(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
-    """One after the other in this process."""
+    """Compute one cell after another in this process."""
     for cell in place.until_stopped(cells):
-        if spoilt():
-            raise SettingError("CUDA computes no more after an error in this process; the same command goes on")
+        if cuda_is_unusable():
+            raise SettingError("an earlier error left CUDA unusable in this process; run the command again to continue")
         outcome = compute_cell(cell, place.folder, place.device)
         if outcome.signum:
             raise Interrupted(outcome.signum)
@@ -70,12 +70,12 @@ def inline(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutco
 
 
 def processes(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
-    """Processes of this machine, with one thread each."""
+    """Compute cells in processes on this machine, with one thread each."""
     yield from _joblib(cells, place, jobs, BrokenExecutor, backend="loky", inner_max_num_threads=1)
 
 
 def ray(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
-    """Workers of the Ray cluster that RAY_ADDRESS names, or of one that is started on this machine."""
+    """Compute cells on the Ray cluster at RAY_ADDRESS, or on one that is started on this machine."""
     try:
         from joblib import register_parallel_backend
         from ray.exceptions import RayError
@@ -84,7 +84,7 @@ def ray(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]
         raise SettingError("backend ray needs Ray: pip install 'nmrgcl[ray]'") from None
 
     class Streaming(RayBackend):
-        """Ray's pool reports each task as it ends, which is all that a generator needs."""
+        """Ray's backend reports each task as it finishes, so joblib may return a generator although Ray denies it."""
 
         supports_return_generator = True
 
@@ -93,12 +93,12 @@ def ray(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]
     options = {"ray_remote_args": {"num_gpus": _share_of_gpus(jobs)}} if place.device == "cuda" else {}
     try:
         yield from _joblib(cells, place, jobs, RayError, backend="nmrgcl-ray", **options)
-    except ValueError as error:  # a cluster with fewer cores than jobs
+    except ValueError as error:  # The cluster has fewer cores than jobs.
         raise SettingError(f"backend ray: {' '.join(str(error).split())[:300]}") from None
 
 
 def _share_of_gpus(jobs: int) -> float:
-    """Of each worker: without one of its own a Ray worker sees no GPU."""
+    """The fraction of a GPU to reserve for each worker: Ray hides the GPUs from workers that reserve none."""
     import ray
 
     ray.init(ignore_reinit_error=True)
@@ -106,13 +106,13 @@ def _share_of_gpus(jobs: int) -> float:
 
 
 def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
-    """One Slurm job a cell, ``jobs`` at a time."""
+    """Submit one Slurm job per cell, with at most ``jobs`` running at a time."""
     try:
         from submitit import AutoExecutor
     except ImportError:
         raise SettingError("backend slurm needs submitit: pip install 'nmrgcl[slurm]'") from None
     try:
-        # A new folder: submitit unpickles what its jobs leave there, and nothing else may lie there.
+        # Always a new folder: submitit unpickles what it finds there, so it must hold only what these jobs write.
         executor = AutoExecutor(folder=place.folder / ".slurm" / secrets.token_hex(4), cluster=place.cluster)
         executor.update_parameters(name="nmrgcl", timeout_min=240, cpus_per_task=1, slurm_array_parallelism=jobs)
         if place.device == "cuda":
@@ -120,7 +120,7 @@ def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcom
         executor.update_parameters(**{f"slurm_{name}": value for name, value in place.slurm.items()})
     except (RuntimeError, ValueError, NameError, TypeError) as error:
         raise SettingError(f"backend slurm: {' '.join(str(error).split())[:300]}") from None
-    # Slurm queues what it has no room for; the local cluster would start everything at once.
+    # Slurm queues the jobs that have no room yet; the local cluster would start all of them at once.
     waiting, running = list(cells), dict[Any, Cell]()
     width = jobs if place.cluster == "local" else len(waiting)
     while (waiting or running) and place.stop.received is None:
@@ -132,7 +132,7 @@ def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcom
             yield _slurm_outcome(job, running.pop(job))
         time.sleep(_POLL)
     for job in running:
-        job.cancel()  # a signal, at which the cell keeps a checkpoint and ends
+        job.cancel()  # This sends a signal, on which the cell writes a checkpoint and ends.
 
 
 def _slurm_outcome(job: Any, cell: Cell) -> CellOutcome:
@@ -155,7 +155,7 @@ def _joblib(
     )
     try:
         with parallel_config(**options):
-            # No more are handed out than run: if a worker dies, the first ``jobs`` unfinished ones were under way.
+            # Dispatch no more cells than can run: if a worker dies, only the cells under way are suspected.
             pool = Parallel(max(jobs, 2), return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
         yield from pool(tasks)
     except broken as error:

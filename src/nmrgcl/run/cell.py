@@ -1,4 +1,4 @@
-"""One cell of a table as a value: what to train, on what, and how it is judged."""
+"""One cell of a results table as a value: the method, the dataset, and how the method is evaluated on it."""
 
 import hashlib
 import json
@@ -13,35 +13,35 @@ from nmrgcl.methods import Embedder, find_method
 from nmrgcl.settings import Settings
 
 FORMAT = 2
-"""Part of every key. Since 2, a key names only what differs from its default."""
+"""Part of every key. Since format 2, a key covers only the settings that differ from their defaults."""
 KEY = re.compile(r"[0-9a-f]{32}")
 PROTOCOLS: dict[str, tuple[str, ...]] = {
     "graph": ("svm", "lssvm", "finetune", "ecfp_forest", "ecfp_linear"),
     "node": ("linear", "finetune"),
 }
-"""How graphs and nodes are judged; the first is meant where none is named."""
+"""The evaluation protocols for graphs and for nodes; the first one is the default."""
 JUDGES = ("svm", "linear", "finetune")
-"""Groups of settings that training does not look at."""
+"""The groups of settings that affect only evaluation, not training."""
 BY_FOLDS = ("svm", "lssvm")
-"""Protocols that see embeddings of graphs and test each fold once."""
+"""The protocols that evaluate graph embeddings by cross-validation."""
 CUTS: dict[str, tuple[str, ...]] = {
     "graph": ("stratified", "scaffold", "random"),
     "node": ("random-10-10-80", "paper-80-10-10", "public"),
 }
-"""Likewise how they are split."""
+"""The splits of graphs and of nodes; the first one is the default."""
 FINGERPRINTS: dict[str, Literal["forest", "linear"]] = {"ecfp_forest": "forest", "ecfp_linear": "linear"}
-"""Protocols that look at fingerprints of molecules, and the model that learns from them."""
+"""The protocols that use molecular fingerprints instead of embeddings, and the model that each fits to them."""
 OF_MOLECULES = ("scaffold", "random")
-"""Splits of molecules into three parts, whose labels may be of several tasks."""
+"""The train/validation/test splits of molecules, which allow labels of several tasks."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """The pre-training that the encoder of a cell comes from; its seed is its own, whatever the cell's is.
+    """The pre-training that provides the encoder of a cell; its seed is independent of the cell's seed.
 
     Attributes:
-        dataset: what the encoder is trained on, as in a cell.
-        settings: of method and training; those of judges, which it does not have, are their defaults.
+        dataset: the dataset to pre-train on, named as in a cell.
+        settings: the settings of the pre-training; evaluation settings have no effect and are reset to their defaults.
     """
 
     dataset: str
@@ -52,15 +52,15 @@ class Start:
         plain = {name: getattr(Settings, name) for name in JUDGES}
         object.__setattr__(self, "settings", replace(self.settings, **plain))
         if issubclass(find_method(self.settings.method), Embedder) or not self.settings.train.epochs:
-            raise SettingError(f"method {self.settings.label} pre-trains no encoder; choose another to start from")
+            raise SettingError(f"method {self.settings.label} does not pre-train an encoder; start from another method")
 
     def named(self) -> dict[str, Any]:
-        """What its key is made of."""
+        """The values that its key is computed from."""
         return _named_training(self.dataset, self.settings)
 
     @staticmethod
     def from_dict(values: Any, *, source: str = "start") -> "Start":
-        """The inverse of ``named``; the formats that it may name are those of this version."""
+        """The inverse of ``named``; any formats it names are taken to be those of this version."""
         if not isinstance(values, Mapping) or not {"dataset", "method"} <= values.keys():
             raise SettingError(f"{source}: expected dataset, method and settings")
         settings = values.get("settings", {})
@@ -71,18 +71,18 @@ class Start:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell; two that mean the same are equal and have the same ``key``.
+    """A cell; equivalent cells compare equal and have the same ``key``.
 
     Attributes:
-        dataset: a name (aliases become the name they stand for) or a path, taken as it is.
-        settings: of method, training and judge, with the seed.
+        dataset: a name (aliases are resolved) or a path, which is kept as given.
+        settings: the settings of method, training and evaluation, including the seed.
         protocol: how embeddings become scores: "svm" or the cheaper "lssvm" for graphs, "linear" for nodes, "finetune"
-            for both. For molecules also "ecfp_forest" and "ecfp_linear", which look at fingerprints, not at embeddings.
-        selection: "honest" chooses nothing by the evaluated folds; "paper" reports the epoch and the C that are best
-            on them, as published code does; with "svm" and "lssvm" alone.
-        split: how graphs or nodes are cut into parts.
-        start: a pre-training, mostly on another dataset, whose encoder is judged. The method of ``settings`` is
-            "untrained" then, and its encoder the same but for dropout.
+            for both. For molecules also "ecfp_forest" and "ecfp_linear", which use fingerprints instead of embeddings.
+        selection: "honest" chooses nothing on the test folds; "paper" reports the epoch and the C that score best on
+            them, as published code does, and is available with "svm" and "lssvm" only.
+        split: how graphs or nodes are split.
+        start: a pre-training, usually on another dataset, whose encoder is evaluated. The method in ``settings`` must
+            then be "untrained", and its encoder the same as the pre-trained one except for dropout.
     """
 
     dataset: str
@@ -102,66 +102,67 @@ class Cell:
                 value, usual = getattr(self, name), [one for one in known if one not in FINGERPRINTS]
                 raise SettingError(f"{name} = {value!r} with level = {level}; {nearest(str(value), usual)}")
         if self.split in OF_MOLECULES and self.protocol in BY_FOLDS:
-            raise SettingError(f"split = {self.split!r}: protocol {self.protocol} judges on stratified folds")
+            raise SettingError(f"split = {self.split!r}: protocol {self.protocol} uses stratified folds")
         if self.split not in OF_MOLECULES and self.protocol in FINGERPRINTS:
             raise SettingError(f"protocol = {self.protocol!r} is for molecules; use split scaffold or random")
         if self.selection not in ("honest", "paper"):
             raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), ('honest', 'paper'))}")
         if self.protocol == "finetune" and issubclass(find_method(self.settings.method), Embedder):
-            raise SettingError(f"method {self.method} has no encoder, which protocol finetune trains")
+            raise SettingError(f"method {self.method} has no encoder that protocol finetune could train")
         if self.selection == "paper" and self.protocol not in BY_FOLDS:
             raise SettingError(
-                f"selection = 'paper' is for protocol svm or lssvm; {self.protocol} chooses on a validation part"
+                f"selection = 'paper' is for protocol svm or lssvm; {self.protocol} selects on validation data"
             )
         if self.start is not None:
             self._check_start(self.start)
 
     def _check_start(self, start: Start) -> None:
-        """Refuse a pre-training whose encoder this cell cannot take."""
+        """Refuse a pre-training whose encoder this cell cannot use."""
         if self.selection == "paper":
-            raise SettingError("selection = 'paper' judges during the training; a cell with a start has none")
+            raise SettingError("selection = 'paper' evaluates during training, and a cell with a start does not train")
         if self.settings.method != "untrained":
-            raise SettingError(f"method {self.settings.label} trains; a cell with a start has method untrained")
+            raise SettingError(f"method {self.settings.label} trains; a cell with a start needs method untrained")
         for name, ours, theirs in (
             ("level", self.settings.level, start.settings.level),
             ("data", self.settings.data, start.settings.data),
             ("encoder", replace(self.settings.encoder, dropout=0.0), replace(start.settings.encoder, dropout=0.0)),
         ):
             if ours != theirs:
-                raise SettingError(f"{name}: {ours}, but that of the pre-training is {theirs}; use the same settings")
+                raise SettingError(f"{name}: {ours}, but the pre-training has {theirs}; use the same settings")
 
     @property
     def method(self) -> str:
-        """The name of the method, with the dataset that it was pre-trained on if that is another."""
+        """The name of the method, followed by the pre-training dataset if there is one."""
         return f"{self.start.settings.label} ({self.start.dataset})" if self.start else self.settings.label
 
     @property
     def seed(self) -> int:
-        """Of initialisation, training and folds."""
+        """The seed of initialisation, training and folds."""
         return self.settings.seed
 
     @property
     def key(self) -> str:
-        """32 hexadecimal digits that stand for all of it."""
+        """32 hexadecimal digits that identify the cell."""
         return content_key(self.named())
 
     @property
     def judge(self) -> str:
-        """How it is judged, in words."""
+        """How the cell is evaluated, in words."""
         return f"{self.protocol}, {self.split}, {self.selection} selection"
 
     @property
     def training(self) -> str:
-        """The key of its training: cells that differ only in how they are judged have the same.
+        """The key of its training, which is the same for cells that differ only in how they are evaluated.
 
-        So have cells of any dataset and seed that start from one pre-training.
+        Cells that start from the same pre-training share it too, whatever their dataset and seed.
         """
         return content_key(self.start.named() if self.start else _named_training(self.dataset, self.settings))
 
     def named(self) -> dict[str, Any]:
-        """What the key is made of: a new setting or option changes no key as long as it has its default.
+        """The values that the key is computed from; a new setting changes no key as long as it has its default.
 
-        A default that changes, or a meaning, raises the ``FORMAT`` of its settings or its method, which is named then.
+        Whoever changes a default or a meaning bumps the ``FORMAT`` of the settings group or the method, and every
+        format other than 1 is part of the key.
         """
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "start"}
         formats = _changed_formats(self.settings)
@@ -177,7 +178,7 @@ class Cell:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], *, source: str = "cell") -> "Cell":
-        """The inverse; settings that are not named keep their default, anything unknown is an error."""
+        """The inverse of ``to_dict``; missing settings get their defaults, and unknown keys are errors."""
         if not isinstance(values, Mapping):
             raise SettingError(f"{source}: expected a cell, with dataset and settings")
         names = [f.name for f in fields(Cell)]
@@ -194,13 +195,13 @@ class Cell:
 
 
 def content_key(values: Mapping[str, Any]) -> str:
-    """The key of what a cell, or its training, names."""
+    """The key for the ``named`` values of a cell or a training."""
     text = json.dumps({"format": FORMAT, **values}, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _named_training(dataset: str, settings: Settings) -> dict[str, Any]:
-    """What the key of a training is made of: what of its settings differs from the default, but for those of judges."""
+    """The values that the key of a training is computed from: its non-default settings except those of evaluation."""
     trained: dict[str, Any] = {"dataset": dataset, "method": settings.method}
     for part, values in (("settings", settings.differences()), ("formats", _changed_formats(settings))):
         if own := {key: value for key, value in values.items() if key.partition(".")[0] not in JUDGES}:
@@ -209,7 +210,7 @@ def _named_training(dataset: str, settings: Settings) -> dict[str, Any]:
 
 
 def _changed_formats(settings: Settings) -> dict[str, int]:
-    """Format numbers that are not the first."""
+    """The format numbers other than 1."""
     return {name: number for name, number in formats_of(settings).items() if number != 1}
 
 
@@ -220,7 +221,7 @@ def formats_of(settings: Settings) -> dict[str, int]:
 
 
 def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **protocol: Any) -> list[Cell]:
-    """Every dataset with every one of ``rows``, each with ``seeds`` seeds from its own on; none twice."""
+    """All combinations of datasets, rows and ``seeds`` consecutive seeds, starting with each row's own seed."""
     cells = [
         Cell(dataset, replace(settings, seed=settings.seed + number), **protocol)
         for settings in rows
@@ -231,7 +232,7 @@ def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **proto
 
 
 def canonical(dataset: Any) -> str:
-    """The name that an alias stands for; a path as it is."""
+    """Resolve an alias to the dataset's name; a path is returned unchanged."""
     if not isinstance(dataset, str) or not dataset or not dataset.isprintable():
         raise DataError(f"dataset {dataset!r}: expected a name or a path of printable characters")
     if dataset.lower() == "motifs":

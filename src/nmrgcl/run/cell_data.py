@@ -1,6 +1,6 @@
-"""The data of a cell: the graphs to train on, the labels to judge by, and a record of both.
+"""The data of a cell: the graphs to train on, the labels to evaluate against, and a record of both.
 
-Consecutive cells mostly need the same data, so the last is cached, identified by the checksums of its files.
+Consecutive cells mostly need the same data, so the last one loaded is cached under the checksums of its files.
 """
 
 import hashlib
@@ -28,19 +28,19 @@ from nmrgcl.sparse_rows import is_sparse
 from nmrgcl.train.feed import Source, fit, sample
 
 AT_A_TIME = 65_536
-"""Graphs of a store that are in memory at once while their digest is computed."""
+"""How many graphs of a store are in memory at once while their digest is computed."""
 
 
 @dataclass(frozen=True)
 class CellData:
-    """Graphs and labels of a cell; nothing of it is ever changed.
+    """Graphs and labels of a cell; cells share them, so nothing may modify them.
 
     Attributes:
-        graphs: with their features, on the device.
-        features: how they were made.
-        truth: classes of graphs or nodes.
-        record: name, sizes and SHA-256 of what training sees.
-        start: the dataset that the encoder is pre-trained on, where that is another.
+        graphs: the graphs with their features, on the device.
+        features: how the features were made.
+        truth: the labels of graphs or nodes.
+        record: name, sizes and SHA-256 of the data that training sees.
+        start: the dataset to pre-train on, if it is another one.
     """
 
     graphs: Graphs
@@ -50,14 +50,14 @@ class CellData:
     start: Dataset | None = None
 
     def source(self, settings: Settings) -> Source:
-        """What a training with ``settings`` trains on; a dataset to pre-train on is read only now."""
+        """The graphs that a training with ``settings`` uses; a separate pre-training dataset is only read here."""
         if self.start is None:
             return sample(self.graphs, settings.train.max_graphs)
         return training_source(self.start, self.features, settings, self.graphs.device)
 
     @property
     def sha256(self) -> str:
-        """Digest of the data that is trained on."""
+        """The digest of the training data."""
         return str((self.record.get("start") or self.record)["sha256"])
 
 
@@ -70,7 +70,7 @@ def load_cell_data(cell: Cell, device: torch.device) -> CellData:
     start = _load(cell.start.dataset, cell.start.settings) if cell.start else None
     identity = _identity(cell, dataset, start, device)
     if identity is None or not _last or _last[0][0] != identity:
-        _last.clear()  # before the next is loaded: both might not fit
+        _last.clear()  # Before the next data is loaded: memory may not hold both.
         data = _build(cell, dataset, start, device)
         if identity is None:
             return data
@@ -79,16 +79,16 @@ def load_cell_data(cell: Cell, device: torch.device) -> CellData:
 
 
 def _load(name: str, settings: Settings) -> Dataset:
-    """The dataset of that name or path, if ``settings`` are for such a one."""
+    """Load the dataset with this name or path and check that it suits ``settings``."""
     dataset, entry = load(name), find(name)
     if entry is not None:
-        require(dataset, entry)  # a folder of that name in the working directory must not pass for the dataset
+        require(dataset, entry)  # A folder of the same name in the working directory must not pass for the dataset.
     require_level(dataset, settings)
     return dataset
 
 
 def _identity(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> Hashable:
-    """A key that no other data has; None if the data was not read from checksummed files."""
+    """A cache key that identifies the data; None if the data was not read from files with checksums."""
     stores = [one.store for one in (dataset, start) if one is not None]
     if None in stores:
         return None
@@ -115,14 +115,14 @@ def _build(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.de
 
 
 def _dataset_digest(dataset: Dataset, features: FeatureSpec) -> str:
-    """Stands for a dataset that may be large: what its store's manifest says of its files need not be computed."""
+    """A digest of a possibly large dataset, taken from the checksums in its store's manifest where there is one."""
     if dataset.store is None:
         return digest_of(apply_features(dataset, features))
     return hashlib.sha256(repr(sorted(dataset.store.digests.items())).encode()).hexdigest()
 
 
 def _truth(cell: Cell, dataset: Dataset) -> Truth:
-    """Classes or, where molecules are split into three parts, the labels of all tasks."""
+    """Class labels or, for train/validation/test splits of molecules, the labels of all tasks."""
     if cell.split not in OF_MOLECULES:
         return Truth(class_labels(dataset, cell.settings.level), dataset.public_split)
     if dataset.molecules is None or not dataset.molecules.tasks:
@@ -131,9 +131,9 @@ def _truth(cell: Cell, dataset: Dataset) -> Truth:
 
 
 def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings, device: torch.device) -> Source:
-    """Graphs on the device or, where they would not fit there or in the host's memory, what to read them from."""
+    """The graphs on the device or, if they do not fit there or in host memory, the store to read them from."""
     most = settings.train.max_graphs
-    if settings.level == "node":  # one graph, which a step sees as a whole or samples from
+    if settings.level == "node":  # A step uses the one graph as a whole or samples from it.
         if most:
             raise SettingError(f"train.max_graphs = {most}: a dataset of nodes has one graph; leave the setting out")
         return apply_features(dataset, features).to(device)
@@ -149,7 +149,7 @@ def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings,
 
 
 def digest_of(graphs: Source) -> str:
-    """SHA-256 of everything that training sees of the graphs; of those on disk some are in memory at a time."""
+    """SHA-256 of everything that training sees of the graphs; graphs on disk are read in parts."""
     digest = hashlib.sha256()
     nodes, edges = (int(sizes.sum()) for sizes in graphs.sizes())
     lengths = {"node_ptr": (len(graphs) + 1,), "edge_index": (2, edges), "x": (nodes,)}
@@ -164,12 +164,12 @@ def digest_of(graphs: Source) -> str:
 
 
 def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
-    """The tensor ``name`` of all graphs, piece by piece."""
+    """The tensor ``name`` of all graphs in consecutive parts."""
     if isinstance(graphs, Graphs):
         values = getattr(graphs, name)
         yield from (values.crow_indices(), values.col_indices(), values.values()) if is_sparse(values) else (values,)
         return
-    for row in (0, 1) if name == "edge_index" else (None,):  # all sources come before all destinations
+    for row in (0, 1) if name == "edge_index" else (None,):  # In memory, all sources precede all destinations.
         nodes = 0
         for index in torch.arange(len(graphs)).split(AT_A_TIME):
             part = graphs.take(index)
@@ -181,10 +181,12 @@ def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
 
 
 def class_labels(dataset: Dataset, level: str) -> np.ndarray:
-    """``[B]`` or ``[N]`` class codes of the graphs or nodes, -1 where one has none."""
+    """``[B]`` or ``[N]`` class codes of the graphs or nodes; -1 marks a missing label."""
     if dataset.y is None or dataset.level != level or not (dataset.y >= 0).any():
         has = (
-            "its labels are of nodes" if dataset.level == "node" and dataset.y is not None else f"has no {level} labels"
+            "has labels of nodes only"
+            if dataset.level == "node" and dataset.y is not None
+            else f"has no {level} labels"
         )
-        raise DataError(f"{dataset.name}: {has}, so there is nothing to judge {level}s against")
+        raise DataError(f"{dataset.name}: {has}, so {level} embeddings cannot be evaluated on it")
     return dataset.y

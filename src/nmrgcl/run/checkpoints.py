@@ -1,4 +1,4 @@
-"""What is kept of trainings: checkpoints of one that is under way, and the weights of one that other cells share."""
+"""Checkpoints of a training that is under way, and the final weights of a training that several cells share."""
 
 import json
 import sys
@@ -16,12 +16,12 @@ from nmrgcl.run.results import token_of
 from nmrgcl.train.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
 
 _METRICS, _TIMINGS = ("epoch", "loss", "effective_rank"), ("seconds", "judging")
-"""What is computed with later: numbers, where they are there."""
+"""The fields of a line that are used in later computations; they must be numbers if they are present."""
 
 
 @dataclass(frozen=True)
 class Cadence:
-    """A checkpoint every so many epochs, batches and minutes, whichever comes first; 0 is never."""
+    """How often to write a checkpoint: after so many epochs, steps or minutes, whichever comes first; 0 means never."""
 
     epochs: int = 0
     steps: int = 0
@@ -29,10 +29,10 @@ class Cadence:
 
 
 class RunMemory:
-    """Checkpoints of one training in ``folder``; a signal makes one due at once and then ends the training.
+    """The checkpoints of one training in ``folder``; a signal makes one due at once and then ends the training.
 
-    The lines of ``metrics`` and ``timings`` travel inside the checkpoint, so that they cannot disagree with it.
-    Unfinished files carry the ``token``, so that the next process can remove them.
+    The lines of ``metrics`` and ``timings`` are stored inside the checkpoint, so they always agree with the weights.
+    The names of unfinished files contain ``token``, by which the next process recognises and removes them.
     """
 
     def __init__(self, folder: Path, cadence: Cadence, signals: Signals, token: str) -> None:
@@ -43,20 +43,20 @@ class RunMemory:
         self.last = time.monotonic()
 
     def recall(self) -> Checkpoint | None:
-        """The newest checkpoint that is whole; those that are not are named on standard error."""
+        """The newest intact checkpoint; damaged ones are reported on standard error."""
         atomic.remove_strays(self.folder, self.token)
         found, problems = newest_checkpoint(self.folder)
         for problem in problems:
-            print(f"nmrgcl: {problem}; the one before is used", file=sys.stderr)
+            print(f"nmrgcl: {problem}; using the previous checkpoint", file=sys.stderr)
         if found is not None:
             metrics, timings = (cast(list[str], found.values.get(name)) for name in ("metrics", "timings"))
             if not _fit(metrics, found.values.get("epoch"), _METRICS) or not _fit(timings, len(metrics), _TIMINGS):
-                raise ModelError(f"{self.folder}: a checkpoint without its metrics; remove the folder to start again")
+                raise ModelError(f"{self.folder}: a checkpoint lacks its metrics; remove the folder to start again")
             self.metrics, self.timings = metrics, timings
         return found
 
     def due(self, *, epoch_ended: bool) -> bool:
-        """Whether the cadence or a signal asks for one."""
+        """Whether the cadence or a signal asks for a checkpoint now."""
         self.epochs += epoch_ended
         self.steps += not epoch_ended
         cadence = self.cadence
@@ -68,7 +68,7 @@ class RunMemory:
         )
 
     def keep(self, step: int, checkpoint: Checkpoint) -> None:
-        """Write it; after a signal the training ends here."""
+        """Write a checkpoint; if a signal was received, the training ends here."""
         values = checkpoint.values | {"metrics": self.metrics, "timings": self.timings}
         write_checkpoint(self.folder, step, replace(checkpoint, values=values), self.token)
         self.epochs = self.steps = 0
@@ -77,7 +77,7 @@ class RunMemory:
 
 
 def _fit(lines: Any, epochs: Any, numbers: tuple[str, ...]) -> bool:
-    """Whether these are the lines of so many epochs: JSON objects in which these names have numbers."""
+    """Whether ``lines`` holds one JSON object per epoch, with numbers where the fields ``numbers`` are present."""
     if not isinstance(lines, list) or len(lines) != epochs:
         return False
     try:
@@ -95,26 +95,26 @@ def _fit(lines: Any, epochs: Any, numbers: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Trained:
-    """Who trained, and what was noted of each epoch."""
+    """The key of the cell that trained, and the metrics of each epoch."""
 
     by: str
     metrics: list[str]
 
 
 def keep_training(folder: Path, cell: Cell, method: Method, metrics: list[str]) -> None:
-    """Leave the weights in ``folder`` if the engine made the folder above it, because other cells wait for them."""
+    """Save the weights in ``folder`` if its parent exists: the engine creates it when other cells wait for them."""
     if folder.parent.is_dir():
         weights = Checkpoint(method.state_dict(), {"by": cell.key, "metrics": metrics})
         write_checkpoint(folder, len(metrics), weights, token_of(cell.training))
 
 
 def take_training(folder: Path, cell: Cell, method: Method) -> Trained | None:
-    """Give ``method`` the weights in ``folder``; None where there are none that ``cell`` could use."""
+    """Load the weights in ``folder`` into ``method``; return None if there are none that ``cell`` can use."""
     if cell.selection == "paper":
         return None
     found, problems = newest_checkpoint(folder)
     for problem in problems:
-        print(f"nmrgcl: {problem}; the cell is trained again", file=sys.stderr)
+        print(f"nmrgcl: {problem}; training the cell again", file=sys.stderr)
     if found is None:
         return None
     try:
@@ -122,4 +122,4 @@ def take_training(folder: Path, cell: Cell, method: Method) -> Trained | None:
         method.load_state_dict(found.tensors)
         return Trained(str(found.values["by"]), metrics)
     except (KeyError, TypeError, ValueError, RuntimeError):
-        raise ModelError(f"{folder}: not the weights of this training; remove the folder to train again") from None
+        raise ModelError(f"{folder}: holds weights of another training; remove the folder to train again") from None

@@ -1,4 +1,4 @@
-"""Runs against the first of them, on the same folds."""
+"""Compare runs with a reference run on the same folds."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ from nmrgcl.run.own_data import load_own_data
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Scores of each run, and of each but the first its difference to the first, with p-values by Holm's method."""
+    """The scores of all runs, and the difference of each from the first one, with Holm-corrected p-values."""
 
     dataset: str
     runs: tuple[str, ...]
@@ -32,9 +32,9 @@ class RunComparison:
 
 
 def compare_runs(runs: Sequence[Path], data: str | None, **options: Any) -> RunComparison:
-    """Judge every run on ``data``, by default the first one's own, and test it against the first.
+    """Evaluate all runs on ``data`` (default: the training data of the first run) and test each against the first.
 
-    ``options`` are those of ``evaluate_run``.
+    ``options`` are passed to ``evaluate_run``.
     """
     if len(runs) < 2:
         raise SettingError("compare needs at least two runs")
@@ -42,14 +42,14 @@ def compare_runs(runs: Sequence[Path], data: str | None, **options: Any) -> RunC
     for run, names in zip(runs, seeds, strict=True):
         if len(names) != len(seeds[0]) or (len(names) > 1 and names != seeds[0]):
             raise SettingError(
-                f"{run}: has other seeds than {runs[0]}; folds belong to seeds, so they cannot be paired"
+                f"{run}: has other seeds than {runs[0]}; folds depend on the seed, so scores cannot be paired"
             )
     dataset = load_own_data(runs[0], "nmrgcl compare … --data") if data is None else load(data)
     reference, *others = (evaluate_run(run, dataset, **options) for run in runs)
     if reference.trained.folds.size < 2:
         raise SettingError(
-            f"{runs[0]}: one model on one split has one score, and nothing tells how far that is due to chance; "
-            "pre-train with --seeds 2 or more, or use a split that has seeds"
+            f"{runs[0]}: one model on one split has a single score, too few for a test; "
+            "pre-train with --seeds 2 or more, or use a random split"
         )
     ratio = reference.test_to_train
     pairs = [paired_difference(one.trained.folds, reference.trained.folds, test_to_train=ratio) for one in others]

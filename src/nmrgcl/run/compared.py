@@ -1,4 +1,4 @@
-"""Molecules to compare with others: a dataset, or embeddings that ``nmrgcl embed`` has written."""
+"""Molecules for a similarity search: a dataset, or embeddings written by ``nmrgcl embed``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ from nmrgcl.run.embedding_tables import column_names
 from nmrgcl.run.embeddings import embed_all, embed_in_parts, read_embeddings
 
 AT_A_TIME = 4096
-"""Stored embeddings that are compared at once."""
+"""How many stored embeddings are compared at once."""
 SAME = 1e-2
-"""Two embeddings of a molecule by one model differ by less than this share of their length."""
+"""Relative tolerance for two embeddings of a molecule to come from the same model."""
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Some molecules.
+    """Molecules with either their graphs or their embeddings.
 
     Attributes:
-        source: the file or name.
+        source: the file or the name of the dataset.
         rows: identifiers and SMILES.
-        dataset: their graphs, or None.
-        z: ``[M, D]`` embeddings instead.
+        dataset: the graphs, or None if there are embeddings.
+        z: ``[M, D]`` embeddings, or None if there are graphs.
     """
 
     source: str
@@ -41,11 +41,11 @@ class Compared:
     z: np.ndarray | None = None
 
     def fingerprints(self, watch: Watch | None = None) -> Iterator[np.ndarray]:
-        """``[·, bits]`` of a few thousand molecules at a time."""
+        """Yield ``[·, bits]`` fingerprints of a few thousand molecules at a time."""
         return _watched(ecfp_in_parts(self.rows.smiles), len(self.rows), watch)
 
     def embeddings(self, model: Model | None, device: torch.device, watch: Watch | None = None) -> Iterator[np.ndarray]:
-        """``[·, D]`` of a few thousand at a time: those in the file, or by the model."""
+        """Yield ``[·, D]`` embeddings of a few thousand molecules at a time, from the file or by the model."""
         if self.z is not None:
             if model is not None:
                 self._require_by(model, device)
@@ -55,17 +55,17 @@ class Compared:
         return (part.z for part in embed_in_parts(model, self.dataset, device, watch))
 
     def _require_by(self, model: Model, device: torch.device) -> None:
-        """Refuse embeddings by another model, which that of the first molecule tells."""
+        """Refuse embeddings by another model; the first molecule is embedded again to find out."""
         assert self.z is not None
         graphs, _ = featurise([self.rows.smiles[0]])
         anew = embed_all(model.method.to(device), graphs.to(device)).cpu().numpy()
         known = self.z[:1]
         if anew.shape != known.shape or np.linalg.norm(anew - known) > SAME * np.linalg.norm(anew):
-            raise ModelError(printable(f"{self.source}: its embeddings are not by this model; embed it again"))
+            raise ModelError(printable(f"{self.source}: its embeddings are by another model; embed it again"))
 
 
 def read_embedded(path: Path) -> Compared | None:
-    """The molecules of an ``.npz`` or ``.parquet`` file that ``nmrgcl embed`` has written; None if it is another."""
+    """The molecules in an ``.npz`` or ``.parquet`` file written by ``nmrgcl embed``; None for any other file."""
     if path.suffix not in (".npz", ".parquet") or not path.is_file():
         return None
     if path.suffix == ".parquet" and not {"id", "smiles", "z0"} <= set(column_names(path)):
@@ -80,7 +80,7 @@ def _embedded(path: Path, z: np.ndarray, smiles: list[str | None], names: list[o
     if not len(z):
         raise DataError(printable(f"{path}: is empty"))
     if not np.isfinite(z).all() or None in smiles:
-        raise DataError(printable(f"{path}: embeddings or SMILES are missing in a row; embed it again"))
+        raise DataError(printable(f"{path}: a row lacks its embedding or SMILES; embed the molecules again"))
     rows = MoleculeRows(
         smiles=Texts.of(text or "" for text in smiles),
         lines=np.arange(len(z)) + 1,

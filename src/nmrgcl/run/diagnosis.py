@@ -1,4 +1,4 @@
-"""Apply the measures of ``nmrgcl.diagnose`` to models, or to embeddings of any system."""
+"""Apply the measures of ``nmrgcl.diagnose`` to models, or to embeddings from any source."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,14 +30,14 @@ from nmrgcl.settings import Settings
 
 EMBEDDING_FILES = (".npy", *WRITERS)
 DELTA = 0.7
-"""The threshold of Eq. 13 for models whose method has none."""
+"""The threshold of Eq. 13 for models whose method has no such option."""
 VIEWED = 2048
-"""Graphs of which two views are drawn, at most: an even sample."""
+"""Views are drawn of an evenly spaced sample of at most this many graphs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """A measurement with what it is of."""
+    """A measurement together with what was measured."""
 
     source: str
     dataset: str | None
@@ -47,26 +47,26 @@ class Diagnosis:
     found: Measurement
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Plain values."""
         names = {"source": self.source, "dataset": self.dataset, "method": self.method, "seed": self.seed}
         return names | self.found.to_dict()
 
 
 def diagnose_path(path: Path, data: str | None, device: torch.device, *, labels: Path | None = None) -> list[Diagnosis]:
-    """Embeddings in a file, or each model of a run on ``data``, by default the dataset it was trained on."""
+    """Diagnose embeddings in a file, or each model of a run on ``data`` (default: the data it was trained on)."""
     if path.suffix in EMBEDDING_FILES and not path.is_dir():
         if data is not None:
-            raise SettingError(f"{path}: embeddings need no dataset; leave {data} out (classes: --labels y.npy)")
+            raise SettingError(f"{path}: embeddings need no dataset; leave out {data} (labels: --labels y.npy)")
         return [diagnose_embeddings(read_rows(path, labels), path.name)]
     if labels is not None:
-        raise SettingError("--labels is for embeddings in a file; a dataset has its own")
+        raise SettingError("--labels is for embeddings in a file; a dataset has its own labels")
     models = [(folder, load_model(folder)) for folder in find_models(path)]
     dataset = load_own_data(path, f"nmrgcl diagnose {path}") if data is None else load(data)
     return [diagnose_model(model, dataset, device, str(folder)) for folder, model in models]
 
 
 def diagnose_pair(first: Path, second: Path, data: str | None, device: torch.device) -> list[list[Diagnosis]]:
-    """Both sides, whose seeds must be the same; files of embeddings need no ``data``."""
+    """Diagnose two runs or files, which must have the same seeds; files of embeddings do not use ``data``."""
     sides = [diagnose_path(path, None if path.suffix in EMBEDDING_FILES else data, device) for path in (first, second)]
     if [one.seed for one in sides[0]] != [one.seed for one in sides[1]]:
         raise SettingError(f"{second}: has other seeds than {first}; compare runs of the same seeds")
@@ -74,9 +74,9 @@ def diagnose_pair(first: Path, second: Path, data: str | None, device: torch.dev
 
 
 def is_model(path: Path) -> bool:
-    """True for a model, a run or a file of embeddings; a dataset is none of them."""
+    """True for a model, a run or a file of embeddings; False for a dataset."""
     embeddings = path.suffix in EMBEDDING_FILES and path.is_file()
-    if embeddings and path.suffix in TABLES:  # a list of edges has other columns
+    if embeddings and path.suffix in TABLES:  # It could also be an edge list, which has other columns.
         return "z0" in column_names(path)
     return embeddings or (path / "config.json").is_file() or any(path.glob("seed-*/config.json"))
 
@@ -91,7 +91,7 @@ def write_arrays(arrays: dict[str, Any], out: Path) -> None:
 
 
 def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source: str) -> Diagnosis:
-    """The model's embeddings of ``dataset``, its layers, and two views as its own settings draw them."""
+    """Measure the model's embeddings of ``dataset``, its layers, and two views drawn as its settings say."""
     settings = model.settings
     if settings.level == "node":
         require_level(dataset, settings)
@@ -99,7 +99,7 @@ def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source:
     method = model.method.to(device).eval()
     z = embed_all(method, graphs)
     if len(z) < 2:
-        raise DataError(f"{dataset.name}: has {len(z)} {settings.level}s; two are needed to see how they differ")
+        raise DataError(f"{dataset.name}: has {len(z)} {settings.level}s; a diagnosis needs at least two")
     found = measure(
         z,
         y=_codes(dataset, settings.level, device),
@@ -111,15 +111,15 @@ def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source:
 
 
 def diagnose_embeddings(embeddings: Embeddings, source: str) -> Diagnosis:
-    """Rows that any other system made; labels may be numbers or text."""
+    """Measure embeddings from any source; labels may be numbers or text."""
     z = embeddings.z
     if len(z) < 2 or z.shape[1] < 1:
-        raise DataError(f"{source}: z has shape {list(z.shape)}; two rows and one column are needed at least")
+        raise DataError(f"{source}: z has shape {list(z.shape)}; it needs at least two rows and one column")
     broken = ~np.isfinite(z.astype(np.float64)).all(1)
     if broken.any():
         raise DataError(
             f"{source}: row {int(broken.argmax())} of z is not finite ({int(broken.sum())} such rows); "
-            "leave these rows out or mend the system that made them"
+            "leave out these rows or fix the program that wrote them"
         )
     y = None
     if embeddings.y is not None:
@@ -130,7 +130,7 @@ def diagnose_embeddings(embeddings: Embeddings, source: str) -> Diagnosis:
 
 
 def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
-    """What ``read_embeddings`` reads, or rows from an ``.npy``; ``labels`` is an ``.npy``, too."""
+    """Read embeddings from an ``.npy`` or any file that ``read_embeddings`` accepts; ``labels`` must be an ``.npy``."""
     if path.suffix != ".npy":
         found = read_embeddings(path)
         z, y = found.z, found.y
@@ -142,7 +142,7 @@ def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
     if labels is not None:
         y = read_arrays(labels, str(labels)).get("arr_0")
         if y is None or y.shape != (len(z),) or y.dtype.kind not in "iubUf":
-            raise DataError(f"{labels}: must be an .npy with one class a row of {path.name} ({len(z)} rows)")
+            raise DataError(f"{labels}: must be an .npy with one class per row of {path.name} ({len(z)} rows)")
     return Embeddings(z, y, np.arange(len(z)))
 
 
@@ -157,7 +157,7 @@ def _embed_views(method: Pretraining, graphs: Graphs, settings: Settings) -> tup
 
 
 def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) -> list[Tensor]:
-    """``[B, ·]`` read-outs of each layer, or ``[N, ·]`` at node level; a network of the user's is one layer."""
+    """The ``[B, ·]`` readout of each layer, or ``[N, ·]`` at node level; a user's own network counts as one layer."""
     if isinstance(method.encoder, Foreign):
         return [_embed_whole(method, graphs)]
     if method.level == "node":
@@ -171,7 +171,7 @@ def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) ->
 
 @torch.no_grad()
 def _embed_whole(method: Pretraining, graphs: Graphs) -> Tensor:
-    """Embeddings of the encoder alone, without what the method adds."""
+    """Embeddings by the encoder alone, without what the method adds."""
     if method.level == "node":
         nodes: Tensor = method.encoder(graphs)
         return nodes

@@ -1,4 +1,4 @@
-"""Embeddings in CSV and Parquet: columns ``z0``, ``z1``, … and, where there are any, ``id``, ``smiles`` and ``y``."""
+"""Read embeddings from CSV and Parquet files: columns ``z0``, ``z1``, … and optionally ``id``, ``smiles`` and ``y``."""
 
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,15 @@ from nmrgcl.errors import DataError, printable
 
 TABLES = (".csv", ".parquet")
 BESIDE = ("id", "smiles", "y")
-"""Columns of files before the embeddings, where there are any."""
+"""Optional columns, which precede the embeddings."""
 AT_A_TIME = 4096
-"""Rows of a Parquet file that are decoded at once."""
+"""How many rows of a Parquet file are decoded at once."""
 _HEAD = 1 << 20
-"""Bytes that hold the first line of a CSV of 20,000 columns."""
+"""Enough bytes for the header line of a CSV file with 20,000 columns."""
 
 
 def column_names(path: Path) -> list[str]:
-    """What the columns of a ``.csv`` or ``.parquet`` file are called; none where it cannot be read."""
+    """The column names of a ``.csv`` or ``.parquet`` file; empty if it cannot be read."""
     try:
         if path.suffix == ".parquet":
             return list(arrow().parquet.read_schema(path).names)
@@ -33,17 +33,17 @@ def column_names(path: Path) -> list[str]:
 
 
 def read_table(path: Path, beside: tuple[str, ...] = BESIDE) -> dict[str, np.ndarray]:
-    """The array ``z`` and those of ``beside`` that are there; columns of other names are passed over."""
+    """The array ``z`` and those columns of ``beside`` that are present; other columns are ignored."""
     try:
         z, others = (_read_parquet if path.suffix == ".parquet" else _read_csv)(path, beside)
         values = {name: _values(cells, f"{path}, column {name}", name) for name, cells in others.items()}
-    except (ValueError, TypeError, OverflowError, OSError) as error:  # Arrow's own errors are among them
+    except (ValueError, TypeError, OverflowError, OSError) as error:  # Arrow's errors are subclasses of these.
         raise DataError(printable(f"{path}: cannot be read ({' '.join(str(error).split())[:200]})")) from None
     return {"z": z, **values}
 
 
 def _dimensions(names: list[str], path: Path) -> list[str]:
-    """``z0``, ``z1``, … as far as they are there without a gap."""
+    """The columns ``z0``, ``z1``, … up to the first one that is missing."""
     known, count = set(names), 0
     while f"z{count}" in known:
         count += 1
@@ -64,7 +64,7 @@ def _read_csv(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict[str
     table = parse_csv(content.rstrip(b"\r\n") + b"\n", str(path), types=types)
     z = np.stack([as_numpy(table[name].combine_chunks()) for name in numbers], 1)
     with np.errstate(over="ignore"):
-        single = z.astype(np.float32)  # as embed has written it; another system's numbers may need more bits
+        single = z.astype(np.float32)  # nmrgcl embed writes float32; files from elsewhere may need more precision.
     z = single if np.array_equal(single, z, equal_nan=True) else z
     return z, {name: table[name].to_pylist() for name in beside if name in names}
 
@@ -76,7 +76,7 @@ def _read_parquet(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict
         numbers = _dimensions(names, path)
         single = all(file.schema_arrow.field(name).type == lib.float32() for name in numbers)
         if rows * len(numbers) * 4 > MAX_BYTES:
-            raise ValueError(f"is beyond the {MAX_BYTES >> 30} GiB that are read")
+            raise ValueError(f"exceeds the limit of {MAX_BYTES >> 30} GiB")
         z, first = np.empty((rows, len(numbers)), np.float32 if single else np.float64), 0
         for batch in file.iter_batches(AT_A_TIME, columns=numbers):
             parts = [batch[name].to_numpy(zero_copy_only=False) for name in numbers]
@@ -87,12 +87,12 @@ def _read_parquet(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict
 
 
 def _values(cells: list[Any], place: str, name: str) -> np.ndarray:
-    """Numbers if all are; a missing label is NaN among numbers, and empty among texts."""
+    """An array of numbers if all cells are numbers, else of text; a missing label becomes NaN or an empty text."""
     if not all(isinstance(cell, str | None) for cell in cells):
         return np.array([np.nan if cell is None else cell for cell in cells])
     texts = [cell or "" for cell in cells]
     if 4 * len(texts) * max(map(len, texts), default=0) > MAX_BYTES:
-        raise DataError(printable(f"{place}: its longest text is too long for so many rows; shorten it"))
+        raise DataError(printable(f"{place}: the longest text is too long for so many rows; shorten it"))
     if name == "id":
         return id_array(texts, len(texts))
     if name == "y":

@@ -1,4 +1,4 @@
-"""Embeddings of whole datasets, as arrays and as files."""
+"""Embed whole datasets; read and write files of embeddings."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator
@@ -28,19 +28,19 @@ from nmrgcl.run.recipe import require_level
 from nmrgcl.train.feed import Source
 
 AT_A_TIME = 4096
-"""Molecules that are embedded before they are written."""
+"""How many molecules are embedded before they are written."""
 RANK_GRAPHS = 1024
-"""Effective rank is tracked on this many graphs or nodes at most: an SVD of more would cost as much as an epoch."""
+"""Effective rank is tracked on at most this many graphs or nodes: an SVD of more would cost as much as an epoch."""
 SCALE_NUMBERS = 1 << 24
-"""The scale of columns is measured on rows with so many numbers in all, at most."""
+"""Column means and deviations are computed from rows that hold at most this many numbers in total."""
 
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
     """One row per graph or node, in the dataset's order: ``z`` ``[B, D]``, ``y`` ``[B]`` or None, ``id`` ``[B]``.
 
-    A missing label is NaN among numbers, and empty among texts. Ids are the dataset's own, or count from 0 where it
-    has none. Molecules also have ``smiles`` ``[B]``.
+    A missing label is NaN in a numeric ``y`` and an empty text otherwise. Ids are those of the dataset, or count from
+    0 if it has none. Molecules also have ``smiles`` ``[B]``.
     """
 
     z: np.ndarray
@@ -50,7 +50,7 @@ class Embeddings:
 
     @property
     def labelled(self) -> np.ndarray:
-        """``[B]`` which rows have a label."""
+        """``[B]`` whether each row has a label."""
         if self.y is None:
             return np.zeros(len(self.z), bool)
         if self.y.dtype.kind == "f":
@@ -59,12 +59,12 @@ class Embeddings:
 
 
 def write_embeddings(embeddings: Embeddings | Iterable[Embeddings], out: Path) -> None:
-    """Write ``.npz``, ``.csv`` or ``.parquet``, by the ending; the file appears complete or not at all.
+    """Write ``.npz``, ``.csv`` or ``.parquet``, chosen by the suffix; the file appears complete or not at all.
 
-    Embeddings may come in parts, of which no more than one is held at a time; an ``.npz`` needs all of them.
+    Embeddings may come in parts, only one of which is in memory at a time, except for ``.npz``, which needs all.
     """
     if out.suffix not in WRITERS:
-        raise SettingError(f"{out}: the ending must be one of {', '.join(WRITERS)}")
+        raise SettingError(f"{out}: the suffix must be one of {', '.join(WRITERS)}")
     try:
         with atomic.new_file(out) as file:
             WRITERS[out.suffix](iter([embeddings] if isinstance(embeddings, Embeddings) else embeddings), file)
@@ -73,9 +73,9 @@ def write_embeddings(embeddings: Embeddings | Iterable[Embeddings], out: Path) -
 
 
 def read_embeddings(path: Path, *, molecules: bool = False) -> Embeddings:
-    """``z`` and, where present, ``y`` and ``id``: what ``write_embeddings`` wrote, or an ``.npz`` of any system.
+    """Read ``z`` and, where present, ``y`` and ``id`` from our own files or from an ``.npz`` by any other program.
 
-    Nothing in a file is executed. Of ``molecules``, also ``smiles``, which must be as ``write_embeddings`` writes them.
+    Nothing in the file is executed. For ``molecules``, ``smiles`` is read too, as ``write_embeddings`` writes it.
     """
     wanted = ("id", "smiles", "y") if molecules else ("id", "y")
     if path.suffix in TABLES:
@@ -84,12 +84,12 @@ def read_embeddings(path: Path, *, molecules: bool = False) -> Embeddings:
         arrays = read_arrays(path, str(path), lambda name: name in ("z", *wanted))
     z, y = arrays.get("z"), arrays.get("y")
     if z is None or z.ndim != 2 or z.dtype.kind not in "fiu":
-        raise DataError(f"{path}: needs an array z with one row of numbers a graph; save it with numpy.savez(z=…, y=…)")
+        raise DataError(f"{path}: needs an array z with one row per graph; save it with numpy.savez(z=…, y=…)")
     if y is not None and (y.shape != (len(z),) or not _is_classes(y)):
-        raise DataError(f"{path}: y must hold one class a row of z ({len(z)}); it has shape {list(y.shape)}")
+        raise DataError(f"{path}: y must hold one class per row of z ({len(z)}); it has shape {list(y.shape)}")
     smiles, names = arrays.get("smiles"), arrays.get("id", np.arange(len(z)))
     if smiles is not None and (smiles.shape != (len(z),) or smiles.dtype.kind != "U" or names.shape != smiles.shape):
-        raise DataError(f"{path}: smiles and id must hold one text a row of z ({len(z)}); embed the molecules again")
+        raise DataError(f"{path}: smiles and id must hold one text per row of z ({len(z)}); embed the molecules again")
     return Embeddings(z, y, names, smiles)
 
 
@@ -115,7 +115,10 @@ def _columns(embeddings: Embeddings) -> dict[str, np.ndarray]:
 
 
 class _Lines:
-    """What ``csv`` writes to: its lines end with ``\\r\\n``, because only then does it quote a label with ``\\r``."""
+    """Gives ``csv`` a file to write to and turns its ``\\r\\n`` into ``\\n``.
+
+    The writer's own line ends stay ``\\r\\n`` because only then does it quote a label that contains ``\\r``.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -163,27 +166,27 @@ def embed_all(method: Method, graphs: Graphs) -> Tensor:
         z = torch.cat([method.embed(part) for part in graphs.passes(torch.arange(graphs.num_graphs))])
     if not bool(z.isfinite().all()):
         raise ModelError(
-            "the embeddings hold NaN or infinity: training has diverged; train again with a lower train.lr"
+            "the embeddings contain NaN or infinity: training has diverged; train again with a lower train.lr"
         )
     return z
 
 
 def kernels_of(method: Method, graphs: Graphs) -> np.ndarray | None:
-    """``[K, B, B]`` the method's own kernels, if it has any."""
+    """The method's own kernels ``[K, B, B]``, if it has any."""
     found = method.kernels(graphs) if isinstance(method, Embedder) else None
     return None if found is None else found.cpu().numpy()
 
 
 def column_scale(method: Method, graphs: Source) -> ColumnScale:
-    """Mean and standard deviation of what ``method`` makes of the graphs or nodes it was trained on."""
+    """Mean and standard deviation of each column of the embeddings of the training data."""
     return ColumnScale.of(embed_some(method, graphs, max(RANK_GRAPHS, SCALE_NUMBERS // method.width)).cpu().numpy())
 
 
 def embed_some(method: Method, graphs: Source, most: int = RANK_GRAPHS) -> Tensor:
-    """Embeddings of an even sample of at most so many graphs or nodes."""
+    """Embeddings of an evenly spaced sample of at most ``most`` graphs or nodes."""
     device = next((tensor.device for tensor in method.state_dict().values()), torch.device("cpu"))
     if method.level == "node":
-        # As it is, not taken anew: what a method has worked out for the graph, it knows it by.
+        # Pass on the same object: methods cache what they have computed for a graph under its identity.
         whole = (graphs if isinstance(graphs, Graphs) else graphs.take(torch.arange(len(graphs)))).to(device)
         return embed_all(method, whole)[:: -(-whole.num_nodes // most)]
     sample = graphs.take(torch.arange(0, len(graphs), -(-len(graphs) // most)))
@@ -191,7 +194,7 @@ def embed_some(method: Method, graphs: Source, most: int = RANK_GRAPHS) -> Tenso
 
 
 def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unknown: Unknown = "error") -> Embeddings:
-    """Embeddings of graphs, or of nodes of a graph, that need not be those of the training, with their own labels."""
+    """Embeddings and labels of any dataset of graphs, or of the nodes of a graph; it need not be the training data."""
     if model.method.level == "node":
         require_level(dataset, model.settings)
     graphs = apply_features(dataset, model.features, unknown=unknown).to(device)
@@ -201,16 +204,16 @@ def embed_dataset(model: Model, dataset: Dataset, device: torch.device, *, unkno
 
 
 def with_scale(embeddings: Embeddings, model: Model) -> Embeddings:
-    """The same on the scale that the model's user wants; protocols and diagnoses see them as they are."""
+    """The embeddings on the scale stored with the model; protocols and diagnoses use the raw ones."""
     return replace(embeddings, z=normalised(embeddings.z, model.normalise, model.columns))
 
 
 def embed_in_parts(
     model: Model, dataset: Dataset, device: torch.device, watch: Watch | None = None
 ) -> Iterator[Embeddings]:
-    """Embeddings of molecules, which have identifiers and SMILES; graphs on disk are read a few thousand at a time.
+    """Embeddings of molecules with identifiers and SMILES; graphs on disk are read a few thousand at a time.
 
-    ``watch`` is told how many are done.
+    ``watch`` is called with the number of molecules done and the total.
     """
     rows, method = dataset.molecules, model.method.to(device)
     assert rows is not None
@@ -225,12 +228,12 @@ def embed_in_parts(
 
 
 def _identifiers(rows: MoleculeRows, some: slice) -> np.ndarray:
-    """``MoleculeRows.ids`` of some rows."""
+    """``MoleculeRows.ids`` for a slice of the rows."""
     return np.array(rows.lines[some].astype(str) if rows.names is None else rows.names[some])
 
 
 def _original_labels(dataset: Dataset, level: str) -> np.ndarray | None:
-    """``[B]`` or ``[N]``; where one is missing, numbers become floating point with NaN, and text is empty."""
+    """``[B]`` or ``[N]`` labels as in the original data; a missing one is NaN among numbers or an empty text."""
     y = dataset.y
     if y is None or dataset.level != level or not dataset.classes:
         return None

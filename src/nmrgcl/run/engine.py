@@ -1,8 +1,8 @@
-"""Many cells → their results, each computed once, on one machine or on many.
+"""Compute many cells, each of them once, on one machine or several.
 
-Cells that differ only in how they are judged share a training. One of them is computed first; it leaves its weights in
-a folder that is made for them, and the others, which come as soon as these are there, take them. Where there are none,
-or damaged ones, a cell trains for itself: sharing saves time and changes nothing else.
+Cells that differ only in how they are evaluated share a training. One of them, the leader, is computed first and saves
+its weights in a folder that the engine has created for them; the others follow as soon as the weights are there. If
+the weights are missing or damaged, a cell trains by itself: sharing saves time and changes nothing else.
 """
 
 import sys
@@ -24,14 +24,14 @@ Mapped = Callable[[Iterable[Cell]], Iterator[CellOutcome]]
 
 @dataclass(frozen=True)
 class Summary:
-    """Keys of cells by what became of them.
+    """The keys of all cells, by outcome.
 
     Attributes:
-        done: computed now.
-        skipped: finished before.
-        failed: recorded with their error; they are tried again next time.
-        busy: another process is computing them.
-        lost: their worker died, time and again; nothing is recorded of them but their checkpoints.
+        done: computed by this call.
+        skipped: finished earlier.
+        failed: recorded with their error; the next call tries them again.
+        busy: being computed by another process.
+        lost: their worker died repeatedly; only their checkpoints are left.
     """
 
     done: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Summary:
 
     @property
     def complete(self) -> bool:
-        """Whether every cell has its result."""
+        """Whether every cell has a result."""
         return not (self.failed or self.busy or self.lost)
 
 
@@ -58,32 +58,31 @@ def run_cells(
     slurm: dict[str, Any] | None = None,
     keep_trained: bool = False,
 ) -> Summary:
-    """Compute the cells that are not finished yet; no failure of one stops another.
+    """Compute the cells that are not finished yet; a failure of one cell does not stop the others.
 
-    SIGINT and SIGTERM make the cells under way keep a checkpoint, then raise ``Interrupted``; calling again with the
-    same cells goes on.
+    On SIGINT or SIGTERM, the cells under way write a checkpoint and ``Interrupted`` is raised; another call with the
+    same cells continues from there.
 
     Args:
-        cells: in any order; the same cell twice is one. Those that differ only in how they are judged share a
-            training: one of them is computed first.
-        results_folder: where results are kept; several engines may share it.
-        jobs: cells at a time; 0: one a core, a few on a CUDA device, which they share.
-        backend: "processes" of this machine, "ray", "slurm", or "inline" in this process.
-        device: where to train and to judge.
+        cells: the cells in any order; duplicates are computed once. Cells that differ only in how they are evaluated
+            share a training, and one of them is computed first.
+        results_folder: the folder for results; several engines may share it.
+        jobs: how many cells to compute at a time; 0: one per core, or a few that share a CUDA device.
+        backend: "processes" on this machine, "ray", "slurm", or "inline" in this process.
+        device: the device to train and evaluate on.
         on_done: called with each cell that has ended and its outcome.
-        cluster: "local" for the Slurm backend on this machine.
-        slurm: parameters for Slurm, such as partition, as submitit knows them.
-        keep_trained: leave the weights of every training in the folder, for cells of other judges that come later.
+        cluster: "local" runs the Slurm backend on this machine.
+        slurm: parameters for Slurm, such as the partition, under submitit's names.
+        keep_trained: keep the weights of every training for later cells that evaluate it in other ways.
     """
     if backend not in BACKENDS:
         raise SettingError(f"unknown backend {backend!r}; {nearest(backend, BACKENDS)}")
     results = Results(Path(results_folder).absolute())
     results.require_no_links()
-    results.require_current()
     wanted = {cell.key: cell for cell in cells}
     skipped = [key for key in wanted if results.finished(key)]
     for key in skipped:
-        results.remove_work(key)  # left by a process that was killed at its very end
+        results.remove_work(key)  # A process killed right after it wrote the result leaves its checkpoints behind.
     todo = {key: cell for key, cell in wanted.items() if key not in set(skipped)}
     trainings = SharedTrainings(results, todo.values(), keep=keep_trained)
     for key in skipped:
@@ -108,7 +107,7 @@ def run_cells(
 def _rounds(
     first: list[Cell], then: list[Cell], results: Results, compute: Mapped, stop: Stop
 ) -> Iterator[CellOutcome]:
-    """Outcomes of the cells that train and of those that follow them, then of those whose training never came."""
+    """Outcomes of leaders and their followers, then of the followers whose training never appeared."""
     leaders = {cell.key for cell in first}
     left = {cell.key: cell for cell in [*first, *then]}
 
@@ -130,7 +129,7 @@ def _outcomes(
     compute: Mapped,
     stop: Stop,
 ) -> Iterator[CellOutcome]:
-    """One outcome a cell that ``order`` lets come; one whose worker died, or lacked memory, is tried again, alone."""
+    """One outcome per cell that ``order`` yields; a cell whose worker died or ran out of memory is retried alone."""
     waiting, suspects = {cell.key: cell for cell in cells}, list[Cell]()
     while waiting:
         handed: dict[str, None] = {}
@@ -144,28 +143,28 @@ def _outcomes(
             break
         except WorkerDiedError as error:
             stop.obey()
-            if not handed:  # it is not a cell that ends them
-                raise SettingError(f"workers end before they compute anything ({error}); try --jobs 1") from None
+            if not handed:  # No cell can be the cause.
+                raise SettingError(f"workers die before they compute anything ({error}); try --jobs 1") from None
             for outcome in _already_there(waiting, results):
                 waiting.pop(outcome.key)
                 yield outcome
             under_way = [key for key in handed if key in waiting]
             suspects += [waiting.pop(key) for key in under_way]
-            print(f"nmrgcl: a worker died ({error}); {len(under_way)} cells are tried again", file=sys.stderr)
-    for cell in suspects:  # alone, so that no other dies with it
+            print(f"nmrgcl: a worker died ({error}); retrying {len(under_way)} cells", file=sys.stderr)
+    for cell in suspects:  # One at a time, so that no other cell is lost with it.
         stop.obey()
         yield from _alone(cell, results, compute)
 
 
 def _noted(cells: Iterator[Cell], handed: dict[str, None]) -> Iterator[Cell]:
-    """The cells; the keys of those that were asked for are in ``handed``."""
+    """Yield the cells and add the key of each to ``handed``: if a worker dies, these are the suspects."""
     for cell in cells:
         handed[cell.key] = None
         yield cell
 
 
 def _alone(cell: Cell, results: Results, compute: Mapped) -> Iterator[CellOutcome]:
-    for again in (True, False):  # a worker may have been of no use already, and have ended for that
+    for again in (True, False):  # The worker may already have been unusable; retry once.
         try:
             yield from compute([cell])
         except WorkerDiedError as error:
@@ -177,15 +176,15 @@ def _alone(cell: Cell, results: Results, compute: Mapped) -> Iterator[CellOutcom
 
 
 def _already_there(waiting: dict[str, Cell], results: Results) -> list[CellOutcome]:
-    """Cells that were finished although their worker could not say so."""
+    """Outcomes of cells that were finished although their worker died before it could report them."""
     found = {key: results.finished(key) for key in waiting}
     return [CellOutcome(key, "done", result.mean) for key, result in found.items() if result]
 
 
 def in_turn(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Cells that train, and those that take what one of the first has trained.
+    """Split the cells into leaders, which train, and followers, which use the weights of a leader.
 
-    Selection "paper" judges during the training, so that such a cell trains itself, and others follow it.
+    Selection "paper" evaluates during training, so such a cell always trains, and the others follow it.
     """
     cells = list(cells)
     leaders = {cell.training: cell.key for cell in reversed(cells)}
@@ -196,9 +195,9 @@ def in_turn(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
 
 
 def soonest(leaders: Iterable[Cell], followers: Iterable[Cell], results: Results) -> Iterator[Cell]:
-    """All leaders and, as soon as their training is there, followers; those whose training never comes are left out.
+    """Yield all leaders, and each follower as soon as its weights exist; followers without weights are left out.
 
-    What is there is looked up whenever another cell is asked for, so that a table that ends early has whole rows.
+    The check is made whenever the next cell is requested, so a sweep that ends early has complete rows.
     """
     waiting: dict[str, list[Cell]] = {}
     for cell in followers:
@@ -215,7 +214,7 @@ def soonest(leaders: Iterable[Cell], followers: Iterable[Cell], results: Results
 
 
 class SharedTrainings:
-    """What the engine knows: which cells still wait for a training; it is removed when none does, or kept for later."""
+    """Keeps track of which cells still need a training; its weights are removed after the last one, unless kept."""
 
     def __init__(self, results: Results, cells: Iterable[Cell], *, keep: bool = False) -> None:
         self.results, self.keep = results, keep
@@ -224,12 +223,12 @@ class SharedTrainings:
             self.waiting.setdefault(cell.training, set()).add(cell.key)
 
     def begin(self, followers: Iterable[Cell]) -> None:
-        """Have the trainings of these cells kept."""
+        """Create the folders in which the trainings of these cells are saved."""
         for cell in followers:
             self.results.trained(cell.training).mkdir(parents=True, exist_ok=True)
 
     def done(self, cell: Cell) -> None:
-        """That one has its result."""
+        """Note that ``cell`` has its result."""
         self.waiting.get(cell.training, set()).discard(cell.key)
         if not self.waiting.get(cell.training) and not self.keep:
             self.results.remove_trained(cell.training)

@@ -1,4 +1,4 @@
-"""Models of a run, beside the encoders they started from, or embeddings of any origin → an evaluation."""
+"""Evaluate the models of a run next to their untrained encoders, or embeddings from any source."""
 
 import re
 from collections.abc import Sequence
@@ -35,11 +35,11 @@ def evaluate_run(
     split: str | None = None,
     protocol: str | None = None,
 ) -> Evaluation:
-    """Score every model of a run beside the encoder it started from, each on its own seed's folds or split.
+    """Score every model of a run, and the untrained encoder it started from, on the folds or split of its seed.
 
     A run of one model is scored on the folds or splits of ``fold_seeds`` seeds instead, or once if the split is the
-    public one, which no seed changes. ``split`` names that of nodes, ``protocol`` is "svm" or "lssvm" for graphs and
-    "linear" for nodes.
+    public one, which does not depend on a seed. ``split`` is for nodes only; ``protocol`` is "svm" or "lssvm" for
+    graphs and "linear" for nodes.
     """
     folders = find_models(Path(run))
     models = [load_model(folder) for folder in folders]
@@ -50,7 +50,7 @@ def evaluate_run(
     protocol = _require_protocol(protocol, level)
     subject = subject_of(folders, dataset, first.features)
     if level == "graph" and split not in (None, CUTS["graph"][0]):
-        raise SettingError(f"--split {split}: graphs are judged on stratified folds; leave it out")
+        raise SettingError(f"--split {split}: graphs are evaluated on stratified folds; leave it out")
     split = split or CUTS[level][0]
     several, count = len(models) > 1, fold_seeds if is_seeded(split) else 1
     seeds = [model.settings.seed for model in models] if several else list(range(count))
@@ -91,11 +91,11 @@ def evaluate_embeddings(
     protocol: str | None = None,
     device: torch.device | None = None,
 ) -> Evaluation:
-    """Score embeddings of any origin on the folds of ``fold_seeds`` seeds; with ``split`` as those of nodes."""
+    """Score embeddings from any source on the folds of ``fold_seeds`` seeds; ``split`` means that they are of nodes."""
     level = "node" if split is not None else "graph"
     protocol = _require_protocol(protocol, level)
     if embeddings.y is None:
-        raise DataError(f"{name}: has no y, so there is nothing to judge against; save z and y together")
+        raise DataError(f"{name}: has no labels y to evaluate against; save z and y together")
     labelled = embeddings.labelled
     z, codes = embeddings.z[labelled], np.unique(embeddings.y[labelled], return_inverse=True)[1]
     settings, seeds = _with_overrides(Settings(), overrides), tuple(range(fold_seeds))
@@ -116,7 +116,7 @@ def evaluate_embeddings(
 
 
 def find_models(run: Path) -> list[Path]:
-    """The model folders of a run, by seed; a model folder is a run of one."""
+    """The model folders of a run in the order of their seeds; a model folder counts as a run of one model."""
     if (run / "config.json").exists():
         return [run]
     if not run.is_dir():
@@ -128,7 +128,7 @@ def find_models(run: Path) -> list[Path]:
 
 
 def find_model(run: Path | str) -> Path:
-    """The only model folder of a run, or of "bundled"; several are an error that offers the first."""
+    """The model folder of a run that has one, or of "bundled"; the error for several suggests the first."""
     folders = find_models(model_path(run))
     if len(folders) > 1:
         raise SettingError(f"{run}: holds {len(folders)} models; name one, for example {folders[0]}")
@@ -138,7 +138,7 @@ def find_model(run: Path | str) -> Path:
 def _embed(
     model: Model, dataset: Dataset, device: torch.device, *, start: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Embeddings and kernels by the model, or by the encoder as it was at the start of its training."""
+    """Embeddings and kernels by the model or, with ``start``, by its untrained encoder."""
     method = model.method
     if start:
         method = build_untrained(model.settings, model.features.width, model.features.edge_shape)
@@ -147,10 +147,10 @@ def _embed(
 
 
 def _require_protocol(name: str | None, level: str) -> str:
-    """The protocol of that name, or the first of graphs or nodes."""
+    """The named protocol, or the default for ``level``."""
     known = [protocol for protocol in PROTOCOLS[level] if protocol in SCORE_BY]
     if name not in (None, *known):
-        raise SettingError(f"--protocol {name}: {level}s are judged by {' or '.join(known)}")
+        raise SettingError(f"--protocol {name}: {level}s are evaluated by {' or '.join(known)}")
     return name or known[0]
 
 
@@ -159,5 +159,5 @@ def _with_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     for key in values:
         known = asdict(settings.svm) | asdict(settings.linear)
         if not key.startswith(("svm.", "linear.")) and key not in known:
-            raise SettingError(f"--set {key}: judging takes svm.* and linear.* only; the model's own are fixed")
+            raise SettingError(f"--set {key}: only svm.* and linear.* can be set here; the model's settings are fixed")
     return settings.updated(values, source="--set")

@@ -1,4 +1,4 @@
-"""What an evaluation found, and what it leaves in the run's folder: its scores, and the folds they were measured on."""
+"""The result of an evaluation, and the files it leaves in the run folder: the scores and the folds behind them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ FORMATS = {
     name: RecordFormat(format_, 2, "what nmrgcl evaluate writes", oldest=2, limit=1 << 28)
     for name, format_ in {EVALUATION: "nmrgcl-evaluation", SPLITS: "nmrgcl-splits"}.items()
 }
-"""Since version 2 they have a checksum, and scores name their models and data."""
+"""Since version 2, both have a checksum, and scores identify their models and data."""
 SCALED = {"none": "raw", "l2": "l2-normalised", "standardise": "standardised", "squash": "standardised and squashed"}
-"""What embeddings are called on each scale."""
+"""How messages describe embeddings on each scale."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """SHA-256 of each model folder, in order, and of the graphs with their labels."""
+    """What was evaluated: the SHA-256 of each model folder, in order, and of the graphs with their labels."""
 
     models: tuple[str, ...]
     data: str
@@ -45,52 +45,52 @@ class Subject:
 
 @dataclass(frozen=True)
 class SeedScores:
-    """Accuracies in percent, and where there is one, the C that was chosen for each: ``[seeds, folds]``."""
+    """Accuracies in percent and, if the protocol chooses a C, the C for each: ``[seeds, folds]``."""
 
     folds: np.ndarray
     penalties: np.ndarray | None = None
 
     @classmethod
     def of(cls, scores: Sequence[FoldScores]) -> "SeedScores":
-        """Those that a protocol found, one per seed."""
+        """Collect the scores of a protocol, one per seed."""
         chosen = [one.penalties for one in scores if one.penalties is not None]
         return cls(np.array([one.folds for one in scores]), np.array(chosen) if chosen else None)
 
     @property
     def parts(self) -> dict[str, Any]:
-        """Every fold, as plain values."""
+        """The values of every fold."""
         return {
             "folds": self.folds.tolist(),
             "penalties": None if self.penalties is None else self.penalties.tolist(),
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Mean and sample standard deviation over seeds (None for one), and the seeds themselves."""
+        """Mean and sample standard deviation over seeds (None for one seed), and the mean of each seed."""
         return by_seed(self.folds)
 
     def __str__(self) -> str:
-        """The mean, and the deviation where there are several seeds."""
+        """The mean and, if there are several seeds, the standard deviation."""
         facts = self.to_dict()
         return with_spread(facts["mean"], facts["std"])
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What ``evaluate`` found.
+    """The result of ``evaluate``.
 
     Attributes:
-        dataset: its name.
-        trained: by the models, or of embeddings of any origin.
-        untrained: by the encoders as they were before training; None where they are not known.
-        varied: "model" where every seed has its own model, "folds" where all seeds have the same embeddings.
-        method: that trained them, if that is known.
-        features: of the graphs, if they are known.
-        settings: of the protocol.
-        seeds: of the folds or splits.
-        protocol: "svm" or "lssvm" of graphs, "linear" of nodes.
-        split: of graphs or nodes.
-        test_to_train: how many nodes are tested for each that is trained on; None for folds, which say it themselves.
-        subject: the models and the data, where they are known.
+        dataset: the name of the dataset.
+        trained: the scores of the models, or of the given embeddings.
+        untrained: the scores of the encoders before training; None if they are not known.
+        varied: "model" if every seed has a model of its own, "folds" if all seeds share the same embeddings.
+        method: the method that trained the models, if known.
+        features: the features of the graphs, if known.
+        settings: the settings of the protocol.
+        seeds: the seeds of the folds or splits.
+        protocol: "svm" or "lssvm" for graphs, "linear" for nodes.
+        split: the split of graphs or nodes.
+        test_to_train: the ratio of test to training nodes; None for folds, whose number determines it.
+        subject: the models and the data, if known.
     """
 
     dataset: str
@@ -108,7 +108,7 @@ class Evaluation:
 
     @property
     def sentence(self) -> str:
-        """How it was judged, on what and how often, in words."""
+        """One sentence on how the embeddings were evaluated and how often."""
         n, folds = self.trained.folds.shape
         if self.protocol == "linear":
             scaled = SCALED[self.settings.linear.normalise]
@@ -122,7 +122,7 @@ class Evaluation:
 
     @property
     def spread_over(self) -> str:
-        """What the seeds are of."""
+        """What differs between seeds."""
         if self.varied == "model":
             return "models"
         return "seeds of the split" if self.protocol == "linear" else "fold seeds"
@@ -148,7 +148,7 @@ class Evaluation:
 
 
 def subject_of(folders: Sequence[Path], dataset: Dataset, features: FeatureSpec) -> Subject:
-    """What is judged if the models in ``folders``, whose features are these, are judged on ``dataset``."""
+    """The subject of an evaluation of the models in ``folders``, which use ``features``, on ``dataset``."""
     digest = hashlib.sha256(digest_of(apply_features(dataset, features)).encode())
     for labels in (dataset.y, dataset.public_split):
         digest.update(b"none" if labels is None else labels.astype("<i8").tobytes())
@@ -156,13 +156,13 @@ def subject_of(folders: Sequence[Path], dataset: Dataset, features: FeatureSpec)
 
 
 def require_place(run: Path) -> None:
-    """Refuse to replace files of these names that are not ours."""
+    """Refuse to replace files of the same names that are not ours."""
     for name, format_ in FORMATS.items():
         require_format(run / name, format_.name)
 
 
 def keep_evaluation(run: Path, found: Evaluation, dataset: Dataset) -> bool:
-    """Write both files; False where the folder cannot be written."""
+    """Write both files; return False if the folder is not writable."""
     assert dataset.y is not None
     splits: dict[str, Any] = {"dataset": dataset.name, "kind": found.split}
     if found.protocol != "linear":
@@ -182,21 +182,21 @@ def keep_evaluation(run: Path, found: Evaluation, dataset: Dataset) -> bool:
 
 
 def read_evaluation(run: Path, subject: Subject, data: str) -> dict[str, Any] | None:
-    """The scores that ``evaluate`` left in ``run`` for ``subject``; None where it left none for the dataset ``data``.
+    """The stored evaluation of ``subject`` in ``run``; None if there is none for the dataset named ``data``.
 
-    ModelError where the file was changed after it was written, or is about other models or other graphs of that name.
+    Raises ModelError if the file was edited, or is about other models or about other graphs with the same name.
     """
     values = _read(run, EVALUATION)
     if values is None or values.get("dataset") != data:
         return None
     for key, what in {"models_sha256": "models", "data_sha256": "data"}.items():
         if values.get(key) != subject.to_dict()[key]:
-            raise ModelError(f"{run / EVALUATION}: its scores are those of other {what}; {_remedy(run)}")
+            raise ModelError(f"{run / EVALUATION}: its scores belong to other {what}; {_remedy(run)}")
     return values
 
 
 def fold_of(y: np.ndarray, folds: int, seed: int) -> np.ndarray:
-    """``[B]`` the fold that each graph is tested in, from 0; -1 for one without a label."""
+    """``[B]`` the fold, from 0, in which each graph is tested; -1 for graphs without a label."""
     fold = np.full(len(y), -1)
     for number, (_, test) in enumerate(stratified_folds(y, folds, seed=seed)):
         fold[test] = number
@@ -204,7 +204,7 @@ def fold_of(y: np.ndarray, folds: int, seed: int) -> np.ndarray:
 
 
 def part_of(dataset: Dataset, name: str, seed: int) -> np.ndarray:
-    """``[N]`` whether a node is to train (1), validate (2) or test (3) on, or in none of them (0)."""
+    """``[N]`` the part that each node belongs to: training (1), validation (2), test (3) or none (0)."""
     assert dataset.y is not None
     split = split_nodes(name, dataset.y, seed=seed, public=dataset.public_split)
     part = np.zeros(len(dataset.y), np.int64)
@@ -214,10 +214,10 @@ def part_of(dataset: Dataset, name: str, seed: int) -> np.ndarray:
 
 
 def read_splits(run: Path) -> dict[int, np.ndarray]:
-    """Seed → ``[B]`` the fold that each graph was tested in, or ``[N]`` the part that each node was in."""
+    """For each seed, the fold in which each graph was tested (``[B]``), or the part of each node (``[N]``)."""
     values = _read(run, SPLITS)
     if values is None:
-        raise ModelError(f"{run / SPLITS}: is not there; run nmrgcl evaluate {run} DATA")
+        raise ModelError(f"{run / SPLITS}: does not exist; run nmrgcl evaluate {run} DATA")
     try:
         found = values["tested_in"] if "tested_in" in values else values["part"]
         return {int(seed): np.array(fold, np.int64) for seed, fold in found.items()}
@@ -226,7 +226,7 @@ def read_splits(run: Path) -> dict[int, np.ndarray]:
 
 
 def _read(run: Path, name: str) -> dict[str, Any] | None:
-    """What ``keep_evaluation`` wrote; None where there is no such file, ModelError where it holds anything else."""
+    """What ``keep_evaluation`` wrote; None if there is no such file, ModelError if it holds anything else."""
     try:
         return FORMATS[name].read(run / name)
     except RecordError as error:

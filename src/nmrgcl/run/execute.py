@@ -1,13 +1,13 @@
-"""One cell → its result, computed once: what is finished is read, what was begun goes on.
+"""Compute one cell: finished results are read, and interrupted ones continue from their checkpoint.
 
-A worker calls ``compute_cell``: it returns an outcome whatever happens, so that the next cell can follow.
+Workers call ``compute_cell``, which returns an outcome even if the cell fails, so that the next cell can follow.
 """
 
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,9 +24,17 @@ from nmrgcl.run.cell_data import CellData, load_cell_data
 from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
 from nmrgcl.run.embeddings import embed_all, embed_some, kernels_of
 from nmrgcl.run.finetuning import score_by_finetuning
-from nmrgcl.run.fingerprints import score_by_fingerprints
 from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
-from nmrgcl.run.machine import OutOfMemoryError, choose_device, explained, give_back_memory, hardware, spoilt, versions
+from nmrgcl.run.machine import (
+    OutOfMemoryError,
+    choose_device,
+    cuda_is_unusable,
+    explained,
+    give_back_memory,
+    hardware,
+    torch_threads,
+    versions,
+)
 from nmrgcl.run.protocols import (
     SCORE_BY,
     Case,
@@ -34,6 +42,7 @@ from nmrgcl.run.protocols import (
     Truth,
     choose_best,
     is_judged,
+    score_by_fingerprints,
     score_every_penalty,
 )
 from nmrgcl.run.recipe import require_meaning
@@ -46,12 +55,12 @@ class CellOutcome:
     """How the computation of a cell ended.
 
     Attributes:
-        key: of the cell.
-        status: "lost" where the worker died or was ended; the cell's checkpoint remains.
-        mean: score of a cell that is done.
-        message: one line about one that is not.
-        signum: the signal that ended it.
-        crowded: memory did not suffice beside other cells.
+        key: the key of the cell.
+        status: "lost" if the worker died or was stopped; the cell's checkpoint remains.
+        mean: the score, if the cell is done.
+        message: one line that says why it is not done.
+        signum: the signal that stopped it, or 0.
+        crowded: True if memory ran out while other cells were running too.
     """
 
     key: str
@@ -67,14 +76,14 @@ def compute_cell(cell: Cell, folder: Path, device: str, stop: Path | None = None
 
     Args:
         cell: the cell.
-        folder: of the results.
-        device: "auto", "cpu" or "cuda", as this process sees them.
-        stop: in a worker process, the file that asks it to end.
+        folder: the results folder.
+        device: "auto", "cpu" or "cuda", resolved in this process.
+        stop: in a worker process, the file whose appearance asks it to stop.
     """
     if stop is not None and stop.exists():
-        return CellOutcome(cell.key, "lost", message="not begun: the sweep is ending")
-    if stop is not None and spoilt():
-        os._exit(1)  # a new worker can compute what this one would only fail at
+        return CellOutcome(cell.key, "lost", message="not started: the sweep is stopping")
+    if stop is not None and cuda_is_unusable():
+        os._exit(1)  # The engine starts a new worker, which can compute the cell.
     results = Results(folder)
     try:
         with handled(end_at_once), watched(stop) if stop else nullcontext():
@@ -89,7 +98,7 @@ def compute_cell(cell: Cell, folder: Path, device: str, stop: Path | None = None
     finally:
         give_back_memory()
         if stop is not None and orphaned():
-            os._exit(1)  # nobody is left to hear of it, and the pool would wait for minutes
+            os._exit(1)  # The engine is gone; without this, the pool would keep waiting for minutes.
 
 
 def _record(cell: Cell, results: Results, error: Exception) -> CellOutcome:
@@ -112,32 +121,26 @@ def _record(cell: Cell, results: Results, error: Exception) -> CellOutcome:
     try:
         results.put(failure)
     except OSError as full:
-        message += f"; and that could not be recorded ({full.strerror})"
+        message += f"; the failure could not be recorded ({full.strerror})"
     return CellOutcome(cell.key, "failed", message=message)
 
 
 def execute(cell: Cell, results: Results, *, device: torch.device, cadence: Cadence | None = None) -> Result:
-    """The result of ``cell``: read where it is finished, else computed, from its last checkpoint if there is one.
+    """The result of ``cell``: read if it is finished, otherwise computed, from its last checkpoint if there is one.
 
-    One thread computes a cell, however many there are, so that its value does not depend on who computes it; cells
-    share a machine by being many. BusyError where another process has the cell.
+    A cell is always computed on one thread, so that its scores do not depend on the machine; running many cells at a
+    time fills the cores. Raises BusyError if another process is computing the cell.
     """
     result = results.finished(cell.key)
     if result is None:
-        with _owned(results, cell.key):
-            result = results.finished(cell.key)  # the owner before may have finished it
+        with locked(results.locks, f"{cell.key}.lock"):
+            results.remove_strays(cell.key)
+            result = results.finished(cell.key)  # The previous owner of the lock may have finished it.
             if result is None:
                 result = _compute(cell, results, device, cadence or Cadence())
                 results.put(result)
             results.remove_work(cell.key)
     return result
-
-
-@contextmanager
-def _owned(results: Results, key: str) -> Iterator[None]:
-    with locked(results.locks, f"{key}.lock"):
-        results.remove_strays(key)
-        yield
 
 
 def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadence) -> Result:
@@ -147,11 +150,11 @@ def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadenc
     cell_data = load_cell_data(cell, device)
     graphs, truth, data = cell_data.graphs, cell_data.truth, cell_data.record
     loaded = time.perf_counter()
-    # By the data's digest, too: a file of one's own may have changed since the checkpoint was made.
+    # Folders are also named by the digest of the data, since a user's file may have changed since the checkpoint.
     folder, weights = (top / cell_data.sha256[:16] for top in (results.work(cell.key), results.trained(cell.training)))
     trained = cell.start.settings if cell.start else cell.settings
     shape = graphs.num_features, cell_data.features.edge_shape
-    with explained(trained, "or compute fewer cells at a time (--jobs)"), one_thread():
+    with explained(trained, "or compute fewer cells at a time (--jobs)"), torch_threads(1):
         method = build_method(trained, *shape).to(device)
         with noted_signals() as signals:
             memory = _CellMemory(folder, cadence, signals, token_of(cell.key))
@@ -162,7 +165,9 @@ def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadenc
             signals.obey()
         with handled(end_at_once):
             if cell.start is not None:
-                method = _started(method, build_pretraining(cell.settings, *shape).to(device))
+                pretrained, method = method, build_pretraining(cell.settings, *shape).to(device)
+                assert isinstance(pretrained, Pretraining)
+                method.encoder.load_state_dict(pretrained.encoder.state_dict())
             judging = time.perf_counter()
             lines = taken.metrics if taken else memory.metrics
             epochs = [json.loads(line) for line in lines] or [{"epoch": 0, "loss": None}]
@@ -194,9 +199,9 @@ def score_cell(
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The scores of a trained method by the cell's protocol, and what selection "paper" chose.
 
-    ``epochs`` is what was noted of each; some have the ``scores`` of every C.
+    ``epochs`` holds the metrics of each epoch; some of them include the ``scores`` for every C.
     """
-    if cell.protocol == "finetune" and isinstance(method, Pretraining):  # a cell has checked that it is one
+    if cell.protocol == "finetune" and isinstance(method, Pretraining):  # Cell guarantees the latter; mypy needs it.
         fresh = cell.start is None and cell.settings.train.epochs == 0
         return score_by_finetuning(method, graphs, truth, cell.split, cell.settings, fresh=fresh).to_dict(), None
     if cell.protocol in FINGERPRINTS:
@@ -221,7 +226,7 @@ def _case(cell: Cell, method: Method, graphs: Graphs, truth: Truth) -> Case:
 
 
 class _CellMemory(RunMemory):
-    """Also keeps the end of the training: judging may take longer than the training did."""
+    """Also writes a checkpoint at the end of training, because evaluation may take longer than training."""
 
     def __init__(self, folder: Path, cadence: Cadence, signals: Signals, token: str) -> None:
         super().__init__(folder, cadence, signals, token)
@@ -231,15 +236,8 @@ class _CellMemory(RunMemory):
         return super().due(epoch_ended=epoch_ended) or (epoch_ended and self.complete)
 
 
-def _started(trained: Method, method: Pretraining) -> Pretraining:
-    """``method`` with the encoder of the one that was trained, which a cell has checked to be alike."""
-    assert isinstance(trained, Pretraining)
-    method.encoder.load_state_dict(trained.encoder.state_dict())
-    return method
-
-
 def _train(cell: Cell, method: Pretraining | Embedder, cell_data: CellData, memory: _CellMemory) -> None:
-    """Train to the end; the scores that selection "paper" looks at travel in the checkpoint, like the losses."""
+    """Train to the end; checkpoints include the losses and the scores that selection "paper" chooses from."""
     settings, graphs, truth = (cell.start or cell).settings, cell_data.graphs, cell_data.truth
     source = cell_data.source(settings)
     for epoch in pretrain(method, source, settings.train, device=graphs.device, seed=settings.seed, memory=memory):
@@ -252,14 +250,3 @@ def _train(cell: Cell, method: Pretraining | Embedder, cell_data: CellData, memo
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}
         memory.metrics.append(json.dumps(line))
         memory.timings.append(json.dumps(spent))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """The block computes on one thread, as cells do."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

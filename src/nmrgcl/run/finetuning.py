@@ -1,8 +1,8 @@
-"""The protocol ``finetune``: encoder and head are trained with labels, on every fold anew.
+"""The protocol ``finetune``: encoder and head are trained with labels, separately for every fold.
 
-The folds are cut as the SVM's are: one is tested, the next one validates, the others train. Where settings are chosen
-from a grid, each fold chooses for itself, by its validation fold (Errica et al. 2020). Nodes have one split, and so
-have molecules by scaffold or at random, whose labels may be of several tasks.
+Graphs are split into the same folds as for the SVM: one is the test fold, the next one validates, the others train. If
+settings are chosen from a grid, each fold makes its own choice on its validation fold (Errica et al. 2020). Nodes have
+a single split, and so have molecules, which are split by scaffold or at random and may have labels of several tasks.
 """
 
 from collections.abc import Sequence
@@ -30,15 +30,15 @@ GRIDS: dict[str, dict[str, Sequence[Any]]] = {
         "finetune.lr": (1e-2, 1e-3),
     },
 }
-"""Values to choose among, by setting; what a grid does not name stays as it is."""
+"""The values to choose from for each setting; other settings stay as they are."""
 
 
 SEEDS_APART = 1_000_003
-"""Between the seeds of the weights that the runs of a fold start from."""
+"""The difference between the seeds of the initial weights in consecutive runs of a fold."""
 
 
 def candidates(settings: Settings, *, fresh: bool) -> list[dict[str, Any]]:
-    """Every combination of the values of the grid that ``settings`` name; a pre-trained encoder stays as it is."""
+    """Every combination of values in the grid that ``settings`` name; a pre-trained encoder is never changed."""
     grid = {key: values for key, values in GRIDS[settings.finetune.grid].items() if fresh or key[:8] != "encoder."}
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
@@ -48,10 +48,10 @@ def score_by_finetuning(
 ) -> FoldScores:
     """Train encoder and head with labels on every fold; a fold's score is the mean over its runs.
 
-    The encoder is that of ``method``, or a ``fresh`` one as ``settings`` describe it.
+    The encoder is that of ``method``, or a ``fresh`` one built from ``settings``.
 
-    The first run is the training by which a fold's settings were chosen, the first of equals. Further ones start from
-    other weights, unless the encoder is pre-trained, and validate on other folds.
+    The first run is the training by which a fold's settings were chosen; ties go to the earlier candidate. Further
+    runs use other validation folds and, unless the encoder is pre-trained, other initial weights.
     """
     choices, runs = candidates(settings, fresh=fresh), settings.finetune.runs
     teach = _Teacher(method, graphs, truth, settings, fresh=fresh)
@@ -84,7 +84,7 @@ def score_by_finetuning(
 
 @dataclass(frozen=True)
 class _Job:
-    """A training with some settings changed, on one split."""
+    """One training on one split, with some settings changed."""
 
     changed: dict[str, Any]
     split: Split
@@ -101,7 +101,7 @@ class _Teacher:
         self.outputs = truth.y.shape[1] if several else int(truth.y.max()) + 1
 
     def __call__(self, jobs: Sequence[_Job]) -> list[FinetuneScore]:
-        """All of them, side by side."""
+        """Train all jobs side by side."""
         tasks = [Task(self.model(job), job.split, self.settings.updated(job.changed).finetune) for job in jobs]
         return finetune_scores(
             tasks,
@@ -126,14 +126,14 @@ class _Teacher:
 
 def build_classifier(settings: Settings, encoder: Pretraining, outputs: int) -> Classifier:
     """The encoder with a new head, whose weights come from torch's global generator."""
-    # The molecular GIN drops what its layers give, the last one too; others drop what a layer is given.
+    # The molecular GIN applies dropout to the output of each layer including the last; others to a layer's input.
     dropped = settings.encoder.name == "molecule"
     drop = settings.finetune.head_dropout or (0.0 if dropped else settings.encoder.dropout)
     return Classifier(encoder, encoder.embed, encoder.width, outputs, drop, normalise=settings.finetune.head_norm)
 
 
 def _parts(truth: Truth, split: str, settings: Settings, run: int = 0) -> list[Split]:
-    """Of graphs: each fold is tested, the next one validates, in further runs the one after; the others train."""
+    """The splits to train on; each fold of graphs is the test fold once, and each run validates on another fold."""
     if truth.molecules is not None:
         return [split_rows(truth.molecules, split, seed=settings.seed)]
     if settings.level == "node":

@@ -1,4 +1,4 @@
-"""The folder of a run: what it is the run of, who may write there, and what is removed with it."""
+"""The folder of a run: what it records about the run, who may write there, and what is removed with it."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from nmrgcl.settings.renamed import is_old, renamed
 from nmrgcl.train.checkpoint import remove_checkpoints
 
 NAME, RECORD = "run.json", RecordFormat("nmrgcl-run", 2, "the record of a run")
-"""Since version 2 it says where the data was."""
+"""Since version 2, it records where the data was loaded from."""
 FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html", "live.jsonl")
 RUN = FolderKind("run", NAME, lambda values: values.get("format") == RECORD.name, lambda _: FILES)
 ResumeMode = Literal["no", "yes", "auto"]
@@ -29,9 +29,9 @@ _CHECKPOINTS = re.compile(r"\.seed-\d+\.checkpoints")
 
 @dataclass(frozen=True)
 class RunRecord:
-    """Settings (without the seed), the data's name and digest, and the digest of the encoder it starts from.
+    """Settings without the seed, name and digest of the data, and digest of the encoder that training starts from.
 
-    ``data_source`` is the name or absolute path of the data, or empty where it has none.
+    ``data_source`` is the name or absolute path of the data, or empty if there is none.
     """
 
     settings: dict[str, Any]
@@ -46,18 +46,13 @@ class RunRecord:
         return RECORD.seal(asdict(self))
 
 
-def write_record(folder: Path, record: RunRecord) -> None:
-    """Write ``folder/run.json``, which makes the folder ours: nothing else is written there before it."""
-    RECORD.write(folder / NAME, asdict(record), token=token_of(record.to_dict()), indent=1)
-
-
 def token_of(values: Mapping[str, Any]) -> str:
-    """What the names of unfinished files contain in the folder with this ``run.json``."""
+    """The token in the names of unfinished files in the folder with this ``run.json``."""
     return str(values.get("checksum"))[:16]
 
 
 def read_record(folder: Path) -> RunRecord | None:
-    """What the folder is the run of; None where it is none yet."""
+    """The record of the run in the folder; None if there is none yet."""
     try:
         values = RECORD.read(folder / NAME)
         return None if values is None else _run_record(values)
@@ -71,13 +66,13 @@ def _run_record(values: dict[str, Any]) -> RunRecord:
     if values.keys() != {field.name for field in fields(RunRecord)} or not isinstance(values["data_source"], str):
         raise RECORD.mismatch
     old = values["settings"]
-    # Settings that are newer than the run had their default then.
+    # Settings that did not exist when the run was made take their defaults.
     values["settings"] = settings_of_run(Settings.from_dict(renamed(old) if is_old(old) else old))
     return RunRecord(**values)
 
 
 def settings_of_run(settings: Settings) -> dict[str, Any]:
-    """Plain values without the seed, which differs within a run."""
+    """The settings as plain values, without the seed, which differs between the models of a run."""
     return {key: value for key, value in settings.to_dict().items() if key != "seed"}
 
 
@@ -90,23 +85,23 @@ class RunFolder:
 
     @property
     def token(self) -> str:
-        """What the names of unfinished files contain."""
+        """The token in the names of unfinished files."""
         return token_of(self.record.to_dict())
 
     def model(self, seed: int) -> Path:
-        """Where the model of that seed is, once it is complete."""
+        """The folder of the model with this seed, which appears once it is complete."""
         return self.path / f"seed-{seed}"
 
     def checkpoints(self, seed: int) -> Path:
-        """Where the checkpoints of that seed are, until it is complete."""
+        """The folder of the checkpoints of this seed, which exists until the model is complete."""
         return self.path / f".seed-{seed}.checkpoints"
 
     def is_complete(self, seed: int) -> bool:
-        """Whether the model of that seed is there."""
+        """Whether the model with this seed exists."""
         return read_marker(self.model(seed), MODEL) is not None
 
     def check(self, seeds: Sequence[int], *, overwrite: bool, resume: ResumeMode) -> None:
-        """Refuse a folder that holds something else, or no run to resume; nothing is written."""
+        """Refuse a folder that holds something else, or has no run to resume; nothing is written."""
         out = self.path
         if out.exists() and not out.is_dir():
             raise SettingError(f"{out}: is a file; choose another --out")
@@ -123,11 +118,11 @@ class RunFolder:
             list(_parts(out))
 
     def _check_empty(self, resume: ResumeMode) -> None:
-        """Hidden files of others, such as .git, may stay where they are, but not under a name that is needed."""
+        """Refuse a folder that holds no run and is not empty; hidden files such as .git may stay."""
         out = self.path
         found = sorted(os.listdir(out)) if out.exists() else []
         if NAME in found:
-            read_record(out)  # says what is wrong with it
+            read_record(out)  # This raises an error that says what is wrong with it.
         for name in found:
             if not name.startswith(".") or _CHECKPOINTS.fullmatch(name):
                 raise SettingError(f"{out}: is not empty ({name!r}) and holds no run; choose another --out")
@@ -135,25 +130,26 @@ class RunFolder:
             raise SettingError(f"{out}: there is no run to resume; start one without --resume, or use --resume auto")
 
     def enter(self, settings: Settings, seeds: Sequence[int], *, overwrite: bool, resume: ResumeMode) -> None:
-        """Make the folder that of this run, or see that it is; for the owner of its lock."""
+        """Create or check the folder of this run; the caller must hold its lock."""
         self.check(seeds, overwrite=overwrite, resume=resume)
         earlier = read_marker(self.path, RUN)
         if earlier is not None and not overwrite:
             self._require_same()
-        elif earlier is not None:  # which stays until all of its run is gone
+        elif earlier is not None:  # The record itself stays until everything else of the run is gone.
             for part in list(_parts(self.path)):
                 _remove_part(part, token_of(earlier))
         for token in {self.token} if earlier is None else {self.token, token_of(earlier)}:
             atomic.remove_strays(self.path, token)
-        # The same run may have been written down otherwise, before there was some setting.
+        # The record comes first, since it makes the folder ours. The same run may also have been recorded before some
+        # setting existed; its record is then brought up to date.
         if earlier is None or overwrite or token_of(earlier) != self.token:
-            write_record(self.path, self.record)
+            RECORD.write(self.path / NAME, asdict(self.record), token=self.token, indent=1)
         if overwrite or not (self.path / "settings.json").exists():
             text = json.dumps(settings.to_dict(), indent=2) + "\n"
             atomic.write_text(self.path / "settings.json", text, self.token)
 
     def require_there(self, seeds: Sequence[int] = ()) -> None:
-        """Refuse to go on, or to end well, if the folder or one of these models was deleted or replaced meanwhile."""
+        """Raise SettingError if the folder or one of these models has been deleted or replaced during the run."""
         values = read_marker(self.path, RUN)
         if values is None or token_of(values) != self.token or not all(map(self.is_complete, seeds)):
             raise SettingError(f"{self.path}: was deleted or changed during the run; start the run again")
@@ -173,7 +169,7 @@ class RunFolder:
 
 
 def _parts(out: Path) -> Iterator[Path]:
-    """What is removed with a run, its evaluation first; SettingError where something foreign has such a name."""
+    """Everything that is removed with a run, its evaluation first; SettingError if such a name is not ours."""
     for name in (EVALUATION, SPLITS):
         require_format(out / name, FORMATS[name].name)
         yield out / name
@@ -190,7 +186,7 @@ def _parts(out: Path) -> Iterator[Path]:
 
 def _require_model(path: Path) -> None:
     if read_marker(path, MODEL) is None:
-        raise SettingError(f"{path}: is no model of nmrgcl; move it away or choose another --out")
+        raise SettingError(f"{path}: is not a model written by nmrgcl; move it away or choose another --out")
 
 
 def _remove_part(part: Path, token: str) -> None:

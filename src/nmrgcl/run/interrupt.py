@@ -1,4 +1,4 @@
-"""Asking a run to end: by a signal, which is noted so that everything is kept, or by a file that an engine makes."""
+"""Stopping a run without losing work: a signal is noted and handled later; an engine stops its workers by a file."""
 
 import os
 import secrets
@@ -15,7 +15,7 @@ _PARENT = os.getppid()
 
 
 class Interrupted(BaseException):
-    """The run was asked to end by a signal and has kept what it had; not an error."""
+    """A signal asked the run to stop, and it has saved its state; this is not an error."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(f"interrupted by {signal.Signals(signum).name}")
@@ -28,20 +28,20 @@ class Signals:
     received: int | None = None
 
     def note(self, signum: int, frame: FrameType | None) -> None:
-        """Remember the first one; at the second, do not wait any longer."""
+        """Remember the first signal; stop at once on the second."""
         if self.received is not None:
             raise Interrupted(signum)
         self.received = signum
 
     def obey(self) -> None:
-        """End here, if asked to."""
+        """Stop here if a signal was received."""
         if self.received is not None:
             raise Interrupted(self.received)
 
 
 @contextmanager
 def handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """SIGINT and SIGTERM call ``handler`` while the block runs; in the main thread only, as signals do."""
+    """Handle SIGINT and SIGTERM with ``handler`` while the block runs; only the main thread can install handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -54,25 +54,25 @@ def handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[None
 
 
 def end_at_once(signum: int, frame: FrameType | None) -> None:
-    """A handler for work that is lost without harm."""
+    """A signal handler for work that need not be saved."""
     raise Interrupted(signum)
 
 
 @contextmanager
 def noted_signals() -> Iterator[Signals]:
-    """SIGINT and SIGTERM as they come in, while the block runs."""
+    """Record SIGINT and SIGTERM while the block runs, instead of stopping at once."""
     signals = Signals()
     with handled(signals.note):
         yield signals
 
 
 class TimeLimit:
-    """A signal after ``seconds``, as if somebody had asked the run to end; 0: never."""
+    """Sends SIGTERM to this process after ``seconds``; 0 means never."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.passed = False
-        """Whether it was this that asked."""
+        """True once the time limit has sent the signal."""
 
     def _end(self) -> None:
         self.passed = True
@@ -80,7 +80,7 @@ class TimeLimit:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Count from here; for a block in which the signal is handled, or it would end the process."""
+        """Start the clock; the block must handle SIGTERM, which would otherwise kill the process."""
         timer = threading.Timer(self.seconds, self._end)
         timer.daemon = True
         try:
@@ -89,24 +89,24 @@ class TimeLimit:
             yield
         finally:
             timer.cancel()
-            if timer.ident is not None:  # one that is about to ask does so while it is listened to
+            if timer.ident is not None:  # If the timer is just firing, let the signal arrive while it is handled.
                 timer.join()
 
 
 class Stop(Signals):
-    """The engine's side: its first signal makes ``path``, at which its workers end their cells with all they have."""
+    """The engine's side: its first signal creates the file ``path``, at which workers save their cells and stop."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / f".stop-{os.getpid()}-{secrets.token_hex(4)}"
 
     def note(self, signum: int, frame: FrameType | None) -> None:
-        """Tell the workers; at the second signal, do not wait for them."""
+        """Tell the workers to stop; on the second signal, do not wait for them."""
         super().note(signum, frame)
         self.path.touch()
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Note signals while the block runs."""
+        """Listen for signals while the block runs."""
         try:
             with handled(self.note):
                 yield
@@ -115,15 +115,15 @@ class Stop(Signals):
 
 
 def orphaned() -> bool:
-    """Whether the process that started this one is gone."""
+    """Whether the parent process is gone."""
     return os.getppid() != _PARENT
 
 
 @contextmanager
 def watched(path: Path) -> Iterator[None]:
-    """A worker's side: while the block runs, ``path`` appearing, or the engine dying, is SIGTERM to this process.
+    """The worker's side: send SIGTERM to this process when ``path`` appears or the engine dies.
 
-    The terminal's Ctrl-C is for the engine alone, so that a worker is not asked to end twice.
+    The worker gets its own process group, so that Ctrl-C reaches the engine only and no worker is told to stop twice.
     """
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)

@@ -1,9 +1,9 @@
-"""The machine that computes: its device, its memory, and what a result records of it."""
+"""The machine: its device, its memory, and what a result records about it."""
 
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +16,12 @@ from nmrgcl.errors import SettingError
 from nmrgcl.settings import Settings
 
 WIDE_UNITS = 64
-"""From this width on a matrix product is worth a second thread."""
+"""The width from which matrix products gain from a second thread."""
 _TELLTALES = ("can't allocate memory", "cannot allocate memory", "out of memory", "not enough memory", "bad_alloc")
 
 
 def choose_device(name: str) -> torch.device:
-    """``auto``, ``cpu`` or ``cuda`` as a device that is there."""
+    """The device for ``auto``, ``cpu`` or ``cuda``; SettingError if it is not available."""
     if name not in ("auto", "cpu", "cuda"):
         raise SettingError(f"unknown device {name!r}; known: auto, cpu, cuda")
     if name == "cuda" and not torch.cuda.is_available():
@@ -30,13 +30,13 @@ def choose_device(name: str) -> torch.device:
     return torch.device("cuda" if cuda else "cpu")
 
 
-def spoilt() -> bool:
+def cuda_is_unusable() -> bool:
     """True if an earlier error left the CUDA context of this process unusable."""
     if not torch.cuda.is_initialized():
         return False
     try:
         torch.rand(1, device="cuda").item()
-    except torch.OutOfMemoryError:  # others may have filled it; that passes
+    except torch.OutOfMemoryError:  # Other processes may have filled the memory; the context itself still works.
         return False
     except RuntimeError:
         return True
@@ -44,29 +44,33 @@ def spoilt() -> bool:
 
 
 def give_back_memory() -> None:
-    """What this process holds of a GPU's memory without using it, others may have."""
+    """Release cached GPU memory so that other processes can use it."""
     if torch.cuda.is_initialized():
         with suppress(RuntimeError):  # The CUDA context may be unusable; that is reported elsewhere.
             torch.cuda.empty_cache()
 
 
 @contextmanager
-def suitable_threads(settings: Settings) -> Iterator[None]:
-    """One thread for a narrow encoder: a second one gains nothing there and, on a busy machine, waits.
-
-    NCI1, seconds an epoch on one and two threads: 3 × 32 units 0.52 and 0.57, 5 × 128 units 4.3 and 2.9.
-    """
-    threads = torch.get_num_threads()
-    if settings.encoder.units < WIDE_UNITS:
-        torch.set_num_threads(1)
+def torch_threads(count: int) -> Iterator[None]:
+    """Run the block with ``count`` torch threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
+
+
+def suitable_threads(settings: Settings) -> AbstractContextManager[None]:
+    """Use one thread for a narrow encoder: more do not help there, and on a busy machine they wait for each other.
+
+    Seconds per epoch on NCI1 with one and two threads: 0.52 and 0.57 for 3 × 32 units, 4.3 and 2.9 for 5 × 128 units.
+    """
+    return torch_threads(1) if settings.encoder.units < WIDE_UNITS else nullcontext()
 
 
 def versions() -> dict[str, str]:
-    """Of everything that takes part in a score."""
+    """The versions of all software that can affect a score."""
     return {
         "nmrgcl": __version__,
         "python": platform.python_version(),
@@ -78,7 +82,7 @@ def versions() -> dict[str, str]:
 
 
 def hardware(device: torch.device) -> dict[str, str | int]:
-    """Processor, cores, and where the training was computed."""
+    """Processor, number of cores and training device."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     return {
         "system": f"{platform.system()} {platform.machine()}",
@@ -89,7 +93,7 @@ def hardware(device: torch.device) -> dict[str, str | int]:
 
 
 def _processor() -> str:
-    """The processor's own name where Linux tells it."""
+    """The name of the processor model, which Linux gives in /proc/cpuinfo."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -100,12 +104,12 @@ def _processor() -> str:
 
 
 class OutOfMemoryError(SettingError):
-    """Memory did not suffice; where others take a part of it, it may later."""
+    """There was not enough memory; a retry may succeed once other processes use less."""
 
 
 @contextmanager
 def explained(settings: Settings, then: str = "then go on from the last checkpoint with --resume") -> Iterator[None]:
-    """Turn every way of running out of memory into a line that names what to lower, and what to do ``then``."""
+    """Turn any out-of-memory error into one line that says which settings to lower and what to do ``then``."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""Models of molecules, and SMILES through them."""
+"""Load models of molecules and embed SMILES with them."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -15,11 +15,11 @@ from nmrgcl.run.embeddings import embed_all
 from nmrgcl.run.evaluate import find_model
 
 AT_ONCE = 65_536
-"""SMILES that are handed out to processes before all of them are embedded, so that results never pile up."""
+"""How many SMILES are given to the worker processes at a time, so that featurised molecules never pile up."""
 
 
 class Part(NamedTuple):
-    """Some molecules: the ``[M]`` rows of valid ones, from 0, their ``[M, D]`` embeddings, and the invalid ones."""
+    """Some molecules: row numbers ``[M]`` of the valid ones, their embeddings ``[M, D]``, and the invalid ones."""
 
     rows: np.ndarray
     z: np.ndarray
@@ -27,20 +27,20 @@ class Part(NamedTuple):
 
 
 def load_molecule_model(folder: Path | str) -> Model:
-    """The model in a folder, in a run of one model, or "bundled"; it must have been trained on molecules."""
+    """Load a model of molecules from its folder, from a run with one model, or by the name "bundled"."""
     model = load_model(find_model(folder))
     require_molecules(model, str(folder))
     return model
 
 
 def require_molecules(model: Model, source: str) -> None:
-    """Refuse a model of other graphs."""
+    """Refuse a model that was not trained on molecules."""
     if model.features.kind != "molecules":
-        raise ModelError(f"{source}: was trained on {model.dataset}, not on molecules; name a model of molecules")
+        raise ModelError(f"{source}: was trained on {model.dataset}, not on molecules; use a model of molecules")
 
 
 def embed_smiles(model: Model, smiles: Iterable[str | None], device: torch.device, *, jobs: int) -> Iterator[Part]:
-    """Parts in the order given, of which one is in memory at a time; ``jobs`` processes featurise."""
+    """Embed SMILES part by part in the given order; ``jobs`` processes featurise them."""
     method, texts, first = model.method.to(device), iter(smiles), 0
     while block := list(islice(texts, AT_ONCE)):
         start = first

@@ -1,4 +1,4 @@
-"""The nearest molecules of a library: by cosine of embeddings, or by Tanimoto similarity of fingerprints."""
+"""Nearest neighbours in a library of molecules, by cosine of embeddings or Tanimoto similarity of fingerprints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from nmrgcl.run.compared import Compared
 from nmrgcl.run.nearest import Nearest
 
 DECIMALS = 6
-"""Cosines are compared to so many: the last bits of a product depend on where in a block a row stands."""
+"""Cosines are rounded before comparison, because their last bits depend on a row's position within a block."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Neighbour:
 
     Attributes:
         query: the identifier of the query.
-        query_smiles: as written in its file.
-        rank: from 1.
+        query_smiles: its SMILES as written in the file.
+        rank: the rank, from 1.
         neighbour: the identifier of the library molecule.
-        neighbour_smiles: as written in its file.
-        cosine: of the embeddings; None where fingerprints are compared.
-        tanimoto: the similarity of the fingerprints (ECFP4).
+        neighbour_smiles: its SMILES as written in the file.
+        cosine: the cosine of the embeddings; None if fingerprints are compared.
+        tanimoto: the Tanimoto similarity of the fingerprints (ECFP4).
     """
 
     query: str
@@ -51,10 +51,10 @@ def find_neighbours(
     device: torch.device | None = None,
     watch: Watch | None = None,
 ) -> list[Neighbour]:
-    """For every query the ``k`` nearest of the library; of equally near ones, the earlier row comes first.
+    """The ``k`` nearest library molecules of every query; ties are broken by row number.
 
-    ``by`` is ``cosine`` or ``ecfp``; unless given, it is the cosine where there are embeddings: by the ``model``, or
-    in both files. ``watch`` is told how much of the library is done.
+    ``by`` is ``cosine`` or ``ecfp``; the default is the cosine if embeddings are available, from ``model`` or from
+    both files. ``watch`` is called with the number of library molecules done and the total.
     """
     embedded = model is not None or (query.z is not None and library.z is not None)
     by = by or ("cosine" if embedded else "ecfp")
@@ -69,7 +69,7 @@ def find_neighbours(
     for part in parts(library, watch):
         if part.shape[1] != asked.shape[1]:
             widths = f"has {part.shape[1]} dimensions, the query has {asked.shape[1]}"
-            raise DataError(printable(f"{library.source}: {widths}; embed both by one model"))
+            raise DataError(printable(f"{library.source}: {widths}; embed both with the same model"))
         best.add(part, np.arange(first, first + len(part)))
         first += len(part)
     return _described(query.rows, library.rows, best, by)
@@ -79,9 +79,7 @@ def _require(by: str, k: int, library: int, *, embedded: bool) -> None:
     if by not in ("cosine", "ecfp"):
         raise SettingError(f"--by {by}: known: cosine, ecfp")
     if by == "cosine" and not embedded:
-        raise SettingError(
-            "--by cosine: needs --model (for example bundled), or two files that nmrgcl embed has written"
-        )
+        raise SettingError("--by cosine: needs --model (for example bundled), or two files written by nmrgcl embed")
     if k < 1:
         raise SettingError(f"--k {k}: ask for at least one neighbour")
     if k > library:
@@ -94,13 +92,13 @@ def _cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _unit(z: np.ndarray) -> np.ndarray:
-    """Rows of length one; a row of zeros stays so."""
+    """Rows scaled to unit length; rows of zeros stay zero."""
     length = np.linalg.norm(z, axis=1, keepdims=True)
     return z / np.where(length > 0, length, 1)
 
 
 def _described(query: MoleculeRows, library: MoleculeRows, best: Nearest, by: str) -> list[Neighbour]:
-    """Names, SMILES and both similarities."""
+    """Add names, SMILES and the Tanimoto similarity to the rows found."""
     hits, place = np.unique(best.row, return_inverse=True)
     place = place.reshape(best.row.shape)
     asked = list(zip(query.ids, query.smiles, strict=True))

@@ -1,4 +1,4 @@
-"""The data that a run was trained on: where it was, and whether it is still the same."""
+"""The data that a run was trained on: find it again and check that it has not changed."""
 
 import shlex
 from pathlib import Path
@@ -16,22 +16,22 @@ from nmrgcl.run.folder import RUN, read_record
 
 
 def data_source(data: str, dataset: Dataset) -> str:
-    """What ``load`` finds the dataset by from any folder: its name as it is, a path from the root on."""
+    """The argument by which ``load`` finds the dataset from any working directory: a name, or an absolute path."""
     path = Path(data).expanduser()
     return str(path.absolute()) if dataset.source == str(path) else data
 
 
 def load_own_data(run: Path, command: str) -> Dataset:
-    """The graphs that the run or model in ``run`` was trained on; ``command``, followed by other data, asks for that.
+    """Load the data that the run or model in ``run`` was trained on.
 
-    Graphs that have changed since are refused: they are used only if the user names them.
+    Data that has changed since is refused unless the user names it; messages suggest ``command`` followed by the data.
     """
     model = load_model(find_models(run)[0])
     source = _recorded(run) or model.dataset
     try:
         dataset = load(source)
     except DataError as error:
-        raise DataError(f"{error}; or say where its graphs are: {command} DATA") from None
+        raise DataError(f"{error}; or say where the training data is: {command} DATA") from None
     if model.data_sha256 is not None and _digest(model, dataset) != model.data_sha256:
         raise DataError(
             f"{source}: has changed since {run} was trained on it; "
@@ -41,14 +41,14 @@ def load_own_data(run: Path, command: str) -> Dataset:
 
 
 def _recorded(run: Path) -> str:
-    """What the record of the run says; it stands beside the models, or around the one model that is named."""
+    """The data source in the run's record, which is in ``run`` itself or, if ``run`` is a model, in its parent."""
     folder = next((place for place in (run, run.absolute().parent) if read_marker(place, RUN) is not None), None)
     record = None if folder is None else read_record(folder)
     return record.data_source if record else ""
 
 
 def _digest(model: Model, dataset: Dataset) -> str | None:
-    """SHA-256 of what the model's training would see of the dataset; None if it cannot have the same features."""
+    """SHA-256 of the dataset as the model's training would see it; None if it lacks the model's features."""
     try:
         return digest_of(training_source(dataset, model.features, model.settings, torch.device("cpu")))
     except DataError:

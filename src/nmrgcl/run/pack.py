@@ -1,9 +1,9 @@
-"""Results that travel: many in one file, and from files and folders into one folder."""
+"""Exchange results: pack many into one file, and merge files and folders into one folder."""
 
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from nmrgcl.record import RecordError, RecordFormat
 from nmrgcl.run.results import RESULT, DamagedError, Result, Results, parse_result
 
 PACK = RecordFormat("nmrgcl-results", 1, "a pack of results", sealed=False)
-"""The first line of a pack; the others are results."""
+"""The first line of a pack; each of the other lines is a result."""
 _REMEDY = "copy the file again"
 
 
 @dataclass
 class MergedResults:
-    """Keys by what became of them, and a line about each file that could not be used."""
+    """The keys of merged cells by outcome, and one line about each file that could not be used."""
 
     added: list[str] = field(default_factory=list)
     same: list[str] = field(default_factory=list)
@@ -28,7 +28,7 @@ class MergedResults:
 
 
 def write_pack(path: Path, results: Iterable[Result]) -> int:
-    """Write finished cells as gzipped JSON lines, each with its checksum; equal results give equal bytes."""
+    """Write finished cells as gzipped JSON lines with checksums; equal results give identical files."""
     lines = [result.to_json() for result in sorted(results, key=lambda result: result.key)]
     head = PACK.to_text({"results": len(lines)})
     stream = io.BytesIO()
@@ -39,20 +39,19 @@ def write_pack(path: Path, results: Iterable[Result]) -> int:
     return len(lines)
 
 
-def read_pack(path: Path, parse: Callable[[bytes, str], Result] = parse_result) -> list[Result]:
-    """All finished cells of a pack; DataError, with the line, where anything in it is not what was written."""
+def read_pack(path: Path) -> list[Result]:
+    """All finished cells of a pack; DataError with the line number if anything differs from what was written."""
     try:
         with reading.open_file(path) as packed, gzip.GzipFile(fileobj=packed) as file:
-            found = list(_entries(path, file, parse))
-    except OSError as error:  # gzip's own errors are among them
+            return list(_entries(path, file))
+    except OSError as error:  # gzip.BadGzipFile is one of these.
         raise DataError(f"{path}: cannot be read ({error.strerror or 'not a pack of results'}); {_REMEDY}") from None
     except (EOFError, zlib.error):
         raise DataError(f"{path}: damaged or cut short; {_REMEDY}") from None
-    return found
 
 
 def merge(into: Results, sources: Sequence[Path]) -> MergedResults:
-    """Add the finished cells of packs and folders; a cell that is there with other scores is kept and reported."""
+    """Add the finished cells of packs and folders; if a cell exists with other scores, it is kept and reported."""
     merged = MergedResults()
     gathered: list[Result] = []
     for source in sources:
@@ -73,29 +72,29 @@ def merge(into: Results, sources: Sequence[Path]) -> MergedResults:
             same = _same(there, result)
             (merged.same if same else merged.conflicts).append(result.key)
             if same and "inner" in result.scores and "inner" not in there.scores:
-                into.put(result)  # an earlier version did not record inner scores
+                into.put(result)  # Earlier versions did not record inner scores.
     return merged
 
 
 def _same(one: Result, other: Result) -> bool:
-    """Equal in all that both of them record."""
+    """Whether the two results agree in everything that both of them record."""
     both = one.scores.keys() & other.scores.keys()
     return one.chosen == other.chosen and all(one.scores[part] == other.scores[part] for part in both)
 
 
-def _entries(path: Path, file: gzip.GzipFile, parse: Callable[[bytes, str], Result]) -> Iterator[Result]:
+def _entries(path: Path, file: gzip.GzipFile) -> Iterator[Result]:
     count = _read_head(path, file.readline(RESULT.limit))
     seen = set()
     for number in range(2, count + 2):
         line = file.readline(RESULT.limit)
         if not line.endswith(b"\n"):
-            raise DataError(f"{path}, line {number}: cut short, {count} results are announced; {_REMEDY}")
+            raise DataError(f"{path}, line {number}: cut short, the first line announces {count} results; {_REMEDY}")
         try:
-            result = parse(line, f"{path}, line {number}")
+            result = parse_result(line, f"{path}, line {number}")
         except DamagedError as error:
             raise DataError(f"{error}; {_REMEDY}") from None
         if result.status != "done" or result.key in seen:
-            raise DataError(f"{path}, line {number}: not a finished cell, or one that came before; {_REMEDY}")
+            raise DataError(f"{path}, line {number}: not a finished cell, or a duplicate; {_REMEDY}")
         seen.add(result.key)
         yield result
     if file.read(1):

@@ -1,4 +1,4 @@
-"""What a cell would cost, estimated from a small part of it that is computed and thrown away."""
+"""Estimate what a cell would cost from a small part of it, which is computed and discarded."""
 
 import time
 from collections.abc import Callable
@@ -11,36 +11,37 @@ import torch
 from nmrgcl.methods import Method, Pretraining, build_method, find_method
 from nmrgcl.run.cell import FINGERPRINTS, OF_MOLECULES, Cell
 from nmrgcl.run.cell_data import CellData, load_cell_data
-from nmrgcl.run.execute import one_thread, score_cell
+from nmrgcl.run.execute import score_cell
 from nmrgcl.run.finetuning import candidates
+from nmrgcl.run.machine import torch_threads
 from nmrgcl.run.protocols import is_judged
 from nmrgcl.train import pretrain
 from nmrgcl.train.feed import open_feed
 
 STEPS, ROWS, EPOCHS = 4, 600, 2
-"""Training steps, judged graphs and epochs of fine-tuning that an estimate computes."""
+"""How many training steps, evaluated graphs and fine-tuning epochs an estimate computes."""
 
 
 @dataclass(frozen=True)
 class CellSeconds:
-    """Seconds of one thread, or of the GPU, for the training and the judging of a cell."""
+    """Seconds on one thread, or on the GPU, to train and to evaluate a cell."""
 
     train: float
     judge: float
 
 
 def can_estimate(cell: Cell) -> bool:
-    """Not for molecules with an encoder from another dataset or with fingerprints."""
+    """False for molecules with a pre-trained encoder or with fingerprints."""
     return cell.start is None and cell.split not in OF_MOLECULES and cell.protocol not in FINGERPRINTS
 
 
 def estimate_cell(cell: Cell, device: torch.device) -> CellSeconds:
-    """A few steps of the training and a judgement of some graphs, scaled up to all of them.
+    """Time a few training steps and the evaluation of some graphs, and scale both up to the whole cell.
 
-    On a CPU the time of the processor counts, which other programs do not lengthen.
+    On a CPU, processor time is measured, which other programs do not affect.
     """
     data = load_cell_data(cell, device)
-    with one_thread(), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    with torch_threads(1), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         method = build_method(cell.settings, data.graphs.num_features, data.features.edge_shape).to(device)
         return CellSeconds(_train(cell, method, data, device), _judge(cell, method, data, device))
 
@@ -83,13 +84,13 @@ def _judge(cell: Cell, method: Method, data: CellData, device: torch.device) -> 
         cell = replace(cell, settings=replace(settings, finetune=replace(options, epochs=few, runs=1, grid="none")))
         scale = trainings * options.epochs / few / share
     else:
-        scale = _looks(cell) / share**2  # a kernel has a row and a column per graph
+        scale = _looks(cell) / share**2  # A kernel matrix has a row and a column per graph.
     last = [{"epoch": settings.train.epochs, "loss": None}]
     return _timed(lambda: score_cell(cell, method, graphs, truth, last), device) * scale
 
 
 def _looks(cell: Cell) -> int:
-    """How often the cell is judged: selection "paper" looks at many epochs."""
+    """How often the cell is evaluated: selection "paper" looks at many epochs."""
     epochs = cell.settings.train.epochs
     if cell.selection == "honest" or not issubclass(find_method(cell.settings.method), Pretraining):
         return 1
@@ -97,7 +98,7 @@ def _looks(cell: Cell) -> int:
 
 
 def _some(y: np.ndarray) -> np.ndarray:
-    """At most ``ROWS`` indices with the classes in proportion."""
+    """At most ``ROWS`` indices with the same class proportions as ``y``."""
     order = np.argsort(y, kind="stable")
     return np.sort(order[np.linspace(0, len(order) - 1, min(len(order), ROWS)).astype(int)])
 

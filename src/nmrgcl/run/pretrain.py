@@ -1,4 +1,4 @@
-"""A dataset → one model per seed, in a folder; what was begun there can be continued. Also what that would cost."""
+"""Pre-train one model per seed into a run folder, resume such a run, or estimate what it would cost."""
 
 import json
 import resource
@@ -41,16 +41,16 @@ from nmrgcl.train.state import TrainingState
 from nmrgcl.train.step import GuardedStep
 
 STEPS = 4
-"""Steps of a training that are timed to estimate its cost."""
+"""How many training steps are timed to estimate the cost."""
 
 
 SeedWatch = Callable[[int, Progress, int], None]
-"""Called after each batch with the seed, where its training stands, and how many graphs or nodes the batch had."""
+"""Called after each batch with the seed, the progress of its training, and the number of graphs or nodes in it."""
 
 
 @dataclass(frozen=True)
 class SeedEpoch:
-    """One epoch of one seed; collapse is measured (``tracked``) every few epochs only, and warned of once."""
+    """One epoch of one seed; collapse is measured (``tracked``) only every few epochs, and warned about once."""
 
     seed: int
     epoch: Epoch
@@ -60,11 +60,11 @@ class SeedEpoch:
 
     @property
     def effective_rank(self) -> float | None:
-        """None after an epoch at which it was not measured."""
+        """The effective rank; None if it was not measured after this epoch."""
         return self.tracked.get("effective_rank")
 
     def record(self) -> dict[str, Any]:
-        """A line of ``metrics.jsonl``: what does not depend on the machine's speed."""
+        """A line of ``metrics.jsonl``: everything that does not depend on the speed of the machine."""
         facts = {"epoch": self.epoch.number, "loss": self.epoch.loss, **self.tracked}
         return facts | ({"warning": self.warning} if self.warning else {})
 
@@ -92,22 +92,21 @@ def pretrain_seeds(
     data: str = "",
     watch: SeedWatch | None = None,
 ) -> Iterator[SeedEpoch]:
-    """Pre-train one model a seed into ``out/seed-…``, yielding after each epoch; each folder appears complete.
+    """Pre-train one model per seed into ``out/seed-…`` and yield after each epoch; model folders appear complete.
 
     Args:
-        dataset: what to train on.
-        settings: for all seeds alike.
-        seeds: one model each.
-        out: the run's folder; one run at a time may write there.
-        device: where to compute.
-        track_every: epochs between measurements of collapse.
-        overwrite: an earlier run in ``out`` may go.
-        resume: "yes" goes on with the run in ``out``, which must be this one; "auto" does if there is one. Seeds that
-            are complete are left alone, one that is not goes on from its last checkpoint.
-        cadence: when checkpoints are kept, every five minutes if None; a signal that asks the process to end always
-            makes it keep one.
-        start: gives every seed the encoder of an earlier model, with the features that it knows.
-        data: what ``load`` found the dataset by, if it did; the run remembers it.
+        dataset: the dataset to train on.
+        settings: the settings, the same for all seeds.
+        seeds: the seeds; each gives one model.
+        out: the run folder; only one run at a time may write there.
+        device: the device to train on.
+        track_every: the number of epochs between measurements of collapse.
+        overwrite: whether an earlier run in ``out`` may be removed.
+        resume: "yes" continues the run in ``out``, which must be the same run; "auto" does so if there is one.
+            Complete seeds are left alone, the others continue from their last checkpoint.
+        cadence: when to write checkpoints; every five minutes if None. SIGINT and SIGTERM always cause one.
+        start: an earlier model whose encoder and features every seed starts from.
+        data: the name or path by which ``load`` found the dataset, if it did; the run records it.
         watch: called after every batch.
     """
     require_level(dataset, settings)
@@ -116,10 +115,8 @@ def pretrain_seeds(
         chosen = options.features, options.max_degree, options.scale, options.edges
         features = start.features if start else choose_features(dataset, *chosen)
         graphs = training_source(dataset, features, settings, device)
-    with explained(settings):
-        build_method(
-            settings, features.width, features.edge_shape
-        )  # Report impossible settings before anything is written.
+        # Report impossible settings before anything is written.
+        build_method(settings, features.width, features.edge_shape)
     encoder = _encoder_of(start, settings) if start else None
     digest = weights_digest(encoder) if encoder else None
     source = data_source(data, dataset) if data else ""
@@ -151,11 +148,11 @@ def pretrain_seeds(
 
 
 def _encoder_of(start: Model, settings: Settings) -> torch.nn.Module:
-    """That of an earlier model, which a training with ``settings`` can go on from."""
+    """The encoder of an earlier model, if a training with ``settings`` can start from it."""
     if start.settings.encoder != settings.encoder:
         raise SettingError(f"the earlier model has another encoder ({start.settings.encoder}); use its settings")
     if not isinstance(start.method, Pretraining) or not issubclass(find_method(settings.method), Pretraining):
-        raise SettingError("--from: both models must have an encoder; one of these methods has none")
+        raise SettingError("--from: both methods must have an encoder, and one of them has none")
     return start.method.encoder
 
 
@@ -194,17 +191,17 @@ def _pretrain_one(
         (filling / "metrics.jsonl").write_text("".join(f"{line}\n" for line in memory.metrics), encoding="utf-8")
         scaled = replace(model, columns=column_scale(model.method, graphs))
         save_model(filling, scaled, training=json.loads(memory.metrics[-1]) if memory.metrics else None)
-        # After the checksums: times differ between two runs that are otherwise the same to the byte.
+        # Written after the checksums: timings differ between runs that are otherwise identical to the byte.
         (filling / "timings.jsonl").write_text("".join(f"{line}\n" for line in memory.timings), encoding="utf-8")
 
 
 def _tracked(memory: RunMemory) -> list[dict[str, Any]]:
-    """Earlier measurements of this training, also those from before it was resumed."""
+    """Earlier measurements of this training, including those from before it was resumed."""
     return [found for line in memory.metrics if "effective_rank" in (found := json.loads(line))]
 
 
 class _SeedMemory(RunMemory):
-    """Keeps nothing in a folder that is no longer the run's."""
+    """Refuses to write a checkpoint if the folder no longer belongs to the run."""
 
     def __init__(self, folder: RunFolder, seed: int, cadence: Cadence, signals: Signals) -> None:
         super().__init__(folder.checkpoints(seed), cadence, signals, folder.token)
@@ -217,7 +214,7 @@ class _SeedMemory(RunMemory):
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds for all seeds and the most memory seen, both from ``STEPS`` real steps after a first one."""
+    """Estimated seconds for all seeds, and peak memory, both measured over ``STEPS`` steps after a first one."""
 
     parameters: int
     steps: int
@@ -230,13 +227,13 @@ class Cost:
 
 
 def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: torch.device) -> Cost:
-    """Train a few steps on a method that is then thrown away; nothing is written."""
+    """Train for a few steps and discard the result; nothing is written."""
     options = settings.data
     features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
     graphs = training_source(dataset, features, settings, device)
     method = build_method(settings, features.width, features.edge_shape).to(device).train()
     parameters = sum(p.numel() for p in method.parameters())
-    if not isinstance(method, Trainable):  # it fits all graphs at once, and no part of that tells what the whole takes
+    if not isinstance(method, Trainable):  # It fits all graphs at once, so timing a part says nothing about the whole.
         return Cost(parameters, 0, 0.0, _peak_memory(device))
     seconds = []
     devices = [device] if device.type == "cuda" else []
@@ -251,7 +248,7 @@ def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: t
             step(feed.take(*feed.batch(number)))
             if device.type == "cuda":
                 torch.cuda.synchronize()
-            if number or per_epoch == 1:  # the first step also allocates
+            if number or per_epoch == 1:  # The first step also allocates memory.
                 seconds.append(time.perf_counter() - began)
     typical = statistics.median(seconds) if seconds and steps else 0.0
     return Cost(parameters, steps, typical * steps, _peak_memory(device))

@@ -1,19 +1,23 @@
-"""The protocols of embeddings: they and labels in, scores of the held-out parts out; ``finetuning`` has the other one.
+"""Protocols that turn embeddings (or fingerprints) and labels into test scores; ``finetuning`` has the remaining one.
 
-Cells of tables and ``nmrgcl evaluate`` score by the same functions. Selection "honest" looks at the held-out parts only
-once; selection "paper" chooses among the scores of every C and of many epochs, as published code does.
+Cells of tables and ``nmrgcl evaluate`` use the same functions. Selection "honest" looks at the test data only once;
+selection "paper" reports the best among the test scores for every C and for many epochs, as published code does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from nmrgcl.data.molecule_rows import MoleculeRows
+from nmrgcl.data.molecules.fingerprints import ecfp
+from nmrgcl.data.molecules.splits import split_rows
 from nmrgcl.data.splits import Split, split_nodes
 from nmrgcl.evaluate.cross_validation import penalties
+from nmrgcl.evaluate.fingerprints import fingerprint_score
+from nmrgcl.evaluate.goals import goal_of
 from nmrgcl.evaluate.kernel_svm import kernel_nested, kernel_table
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
@@ -21,21 +25,21 @@ from nmrgcl.evaluate.svm import LabelledRows, svm_nested, svm_table
 from nmrgcl.settings import Settings, SVMSettings
 
 JUDGED_EVERY, MOST_JUDGED = 5, 20
-"""Published code evaluates every fifth epoch, or each of twenty, and reports the best: no more looks than that."""
+"""Published code evaluates every fifth epoch, or each of twenty, and reports the best; we do not look more often."""
 
 PenaltyScores = list[tuple[float, list[float]]]
-"""Scores ``[folds]`` for each C."""
+"""For each C, the scores of all folds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is known of graphs or nodes.
+    """The labels of graphs or nodes.
 
     Attributes:
-        y: class codes ``[B]``, -1 for one that is not judged; of molecules that are split by scaffold or at random, the
-            labels ``[B, T]`` of their tasks, NaN where one is missing.
-        public: the split that came with them, if any.
-        molecules: what else is known of them, if they are such.
+        y: class codes ``[B]``, -1 for rows without a label; for molecules split by scaffold or at random, the labels
+            ``[B, T]`` of all tasks, NaN where one is missing.
+        public: the split that came with the data, if any.
+        molecules: SMILES and tasks, if the graphs are molecules split by scaffold or at random.
     """
 
     y: np.ndarray
@@ -45,9 +49,9 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What a protocol scores: embeddings ``[B, D]`` or ``[N, D]``, the truth about them, and how they are cut.
+    """What a protocol scores: embeddings ``[B, D]`` or ``[N, D]``, their labels, and how they are split.
 
-    A method may have ``kernels`` ``[K, B, B]``, which the SVM uses instead of embeddings.
+    If a method has ``kernels`` ``[K, B, B]``, the SVM uses them instead of the embeddings.
     """
 
     z: np.ndarray
@@ -58,14 +62,14 @@ class Case:
 
     @property
     def labelled(self) -> LabelledRows:
-        """Embeddings and class codes of the rows that are judged, and the seed of the folds."""
+        """Embeddings and class codes of the labelled rows, and the seed of the folds."""
         known = self.truth.y >= 0
-        # Without a copy where all are: arrays that cases share go to worker processes once.
+        # Avoid a copy if all rows are labelled: an array that several cases share is sent to the workers only once.
         return (self.z, self.truth.y, self.seed) if known.all() else (self.z[known], self.truth.y[known], self.seed)
 
     @property
     def labelled_kernels(self) -> tuple[np.ndarray, np.ndarray, int] | None:
-        """Kernels among the rows that are judged, their class codes, and the seed of the folds."""
+        """Kernels between the labelled rows, their class codes, and the seed of the folds."""
         if self.kernels is None:
             return None
         known = self.truth.y >= 0
@@ -75,15 +79,15 @@ class Case:
 
     @property
     def parts(self) -> Split:
-        """The nodes to train, validate and test on."""
+        """The training, validation and test nodes."""
         return split_nodes(self.split, self.truth.y, seed=self.seed, public=self.truth.public)
 
 
 @dataclass(frozen=True)
 class FoldScores:
-    """Accuracies in percent on the held-out parts, and ``beside`` them what they were chosen by.
+    """Accuracies in percent on the test data, and ``beside`` them the scores that choices were based on.
 
-    ``penalties`` has the C of each part, where there is one; results of cells do not record it.
+    ``penalties`` holds the C of each fold if the protocol chooses one; results of cells do not record it.
     """
 
     folds: list[float]
@@ -91,14 +95,14 @@ class FoldScores:
     penalties: list[float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """What the result of a cell records."""
+        """The scores as the result of a cell records them."""
         return {"folds": self.folds, "mean": float(np.mean(self.folds)), **self.beside}
 
 
 def score_by_svm(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
-    """SVMs on stratified folds, C chosen inside the training folds; all parts of all cases run in parallel.
+    """SVMs on stratified folds with C chosen inside the training folds; all folds of all cases run in parallel.
 
-    The kernel is the RBF of embeddings, or the method's own.
+    The kernel is the RBF kernel of the embeddings, or the method's own.
     """
     if cases[0].kernels is not None:
         return [_score_kernels(case, settings.svm, device, jobs) for case in cases]
@@ -119,7 +123,7 @@ def _score_kernels(case: Case, options: SVMSettings, device: torch.device, jobs:
 
 
 def score_by_lssvm(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
-    """Least-squares SVMs on the same folds, on the device."""
+    """Least-squares SVMs on the same folds, computed on the device."""
     options, scores = _lssvm_options(settings.svm), []
     for z, y, seed in (case.labelled for case in cases):
         found = lssvm_nested(z, y, seed=seed, **options, device=device)
@@ -128,7 +132,7 @@ def score_by_lssvm(cases: Sequence[Case], settings: Settings, device: torch.devi
 
 
 def score_by_linear(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
-    """Logistic regression on one split of the nodes, C chosen on its validation nodes."""
+    """Logistic regression on one split of the nodes, with C chosen on the validation nodes."""
     scaling, scores = settings.linear.normalise, []
     for case in cases:
         found = linear_score(case.z, case.truth.y, case.parts, scaling=scaling, device=device)
@@ -141,11 +145,21 @@ SCORE_BY: dict[str, Callable[[Sequence[Case], Settings, torch.device, int], list
     "lssvm": score_by_lssvm,
     "linear": score_by_linear,
 }
-"""The protocols of embeddings; the last argument is the number of worker processes, -1 for one per core."""
+"""The protocols for embeddings; the last argument is the number of worker processes, -1 for one per core."""
+
+
+def score_by_fingerprints(truth: Truth, split: str, *, seed: int, model: Literal["forest", "linear"]) -> FoldScores:
+    """Fit a simple model to fingerprints, as a chemist would do first; the splits are those of the other protocols."""
+    assert truth.molecules is not None  # Cell refuses other data.
+    goal: Any = goal_of(truth.y)
+    parts = split_rows(truth.molecules, split, seed=seed)
+    found = fingerprint_score(ecfp(truth.molecules.smiles), truth.y, parts, model=model, goal=goal, seed=seed)
+    beside = {name: [value] for name, value in found.beside.items()}
+    return FoldScores([found.test], {"valid": [found.valid], "chosen": found.chosen, **beside})
 
 
 def score_every_penalty(protocol: str, case: Case, settings: Settings, device: torch.device) -> PenaltyScores:
-    """Accuracies on the held-out folds for each C, so that selection "paper" can report the best one."""
+    """Test accuracies of every fold for each C, from which selection "paper" reports the best."""
     own = case.labelled_kernels if protocol == "svm" else None
     if own is not None:
         kernels, y, seed = own
@@ -159,19 +173,19 @@ def score_every_penalty(protocol: str, case: Case, settings: Settings, device: t
 
 
 def is_judged(epoch: int, epochs: int) -> bool:
-    """Whether selection "paper" looks at the folds after that one of at most ``epochs``; the last it always sees."""
+    """Whether selection "paper" evaluates after this epoch; it also evaluates after the last one in any case."""
     return epoch % max(JUDGED_EVERY, -(-epochs // MOST_JUDGED)) == 0
 
 
 def choose_best(epochs: Mapping[int, PenaltyScores]) -> tuple[FoldScores, dict[str, Any]]:
-    """The scores of the epoch and C with the highest mean, the first of equals, and which ones these are."""
+    """The scores of the epoch and C with the highest mean, and that epoch and C; ties go to the earlier one."""
     tried = [({"epoch": epoch, "c": c}, folds) for epoch, table in epochs.items() for c, folds in table]
     chosen, folds = max(tried, key=lambda candidate: float(np.mean(candidate[1])))
     return FoldScores(folds), chosen
 
 
 def _lssvm_options(options: SVMSettings) -> dict[str, Any]:
-    """Those of the SVM but for inner folds, which one of least squares does not have."""
+    """The SVM's options except for ``inner``: a least-squares SVM needs no inner folds."""
     return {name: value for name, value in asdict(options).items() if name != "inner"}
 
 

@@ -1,4 +1,4 @@
-"""The settings of a training: one way to resolve them, for commands, tables, searches and estimators."""
+"""Resolve the settings of a training, in one way for commands, tables, searches and estimators."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from nmrgcl.settings.schema import EncoderSettings, ForeignOptionError
 
 _LIKELY = "nmrgcl"
 SettingValues = Mapping[str, Any] | Sequence[str]
-"""Values by key, or texts such as ``epochs=12``."""
+"""A mapping from keys to values, or texts such as ``epochs=12``."""
 
 
 def recipe(
@@ -30,17 +30,17 @@ def recipe(
     method_wins: bool = False,
     source: str = "--set",
 ) -> Settings:
-    """Settings by ``preset``, ``config`` and ``assignments``, the later over the earlier, and those the method fixes.
+    """Combine ``preset``, ``config`` and ``assignments``, of which later ones win, with what the method fixes.
 
     Args:
-        method: its name, its file or its class; None: the one that preset, config or assignments name.
-        preset: None: the method's own for ``level``, unless there is a config.
-        config: a file of settings.
-        assignments: single settings.
-        level: of what is embedded; "molecule" for graphs that are molecules.
-        dataset: the catalog's name, for which a preset may have values of its own.
-        method_wins: assignments to what the method fixes, or does not have, are left out instead of refused.
-        source: what messages call the assignments.
+        method: the name, file or class of the method; None: the one named by preset, config or assignments.
+        preset: the preset; None: the method's own for ``level``, unless there is a config.
+        config: a settings file.
+        assignments: individual settings.
+        level: what is embedded: "graph", "node", or "molecule" for graphs that are molecules.
+        dataset: the name of a dataset in the catalog, for which a preset may have special values.
+        method_wins: ignore assignments to settings that the method fixes or does not have, instead of refusing them.
+        source: how messages refer to the assignments.
     """
     given = read_assignments(assignments)
     if method is not None:
@@ -55,7 +55,7 @@ def recipe(
     chosen = free_assignments(method, given) if method_wins else given
     changed = settings.updated(chosen, source=source)
     if is_own(changed.encoder.name) and changed.encoder.name != settings.encoder.name:
-        # What a recipe says of the inside of its own encoder is not said of another network.
+        # A preset's settings for the inside of its own encoder do not apply to a user's network.
         own = ("activation", "activate_last", "dropout", "norm", "jk")
         plain = {f"encoder.{key}": getattr(EncoderSettings, key) for key in own}
         changed = settings.updated(plain).updated(chosen, source=source)
@@ -64,7 +64,7 @@ def recipe(
 
 
 def with_encoder(assignments: SettingValues, encoder: Named | None) -> dict[str, Any]:
-    """The assignments, and that of the encoder that the user has named: by name, file, class, function or instance."""
+    """The assignments plus the encoder, which may be given as a name, file, class, function or instance."""
     given = read_assignments(assignments)
     if encoder is None:
         return given
@@ -76,9 +76,9 @@ def with_encoder(assignments: SettingValues, encoder: Named | None) -> dict[str,
 
 
 def with_options(assignments: Mapping[str, Any], options: Mapping[str, tuple[str, Any]]) -> dict[str, Any]:
-    """The assignments, and those of options of a command: by the option's name its setting and value, None: not given.
+    """The assignments plus those made by command-line options, given as option → (setting, value or None).
 
-    A setting's group may be left out in an assignment.
+    An assignment may omit the group of a setting.
     """
     given = dict(assignments)
     for option, (key, value) in options.items():
@@ -91,7 +91,7 @@ def with_options(assignments: Mapping[str, Any], options: Mapping[str, tuple[str
 
 
 def default_preset(method: str, level: str) -> str:
-    """The recipe of a method at that level, or its own where it knows no such level; a file's is beside the file."""
+    """The preset of a method for ``level``, or its first one if it has none; that of a user's file is next to it."""
     kind = find_method(method)
     presets: dict[str, str] = dict(kind.PRESETS)  # type: ignore[arg-type]
     if level == "molecule" and "graph" in presets:
@@ -102,7 +102,7 @@ def default_preset(method: str, level: str) -> str:
 
 
 def free_assignments(method: str, assignments: SettingValues) -> dict[str, Any]:
-    """The assignments to what this method leaves open: neither to what it fixes nor to options of other methods."""
+    """The assignments that apply to this method: not to settings it fixes, nor to options of other methods."""
     fixed, free = find_method(method).FIXED, {}
     for key, value in read_assignments(assignments).items():
         try:
@@ -114,7 +114,7 @@ def free_assignments(method: str, assignments: SettingValues) -> dict[str, Any]:
 
 
 def require_meaning(settings: Settings) -> None:
-    """Refuse settings that are not those that make their method what it is."""
+    """Refuse settings that contradict the values that define their method."""
     plain = dict(flatten(settings.to_dict()))
     for key, value in find_method(settings.method).FIXED.items():
         if plain[key] != value:
@@ -125,7 +125,7 @@ def require_meaning(settings: Settings) -> None:
 
 
 def require_level(dataset: Dataset, settings: Settings) -> None:
-    """Refuse one graph where graphs are embedded, and several where nodes are; say which setting is meant."""
+    """Refuse a dataset that does not suit the level: node embeddings need one graph, graph embeddings need several."""
     graphs = dataset.counts[0]
     if settings.level == "node" and graphs != 1:
         raise DataError(

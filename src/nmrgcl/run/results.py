@@ -1,4 +1,4 @@
-"""Results of cells: what became of one, and a folder of them, one small file per cell that is whole or not there."""
+"""Results of cells, and the folder that holds them as one small file per cell, written atomically."""
 
 import math
 import os
@@ -18,39 +18,35 @@ from nmrgcl.run.cell import KEY, Cell, content_key
 from nmrgcl.train.checkpoint import remove_checkpoints
 
 RESULT = RecordFormat("nmrgcl-result", 2, "a result", oldest=2, limit=2**24)
-"""A thousand epochs of a hundred folds need less than its limit. Keys of version 1 named every setting."""
+"""The limit leaves room for a thousand epochs of a hundred folds. Version 1 had other keys and was never released."""
 _TABLES = ("scores", "training", "data", "versions", "hardware", "times")
 _DONE = re.compile(rf"({KEY.pattern})\.json")
 _FAILED = re.compile(rf"({KEY.pattern})\.failed\.json")
 
 
-class OldError(DataError):
-    """A result of an earlier version, whose key means nothing today; ``nmrgcl results migrate`` gives it another."""
-
-
 class DamagedError(DataError):
-    """A result that is not what was written; computing it again replaces it."""
+    """A damaged result; computing the cell again replaces it."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """Scores of a finished cell, or the error of a failed one; everything is ready for JSON.
+    """The scores of a finished cell, or the error of a failed one, as values that can be written as JSON.
 
     Attributes:
-        key: of the cell.
-        named: what the key names of the cell.
-        settings: all of them, as they were when it was computed.
+        key: the key of the cell.
+        named: the values that the key is computed from.
+        settings: all settings at the time of computation.
         status: failed cells have an ``error`` (type, message) instead of scores.
-        scores: folds (accuracies in percent) and their mean; ``inner``, where C was chosen inside the training folds:
-            for each of them the accuracy by which it was chosen. Results of earlier versions do not have it.
-        chosen: the epoch and the C that selection "paper" reports; None where nothing was chosen by evaluated folds.
-        training: epochs, last loss, effective rank of the last embeddings.
-        data: name, graphs, nodes, edges, and SHA-256 of what training saw; ``start`` has name, graphs and SHA-256 of
-            what the encoder was pre-trained on, if that is another dataset.
-        versions: of the software.
-        hardware: that computed it.
-        times: seconds to load, train and judge, in all, and when it began; ``trained_by`` is the key of the cell that
-            spent the time to train, where it was another.
+        scores: accuracies of the folds in percent and their mean. If C was chosen inside the training folds, ``inner``
+            holds the accuracy on which each choice was based; results of earlier versions lack it.
+        chosen: the epoch and the C that selection "paper" reports; None if nothing was chosen on test folds.
+        training: number of epochs, final loss, and effective rank of the final embeddings.
+        data: name, graphs, nodes, edges and SHA-256 of the data; ``start`` holds name, graphs and SHA-256 of the
+            pre-training data, if it is another dataset.
+        versions: software versions.
+        hardware: the machine that computed it.
+        times: seconds to load, train and evaluate, their total, and when it started; ``trained_by`` is the key of the
+            cell that trained, if it was another one.
     """
 
     key: str
@@ -68,27 +64,27 @@ class Result:
 
     @property
     def cell(self) -> Cell:
-        """The cell as a value of this version."""
+        """The cell that this is the result of."""
         names = ("dataset", "protocol", "selection", "split")
         given = {name: self.named[name] for name in (*names, "start") if name in names or name in self.named}
         return Cell.from_dict(given | {"settings": self.settings})
 
     @property
     def mean(self) -> float:
-        """Over the folds, in percent."""
+        """The mean accuracy over the folds in percent."""
         return float(self.scores["mean"])
 
     def to_dict(self) -> dict[str, Any]:
-        """What the file holds."""
+        """The content of the file."""
         return RESULT.seal(asdict(self))
 
     def to_json(self) -> str:
-        """One line."""
+        """One line of JSON."""
         return RESULT.to_text(asdict(self))
 
 
 def parse_result(text: str | bytes, source: str) -> Result:
-    """The result that ``to_json`` wrote; DamagedError, or DataError where it is of a newer version."""
+    """The result that ``to_json`` wrote; raises DamagedError, or DataError if it is of another version."""
     try:
         return _result(RESULT.parse(text))
     except RecordError as error:
@@ -96,7 +92,7 @@ def parse_result(text: str | bytes, source: str) -> Result:
 
 
 def read_result(path: Path) -> Result | None:
-    """The result in a file; None where there is none, DamagedError where it is not what was written."""
+    """The result in a file; None if there is no file, DamagedError if it was changed."""
     try:
         values = RESULT.read(path)
         return None if values is None else _result(values)
@@ -105,11 +101,9 @@ def read_result(path: Path) -> Result | None:
 
 
 def _refusal(error: RecordError, source: Path | str) -> UserError:
-    """A result that cannot be read now, or only by a newer version, is not damaged: it must not be replaced."""
-    if error.problem in ("newer", "unreadable"):
+    """A result that is unreadable or of another version is not damaged, so it must not be overwritten."""
+    if error.problem in ("newer", "older", "unreadable"):
         return error.told(DataError, source, "remove it, or make it readable")
-    if error.problem == "older":
-        return error.told(OldError, source, "nmrgcl results migrate brings it up to date")
     return DamagedError(f"{source}: damaged, {error}")
 
 
@@ -127,7 +121,7 @@ def _result(values: dict[str, Any]) -> Result:
 
 
 def _check(result: Result) -> None:
-    """Every part is of the kind that its readers expect."""
+    """Check the types that readers of a result rely on; raises ValueError."""
     for name in _TABLES:
         if not isinstance(getattr(result, name), dict):
             raise ValueError(f"{name} is not a table")
@@ -145,22 +139,22 @@ def _check(result: Result) -> None:
         for part in (folds, result.scores.get("inner", folds)):
             percentages = all(isinstance(score, float) and 0 <= score <= 100 for score in part)
             if not folds or len(part) != len(folds) or not percentages:
-                raise ValueError("scores are percentages, one a fold")
+                raise ValueError("scores are not percentages, one per fold")
         if not isinstance(mean, float) or not math.isclose(mean, sum(folds) / len(folds), abs_tol=1e-9):
-            raise ValueError("the mean is not that of the folds")
+            raise ValueError("the mean is not the mean of the folds")
     elif not all(isinstance(part, str) for part in (result.error or {}).values()):
-        raise ValueError("its error is no text")
+        raise ValueError("its error is not text")
 
 
 def token_of(key: str) -> str:
-    """What the names of unfinished files of a cell or of a training contain."""
+    """The token in the names of unfinished files of a cell or a training."""
     return key[:16]
 
 
 class Results:
-    """``KEY.json`` for finished cells and ``KEY.failed.json`` for failed ones, which are tried again.
+    """A results folder: ``KEY.json`` for finished cells and ``KEY.failed.json`` for failed ones, which are retried.
 
-    Work in progress is in ``.work/KEY``, locks are in ``.locks``, trainings that cells share in ``.trained``.
+    Checkpoints of cells under way are in ``.work/KEY``, locks in ``.locks``, and shared trainings in ``.trained``.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -169,22 +163,22 @@ class Results:
             raise SettingError(f"{self.folder}: is a file; choose another folder for results")
 
     def path(self, key: str, status: str = "done") -> Path:
-        """Where the result of that key is, or would be."""
+        """The path of the result with this key, whether it exists or not."""
         if not KEY.fullmatch(key):
             raise SettingError(f"{key!r}: not the key of a cell; nmrgcl results list shows them")
         return self.folder / f"{key}{'' if status == 'done' else '.failed'}.json"
 
     def work(self, key: str) -> Path:
-        """The folder of a cell under way."""
+        """The folder for the checkpoints of a cell under way."""
         return self._hidden(".work") / self.path(key).stem
 
     def trained(self, training: str) -> Path:
-        """The folder of a training that cells share while they are computed."""
+        """The folder of a training that several cells share."""
         return self._hidden(".trained") / training
 
     @property
     def locks(self) -> Path:
-        """The folder of the locks of cells under way."""
+        """The folder for the locks of cells under way."""
         return self._hidden(".locks")
 
     def remove_work(self, key: str) -> None:
@@ -192,59 +186,46 @@ class Results:
         _remove(self.work(key), key)
 
     def remove_trained(self, training: str) -> None:
-        """Remove the weights that cells have shared."""
+        """Remove the weights of a shared training."""
         _remove(self.trained(training), training)
 
     @contextmanager
     def staying(self) -> Iterator[None]:
-        """SettingError at the end of the block if the folder was deleted or replaced meanwhile."""
+        """Raise SettingError at the end of the block if the folder was deleted or replaced during it."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)  # which keeps its inode from being used again
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)  # While open, its inode cannot be reused.
         try:
             yield
             if not self.folder.is_dir() or not os.path.samestat(os.fstat(descriptor), self.folder.stat()):
                 raise SettingError(
-                    f"{self.folder}: was deleted during the run, and results with it; the same command goes on"
+                    f"{self.folder}: was deleted during the run, together with results; run the command again"
                 )
         finally:
             os.close(descriptor)
 
     def require_no_links(self) -> None:
-        """Refuse to compute cells where work in progress would be written through a link."""
+        """Refuse to compute cells if one of the hidden folders is a symbolic link."""
         for name in (".work", ".locks", ".trained"):
             self._hidden(name)
-
-    def require_current(self) -> None:
-        """Refuse a folder of results by an earlier version: none of them would be found, and all computed again."""
-        for key in self.keys()[:1]:
-            try:
-                self._read(key, "done")
-            except OldError:
-                raise OldError(
-                    f"{self.folder}: holds results of an earlier version; nmrgcl results migrate {self.folder} brings "
-                    "them up to date"
-                ) from None
-            except DataError:
-                pass
 
     def _hidden(self, name: str) -> Path:
         require_no_link(self.folder / name)
         return self.folder / name
 
     def get(self, key: str) -> Result | None:
-        """The finished cell; None where there is none, DamagedError where its file is not what was written."""
+        """The result of a finished cell; None if there is none, DamagedError if its file is damaged."""
         return self._read(key, "done")
 
     def finished(self, key: str) -> Result | None:
-        """Likewise, but a damaged one is named on standard error and counts as none."""
+        """Like ``get``, but a damaged result is reported on standard error and counts as missing."""
         try:
             return self.get(key)
         except DamagedError as error:
-            print(f"nmrgcl: {error}; it is computed again", file=sys.stderr, flush=True)
+            print(f"nmrgcl: {error}; computing it again", file=sys.stderr, flush=True)
             return None
 
     def put(self, result: Result) -> None:
-        """Write a finished or failed cell; a finished one takes the place of a failed one."""
+        """Write the result of a finished or failed cell; a finished one replaces a failed one."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.remove_strays(result.key)
         atomic.write_text(self.path(result.key, result.status), result.to_json() + "\n", token_of(result.key))
@@ -252,27 +233,27 @@ class Results:
             self.path(result.key, "failed").unlink(missing_ok=True)
 
     def remove_strays(self, key: str) -> None:
-        """Remove what a process that was killed had not finished writing; for the owner of the cell's lock."""
+        """Remove files that a killed process left unfinished; the caller must hold the lock of the cell."""
         atomic.remove_strays(self.folder, token_of(key))
 
     def keys(self) -> list[str]:
-        """Of the finished cells."""
+        """The keys of the finished cells."""
         return self.named("done")
 
     def all(self) -> tuple[list[Result], list[str]]:
-        """The finished cells, and a line about each file that is not usable."""
+        """The results of finished cells, and one line about each file that cannot be used."""
         return self._read_all(self.keys(), "done")
 
     def failed(self) -> list[Result]:
-        """The cells that failed and have not been finished since."""
+        """The results of cells that failed and have not been finished since."""
         finished = set(self.keys())
         return self._read_all([key for key in self.named("failed") if key not in finished], "failed")[0]
 
     def find(self, beginning: str) -> Result:
-        """The only cell, finished or failed, whose key begins so."""
+        """The result of the only cell, finished or failed, whose key begins with ``beginning``."""
         keys = {key for key in [*self.keys(), *self.named("failed")] if key.startswith(beginning)}
         if len(keys) != 1 or not beginning:
-            found = f"{len(keys)} cells have keys that begin so" if keys else "no cell has a key that begins so"
+            found = f"{len(keys)} keys begin with this" if keys else "no key begins with this"
             raise SettingError(f"{self.folder}: {beginning!r}: {found}; nmrgcl results list shows them")
         key = keys.pop()
         result = self.get(key) or self._read(key, "failed")
@@ -281,7 +262,7 @@ class Results:
         return result
 
     def named(self, status: str) -> list[str]:
-        """The keys of files with results of this status."""
+        """The keys of all results with this status."""
         pattern = _DONE if status == "done" else _FAILED
         if not self.folder.is_dir():
             return []
@@ -291,7 +272,7 @@ class Results:
         path = self.path(key, status)
         result = read_result(path)
         if result is not None and (result.key, result.status) != (key, status):
-            raise DamagedError(f"{path}: damaged, it holds another cell than its name says")
+            raise DamagedError(f"{path}: damaged, it holds the result of another cell")
         return result
 
     def _read_all(self, keys: list[str], status: str) -> tuple[list[Result], list[str]]:
@@ -307,7 +288,7 @@ class Results:
 
 
 def _remove(folder: Path, key: str) -> None:
-    """Remove the checkpoints in the folders of ``folder``, one for each version of the data, and what is empty then."""
+    """Remove the checkpoints below ``folder``, which has a folder for each version of the data, and empty folders."""
     for part in folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ():
         remove_checkpoints(part, token_of(key))
     remove_empty(folder)

@@ -1,4 +1,4 @@
-"""The cells of a sweep: every method on every dataset, with every way to judge."""
+"""The cells of a sweep: every method on every dataset, evaluated in every requested way."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,13 +24,13 @@ def sweep_cells(
     splits: Sequence[str] = (),
     selection: str = "honest",
 ) -> list[Cell]:
-    """Each cell once; ``selection`` "both" adds "paper" where a protocol has it.
+    """All cells, each of them once; ``selection`` "both" means "honest", and "paper" where the protocol allows it.
 
-    SettingError or DataError where a name is unknown or a combination is impossible, before anything is computed.
+    Unknown names and impossible combinations raise SettingError or DataError before anything is computed.
     """
     for name in data:
         if known(name) is None and not Path(name).expanduser().exists():
-            load(name)  # raises the error that explains what is wrong with the name
+            load(name)  # This raises the error that explains what is wrong with the name.
     level = "graph" if preset else _level(data)
     cells: dict[str, Cell] = {}
     for name in dict.fromkeys(canonical(name) for name in data):
@@ -47,25 +47,25 @@ def sweep_cells(
 def method_settings(
     methods: Sequence[str], *, preset: str | None, assignments: Mapping[str, Any], level: str, dataset: str
 ) -> list[Settings]:
-    """The settings of each method for a dataset; a value that a method fixes wins over an assignment."""
+    """The settings of each method for a dataset; values that a method fixes override assignments."""
     given: dict[str, Any] = {"preset": preset, "assignments": assignments, "level": level, "dataset": dataset}
     names: Sequence[str | None] = methods or [None]
     rows = [recipe(name, **given, method_wins=True) for name in names]
     for text, value in assignments.items():
         if not any(free_assignments(row.method, {text: value}) for row in rows):
-            key = full_key(text, rows[0].method, "--set")  # refuses an option that no method here has
+            key = full_key(text, rows[0].method, "--set")  # This refuses an option that none of the methods has.
             if all(find_method(row.method).FIXED.get(key, value) != value for row in rows):
-                raise SettingError(f"--set {text}: every method here fixes another {key}; leave it out")
+                raise SettingError(f"--set {text}: every method here has its own fixed {key}; leave it out")
     labels: dict[str, str] = {}
     for settings in rows:
         if labels.setdefault(settings.label, settings.method) != settings.method:
             raise SettingError(f"two different methods are called {settings.label}; rename the file of one of them")
-        require_possible(settings)  # before anything is written
+        require_possible(settings)  # Report impossible settings before anything is written.
     return rows
 
 
 def _level(names: Sequence[str]) -> str:
-    """Whether these are datasets of graphs or of nodes; a dataset that cannot be read is left to its worker."""
+    """The level of the datasets, "graph" or "node"; a dataset that cannot be read is reported by its worker later."""
     levels = {}
     for name in names:
         entry = known(name)
@@ -73,5 +73,5 @@ def _level(names: Sequence[str]) -> str:
             levels[name] = entry.level if entry else load(name).level
     if len(set(levels.values())) > 1:
         kinds = ", ".join(f"{name} of {level}s" for name, level in levels.items())
-        raise SettingError(f"datasets of graphs and of nodes make two tables ({kinds}); sweep them apart")
+        raise SettingError(f"datasets of graphs and of nodes need separate sweeps ({kinds})")
     return next(iter(levels.values()), "graph")

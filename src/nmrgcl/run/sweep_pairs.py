@@ -1,4 +1,4 @@
-"""Results → each method against the first one, on the same folds or splits."""
+"""Paired comparisons of each method in a sweep with the first one, on the same folds or splits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,13 +17,13 @@ from nmrgcl.run.sweep_table import aligned, row_of
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """Methods that are judged alike against the first one.
+    """Comparisons with a reference method under one evaluation.
 
     Attributes:
-        judge: how, in words.
-        reference: the first one.
-        pairs: of each other method on each dataset.
-        untested: methods and datasets that do not have enough scores for a test.
+        judge: the evaluation, in words.
+        reference: the first method.
+        pairs: the comparison for each other method and each dataset.
+        untested: pairs of method and dataset with too few scores for a test.
     """
 
     judge: str
@@ -32,7 +32,7 @@ class MethodComparison:
     untested: tuple[tuple[str, str], ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Plain values for each method and dataset; where there is no test, there are no numbers."""
+        """One row of plain values per method and dataset, without numbers where there is no test."""
         place = {"judge": self.judge, "reference": self.reference}
         rows: list[dict[str, Any]] = []
         for pair in self.pairs:
@@ -42,20 +42,20 @@ class MethodComparison:
         return rows + [{**place, "method": row, "dataset": dataset, "mean": None} for row, dataset in self.untested]
 
     def __str__(self) -> str:
-        """A line for each pair, what the test is, and where there is none."""
+        """One line per pair, the name of the test, and the pairs without a test."""
         lines = [f"paired difference to {self.reference} in points; {self.judge}"]
         if self.pairs:
             lines += [aligned([("", "", "  mean", " 95 % interval", ""), *self._lines()]), self._test()]
         if self.untested:
             where = ", ".join(f"{row} on {dataset}" for row, dataset in self.untested)
             lines.append(
-                f"no test of {where}: it needs {FEWEST} scores (seeds × folds) that both methods have; "
-                "use more --seeds, or compute what is missing"
+                f"no test for {where}: it needs {FEWEST} scores (seeds × folds) of both methods; "
+                "use more --seeds, or compute the missing cells"
             )
         return "\n".join(lines)
 
     def _lines(self) -> list[tuple[str, ...]]:
-        """A method is named in its first line only."""
+        """Table rows, with the name of a method in its first row only."""
         lines: list[tuple[str, ...]] = []
         named = ""
         for pair in self.pairs:
@@ -73,9 +73,9 @@ class MethodComparison:
 
 
 def compare_methods(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[MethodComparison]:
-    """For each way to judge, every method against the first one on every dataset; p-values by Holm over all of them.
+    """Compare every method with the first one on every dataset, for each evaluation; Holm's correction covers all.
 
-    ``results`` are those of finished cells, by key. Nothing is compared where there is one method, or one seed.
+    ``results`` holds the results of finished cells by key. With one method or one seed there is nothing to compare.
     """
     if len({cell.seed for cell in cells}) < 2:
         return []
@@ -88,7 +88,7 @@ def compare_methods(cells: Sequence[Cell], results: Mapping[str, Result]) -> lis
 
 
 def _against_first(cells: Sequence[Cell], results: Mapping[str, Result]) -> MethodComparison:
-    """Of cells that are judged alike."""
+    """The comparisons among cells with the same evaluation."""
     finished = [cell for cell in cells if cell.key in results]
     done = {(row_of(cell), cell.dataset, cell.seed): results[cell.key] for cell in finished}
     folds = {place: result.scores["folds"] for place, result in done.items()}
@@ -106,16 +106,16 @@ def _against_first(cells: Sequence[Cell], results: Mapping[str, Result]) -> Meth
 
 
 def _on_several_devices(done: Mapping[tuple[str, str, int], Result], row: str, reference: str, dataset: str) -> bool:
-    """Whether a seed of the pair was computed on two kinds of device."""
+    """Whether some seed of the pair was computed on two different kinds of device."""
     device = {place: result.hardware.get("device") for place, result in done.items() if place[1] == dataset}
     own = {seed: name for (method, _, seed), name in device.items() if method == row}
     return any(device.get((reference, dataset, seed), name) != name for seed, name in own.items())
 
 
 def _test_to_train(cell: Cell) -> float | None:
-    """How many are tested for each that is trained on; None where the number of folds says it."""
+    """The ratio of test to training data; None if the number of folds determines it."""
     if cell.settings.level == "graph":
-        # To fine-tune, one more fold is kept back to validate on.
+        # Fine-tuning holds out one more fold for validation.
         return 1 / max(cell.settings.svm.folds - 2, 1) if cell.protocol == "finetune" else None
     dataset = load(cell.dataset)
     parts = split_nodes(cell.split, class_labels(dataset, "node"), seed=cell.seed, public=dataset.public_split)

@@ -1,4 +1,4 @@
-"""Results → the table they make."""
+"""Summarise results as a table of methods and datasets."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from nmrgcl.run.results import Result
 
 @dataclass(frozen=True)
 class SeedMean:
-    """Mean and sample standard deviation (None for one seed), in percent, over ``n`` seeds of cells judged alike."""
+    """Mean and sample standard deviation (None for one seed) in percent over ``n`` seeds, under one evaluation."""
 
     method: str
     dataset: str
@@ -23,7 +23,7 @@ class SeedMean:
 
 
 def tabulate(results: Iterable[Result]) -> list[SeedMean]:
-    """One entry for each method, dataset and way to judge, in the order in which they come."""
+    """One entry per method, dataset and evaluation, in order of first appearance."""
     groups: dict[tuple[str, str, str], list[float]] = {}
     for result in results:
         cell = result.cell
@@ -37,13 +37,13 @@ def tabulate(results: Iterable[Result]) -> list[SeedMean]:
 
 
 def row_of(cell: Cell) -> str:
-    """The method; a fresh encoder that is trained with labels goes by its own name."""
+    """The name of the cell's row: its method, or the encoder if a fresh one is trained with labels."""
     supervised = cell.protocol == "finetune" and cell.method == "untrained"
     return f"{encoder_label(cell.settings.encoder.name)} (supervised)" if supervised else cell.method
 
 
 def as_text(entries: Iterable[SeedMean]) -> str:
-    """Rows of methods, columns of datasets; of entries that are judged alike."""
+    """A table with a row per method and a column per dataset, for entries under the same evaluation."""
     found = {(entry.method, entry.dataset): entry for entry in entries}
     methods, datasets = (list(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
     rows = [["", *datasets]]
@@ -54,6 +54,6 @@ def as_text(entries: Iterable[SeedMean]) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of texts as lines whose columns begin below each other."""
+    """Rows of texts as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)

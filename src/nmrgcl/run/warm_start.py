@@ -1,4 +1,4 @@
-"""Training that goes on where an earlier one ended, from memory or from a model: what ``warm_start`` needs."""
+"""Support for ``warm_start``: continue an earlier training from memory or from a saved model."""
 
 from dataclasses import replace
 
@@ -10,26 +10,26 @@ from nmrgcl.train.checkpoint import Checkpoint
 
 
 class Kept:
-    """The last state of a training; it shares its tensors with the model."""
+    """Keeps the last state of a training in memory; its tensors are shared with the model."""
 
     def __init__(self, checkpoint: Checkpoint | None) -> None:
         self.checkpoint = checkpoint
 
     def recall(self) -> Checkpoint | None:
-        """What the training before left, if there was one."""
+        """The state at the end of the previous training, if there was one."""
         return self.checkpoint
 
     def due(self, *, epoch_ended: bool) -> bool:
-        """After each epoch, any of which may be the last."""
+        """True after each epoch, since any epoch may turn out to be the last."""
         return epoch_ended
 
     def keep(self, step: int, checkpoint: Checkpoint) -> None:
-        """Replace the earlier one."""
+        """Replace the previous state."""
         self.checkpoint = checkpoint
 
 
 def weights_alone(model: Model) -> Checkpoint:
-    """A state to go on from where only the model is left: its weights, and an optimiser that starts anew."""
+    """A state to continue from if only the model is available: its weights, with a fresh optimiser."""
     options = model.settings.train
     tensors = {f"method.{name}": value for name, value in model.method.state_dict().items()}
     tensors |= {"sum.total": torch.zeros(()), "sum.losses": torch.zeros(())}
@@ -38,7 +38,7 @@ def weights_alone(model: Model) -> Checkpoint:
 
 
 def with_more_epochs(settings: Settings, start: Checkpoint) -> Settings:
-    """``settings`` whose epochs, and steps if they are limited, come on top of those that are done."""
+    """``settings`` with their epochs, and steps if limited, added to those already done."""
     train, done = settings.train, start.values
     steps = train.steps + done["step"] if train.steps else 0
     return replace(settings, train=replace(train, epochs=train.epochs + done["epoch"], steps=steps))

@@ -1,6 +1,6 @@
-"""Settings: strict on the way in, complete on the way out.
+"""Settings, which are parsed strictly and resolved completely.
 
-Resolved settings are valid input again: ``Settings.from_dict(settings.to_dict()) == settings``.
+Resolved settings are valid input: ``Settings.from_dict(settings.to_dict()) == settings``.
 """
 
 from nmrgcl.settings.check import setting

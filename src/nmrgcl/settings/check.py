@@ -1,4 +1,4 @@
-"""Strict reading: a value of the right kind under a key that exists, or one line saying what would be right."""
+"""Check settings strictly: the key must exist and the value must be valid, else the error states what is expected."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
@@ -7,18 +7,18 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from nmrgcl.errors import SettingError, nearest
 
 LARGEST = 2**31 - 1
-"""Of whole numbers that have no other bound."""
+"""Upper bound of integers that have no other."""
 
 ViewChoices = tuple[dict[str, Any], ...]
 
 
 def setting(default: Any, doc: str = "", **limits: Any) -> Any:
-    """A field of settings: its default, a line about it, and its limits (``min``, ``max``, ``above``, ``below``)."""
+    """Declare a setting with its default, description and limits (``min``, ``max``, ``above``, ``below``)."""
     return field(default=default, metadata={"doc": doc, **limits})
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested values under dotted keys."""
+    """Yield nested values by dotted key."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from flatten(value, f"{prefix}{key}.")
@@ -27,7 +27,7 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def find_key(key: str, known: Sequence[str]) -> str | None:
-    """The full dotted key that ``key`` names: an option, a setting of the training, or the only one that ends so."""
+    """Return the full dotted key for ``key``, which may omit its group: options and training settings come first."""
     for name in (key, f"options.{key}", f"train.{key}"):
         if name in known:
             return name
@@ -36,7 +36,7 @@ def find_key(key: str, known: Sequence[str]) -> str | None:
 
 
 def build(kind: type, values: Mapping[str, Any], source: str, prefix: str = "") -> Any:
-    """A dataclass of type ``kind`` from complete nested values; a part that is built already is taken as it is."""
+    """Build a dataclass of type ``kind`` from complete nested values; parts that are dataclasses are kept."""
     hints = get_type_hints(kind)
     built: dict[str, Any] = {}
     for f in fields(kind):
@@ -51,7 +51,7 @@ def build(kind: type, values: Mapping[str, Any], source: str, prefix: str = "") 
 
 
 def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: str) -> Any:
-    """``value`` as the type that ``hint`` asks for, or one line saying what would be right."""
+    """Return ``value`` converted to the type ``hint``; raise SettingError if it is not valid."""
     if get_origin(hint) is Literal:
         choices = {in_toml(choice): choice for choice in get_args(hint)}
         if in_toml(value) not in choices or value != choices[in_toml(value)]:
@@ -81,7 +81,7 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
 
 
 def in_toml(value: Any) -> str:
-    """A choice as TOML writes it, so that 1 is not true."""
+    """Return a value as TOML writes it; unlike in Python, 1 and true differ."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

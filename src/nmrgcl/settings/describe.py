@@ -1,4 +1,4 @@
-"""What is known of each setting: its key, what values it takes, its default and its meaning."""
+"""Describe settings: key, accepted values, default and meaning."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -11,14 +11,14 @@ from nmrgcl.settings.schema import Settings
 
 @dataclass(frozen=True)
 class SettingFacts:
-    """A setting in words.
+    """The description of a setting.
 
     Attributes:
-        key: dotted, as ``--set`` takes it.
-        values: what it may be.
-        default: where no preset says otherwise.
+        key: dotted key, as for ``--set``.
+        values: accepted values.
+        default: default value without a preset.
         meaning: what it does.
-        methods: those that have it; empty: all of them.
+        methods: the methods that have it; empty for all.
     """
 
     key: str
@@ -29,17 +29,17 @@ class SettingFacts:
 
 
 def shared_settings() -> list[SettingFacts]:
-    """The settings that all methods share; no method is imported, and so no torch."""
+    """Describe the settings that all methods share, without importing a method or torch."""
     return list(_describe(Settings, ""))
 
 
 def method_options(method: str) -> list[SettingFacts]:
-    """The options that only this method has."""
+    """Describe the options of a method."""
     return list(_describe(options_class(method), "options.", (method,)))
 
 
 def find_settings(key: str) -> list[SettingFacts]:
-    """The settings that ``key`` names by full key, group or last part; options come with the methods that have them."""
+    """Describe the settings that match ``key`` by full key, group or last part, and options with their methods."""
     group, _, leaf = key.rpartition(".")
     found = [one for one in shared_settings() if key in (one.key, one.key.partition(".")[0], one.key.split(".")[-1])]
     if group in ("", "options") and leaf in option_names():
@@ -62,7 +62,7 @@ def _describe(kind: type, prefix: str, methods: tuple[str, ...] = ()) -> Iterato
 
 
 def _values(hint: Any, limits: Mapping[str, Any]) -> str:
-    """What values a setting takes, in words."""
+    """Return the accepted values in words."""
     if get_origin(hint) is Literal:
         return ", ".join(in_toml(choice) for choice in get_args(hint))
     if hint == ViewChoices:

@@ -1,4 +1,4 @@
-"""Names that settings had in version 1, and what they are called since."""
+"""Names of settings in version 1, and their current names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ OPTIONS = {
     "diffusion.time": "time",
     "diffusion.keep": "keep",
 }
-"""Settings that became options of the methods which read them."""
+"""Settings that became options of the methods that use them."""
 
 RENAMED = {
     "finetune.tune_epochs": "finetune.epochs",
@@ -31,18 +31,18 @@ RENAMED = {
     "tune_lr": "finetune.lr",
     "tune_patience": "finetune.patience",
 }
-"""Settings that every method shares."""
+"""Settings that all methods share."""
 
 
 def is_old(settings: Any) -> bool:
-    """Whether these are complete settings as version 1 wrote them."""
+    """Return True if these are complete settings written by version 1."""
     if not isinstance(settings, Mapping) or not isinstance(settings.get("method"), str):
         return False
     return all(isinstance(settings.get(name), Mapping) for name in ("head", "removal", "loss", "diffusion"))
 
 
 def renamed(old: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete settings of version 1 under today's names, without what their method does not read."""
+    """Convert complete settings of version 1 to current names, without those that their method does not use."""
     new: dict[str, Any] = {}
     known = options_class(str(old["method"])).__dataclass_fields__
     for key, value in flatten(old):

@@ -1,4 +1,4 @@
-"""Every setting of a run as frozen dataclasses."""
+"""All settings of a run, as frozen dataclasses."""
 
 import json
 from collections.abc import Mapping
@@ -19,47 +19,46 @@ class ForeignOptionError(SettingError):
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Which features are used.
+    """The features to use.
 
-    The default of ``edges`` is ``none``, so that settings from before there were any mean what they did, and cells
-    keep their keys.
+    The default of ``edges`` is ``none``, so that older settings keep their meaning and cells keep their keys.
     """
 
     features: Literal["auto", "labels", "attributes", "constant", "degree", "molecules"] = setting(
-        "auto", "of nodes; auto: atoms of molecules, else labels, else attributes, else degrees"
+        "auto", "node features; auto: atoms of molecules, else labels, else attributes, else degrees"
     )
-    max_degree: int = setting(32, "degrees above it count as this one, for features = degree", min=1)
-    scale: Literal["none", "rows"] = setting("none", "rows: the attributes of each node are scaled to sum to one")
+    max_degree: int = setting(32, "higher degrees are treated as this one, for features = degree", min=1)
+    scale: Literal["none", "rows"] = setting("none", "rows: scale the attributes of each node to sum to one")
     edges: Literal["auto", "labels", "attributes", "none"] = setting(
-        "none", "features of edges; auto: labels, else attributes, else none"
+        "none", "edge features; auto: labels, else attributes, else none"
     )
 
 
 @dataclass(frozen=True)
 class ViewSettings:
-    """The two views; several choices mean that each graph draws one of them."""
+    """The two views; if a view has several choices, each graph draws one of them."""
 
     first: ViewChoices = setting(  # noqa: RUF009 - it is a field
-        ({"name": "DropNodes", "p": 0.2},), "augmentations of the first view; of several, each graph draws one"
+        ({"name": "DropNodes", "p": 0.2},), "augmentations of the first view; each graph draws one of several"
     )
     second: ViewChoices = setting(({"name": "DropNodes", "p": 0.2},), "the same for the second view")  # noqa: RUF009
 
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """The network that is kept."""
+    """The encoder, which remains after pre-training."""
 
     name: str = setting("gin", "gin, gcn, gat or molecule; for a network of your own use --encoder FILE:CLASS")
     layers: int = setting(3, "message-passing layers", min=1, max=1000)
     units: int = setting(32, "width of each layer", min=1)
-    pool: Literal["sum", "mean", "max"] = setting("sum", "how embeddings of nodes become that of their graph")
+    pool: Literal["sum", "mean", "max"] = setting("sum", "how node embeddings are pooled to a graph embedding")
     activation: Literal["relu", "prelu", "rrelu", "elu"] = setting("relu", "activation function, for gcn and gat")
-    activate_last: bool = setting(True, "whether the last layer has an activation, too, for gcn and gat")
-    dropout: float = setting(0.0, "share of units dropped in training; not for networks of your own", min=0, below=1)
+    activate_last: bool = setting(True, "apply the activation after the last layer too, for gcn and gat")
+    dropout: float = setting(0.0, "dropout rate; not for networks of your own", min=0, below=1)
     norm: Literal["none", "batch"] = setting("none", "normalisation between layers, for gcn")
     jk: Literal["auto", "cat", "last"] = setting(
         "auto",
-        "embedding of a node: all layers concatenated (gin, molecule) or the last one; auto: cat for gin, else last",
+        "node embedding: all layers concatenated (gin, molecule) or the last one; auto: cat for gin, else last",
     )
 
 
@@ -68,51 +67,49 @@ class TrainSettings:
     """The training loop."""
 
     epochs: int = setting(20, "passes over the data", min=0)
-    batch_size: int = setting(128, "graphs per step; at node level, nodes that are sampled around", min=2)
+    batch_size: int = setting(128, "graphs per step; at node level, seed nodes per step", min=2)
     lr: float = setting(1e-3, "learning rate", above=0)
-    patience: int = setting(0, "epochs without a lower loss after which training ends; 0: never", min=0)
+    patience: int = setting(0, "epochs without a lower loss after which training stops; 0: never", min=0)
     least_gain: float = setting(
-        0.0, "by which share of the lowest loss a loss must be lower to count, for patience", min=0, below=1
+        0.0, "relative improvement over the lowest loss that counts as progress, for patience", min=0, below=1
     )
-    precision: Literal["float32", "tf32", "bf16"] = setting("float32", "of matrix products on a GPU")
-    deterministic: bool = setting(False, "use only operations that repeat exactly on a GPU")
+    precision: Literal["float32", "tf32", "bf16"] = setting("float32", "precision of matrix products on a GPU")
+    deterministic: bool = setting(False, "use only deterministic operations on a GPU")
     capture: bool = setting(True, "record steps as CUDA graphs on a GPU")
     chunk_graphs: int = setting(0, "graphs on the device at a time; 0: all, or as many as fit", min=0)
     sampling: Literal["none", "walk", "neighbours"] = setting(
-        "none", "what a step sees at node level: the whole graph, random walks from each node, or sampled neighbours"
+        "none", "input of a step at node level: the whole graph, random walks from each node, or sampled neighbours"
     )
-    hops: int = setting(2, "steps of a walk, or rounds of sampling neighbours", min=1)
+    hops: int = setting(2, "length of a random walk, or rounds of neighbour sampling", min=1)
     fanout: int = setting(10, "neighbours sampled per node and round", min=1)
     schedule: Literal["constant", "linear", "cosine"] = setting(
-        "constant", "how the learning rate falls to zero after the warm-up; constant: not at all"
+        "constant", "how the learning rate decays to zero after the warm-up; constant: no decay"
     )
     warmup: float = setting(0.0, "share of the steps over which the learning rate rises to lr", min=0, below=1)
-    weight_decay: float = setting(
-        0.0, "times the learning rate, the share by which weights shrink per step (AdamW)", min=0
-    )
-    steps: int = setting(0, "batches after which training ends, whatever epochs says; 0: whole epochs", min=0)
+    weight_decay: float = setting(0.0, "weight decay of AdamW", min=0)
+    steps: int = setting(0, "batches after which training stops, regardless of epochs; 0: whole epochs", min=0)
     max_graphs: int = setting(
-        0, "graphs to train on, a random sample that is the same for all seeds; 0: all of them", min=0
+        0, "number of graphs to train on, a random sample that is the same for all seeds; 0: all", min=0
     )
 
 
 @dataclass(frozen=True)
 class SVMSettings:
-    """The judge of graphs: an SVM on frozen embeddings."""
+    """The evaluation of graph embeddings by an SVM."""
 
     c: Literal["grid", "fine", "default"] = setting(
-        "grid", "penalty C: chosen from a grid inside the training folds, or from a finer one (fine), or 1 (default)"
+        "grid", "penalty C: chosen from a grid inside the training folds, from a finer grid (fine), or 1 (default)"
     )
-    inner: Literal["shuffled", "in_order"] = setting("shuffled", "how the inner folds that choose C are cut")
+    inner: Literal["shuffled", "in_order"] = setting("shuffled", "how the inner folds that choose C are split")
     standardise: Literal[True, False, "squashed"] = setting(
-        True, "scale each column by the training rows; squashed: also draw long tails in, by asinh"
+        True, "standardise columns by the training rows; squashed: also compress long tails by asinh"
     )
     folds: int = setting(10, "folds of the cross-validation", min=2)
 
 
 @dataclass(frozen=True)
 class LinearSettings:
-    """The judge of nodes: logistic regression on frozen embeddings."""
+    """The evaluation of node embeddings by logistic regression."""
 
     normalise: Literal["none", "l2", "standardise", "squash"] = setting(
         "l2", "how embeddings are scaled before logistic regression"
@@ -125,26 +122,29 @@ class FinetuneSettings:
 
     epochs: int = setting(200, "passes over the training part", min=1)
     lr: float = setting(1e-2, "learning rate", above=0)
-    weight_decay: float = setting(5e-4, "of weights, per step", min=0)
-    patience: int = setting(50, "epochs without a better validation score after which it ends; 0: never", min=0)
+    halve_every: int = setting(0, "epochs after which the learning rate is halved repeatedly; 0: never", min=0)
+    weight_decay: float = setting(5e-4, "weight decay", min=0)
+    patience: int = setting(50, "epochs without a better validation score after which training stops; 0: never", min=0)
     head_norm: bool = setting(False, "apply batch norm to embeddings before the head")
     head_dropout: float = setting(0.0, "dropout before the head; 0: as in the encoder", min=0, below=1)
-    grid: Literal["none", "small"] = setting("none", "settings among which each fold chooses by its validation part")
+    grid: Literal["none", "small"] = setting(
+        "none", "grid of settings from which each fold chooses by validation score"
+    )
     runs: int = setting(1, "trainings per fold, whose scores are averaged", min=1)
-    head_lr_scale: float = setting(1.0, "times lr: the learning rate of the head", above=0)
+    head_lr_scale: float = setting(1.0, "learning rate of the head, relative to lr", above=0)
     batches: Literal["random", "by_size"] = setting(
-        "random", "random graphs, or one of each size, for which a GPU needs less memory"
+        "random", "random graphs, or one of each size, which needs less GPU memory"
     )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All of a run: what every method shares, and the options of its own method."""
+    """All settings of a run: those that methods share, and the options of its method."""
 
-    method: str = setting("nmrgcl", "how it is pre-trained; nmrgcl methods lists them")
-    # scikit-learn takes no larger seed.
-    seed: int = setting(0, "of initialisation, training and folds; --seeds counts from it", min=0, max=2**32 - 1)
-    level: Literal["graph", "node"] = setting("graph", "what is embedded: graphs, or the nodes of one graph")
+    method: str = setting("nmrgcl", "the pre-training method; nmrgcl methods lists them")
+    # scikit-learn accepts no larger seed.
+    seed: int = setting(0, "first seed of initialisation, training and folds", min=0, max=2**32 - 1)
+    level: Literal["graph", "node"] = setting("graph", "what to embed: graphs, or the nodes of one graph")
     data: DataSettings = DataSettings()
     views: ViewSettings = ViewSettings()
     encoder: EncoderSettings = EncoderSettings()
@@ -162,32 +162,32 @@ class Settings:
             raise TypeError(f"{self.options!r} are not options of method {self.method}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Workers find a method by its name: the class of its options may be in a file of the user's."""
+        """Pickle by name, because the options class may be defined in a user's file."""
         return Settings.from_dict, (self.to_dict(),)
 
     @property
     def label(self) -> str:
-        """The method's name, to show."""
+        """The name of the method for display."""
         return own_code.label(self.method)
 
     def to_dict(self) -> dict[str, Any]:
-        """Nested plain values, ready for JSON."""
+        """Return nested plain values, ready for JSON."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 
     def differences(self) -> dict[str, Any]:
-        """Plain values by dotted key of what differs from its default; the method itself is not among them."""
+        """Return the values that differ from their defaults, by dotted key; the method is not included."""
         return {key: value for key, value in flatten(self.to_dict()) if value != _defaults(self.method)[key]}
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], *, source: str = "settings") -> "Settings":
-        """Settings from nested or dotted keys; what is not named keeps its default."""
+        """Create settings from values by nested or dotted key; the others keep their defaults."""
         return Settings().updated(values, source=source)
 
     def updated(self, values: Mapping[str, Any], *, source: str = "settings") -> "Settings":
-        """These settings with some replaced; an unknown key or impossible value is an error.
+        """Return these settings with some replaced; an unknown key or invalid value is an error.
 
-        The options of another method start from its defaults.
+        If the method changes, its options start from their defaults.
         """
         if not isinstance(values, Mapping):
             raise SettingError(f"{source}: expected a table of settings")
@@ -208,12 +208,12 @@ class Settings:
 
 
 def setting_keys(method: str) -> list[str]:
-    """All dotted keys that this method has."""
+    """Return all dotted keys of a method."""
     return list(_defaults(method))
 
 
 def full_key(key: str, method: str, source: str) -> str:
-    """The dotted key that ``key`` names for this method; SettingError with the nearest one if it names none."""
+    """Return the full dotted key of a method's setting; raise SettingError with the nearest one if there is none."""
     known = setting_keys(method)
     found = find_key(key, known)
     if found is not None:
@@ -237,5 +237,5 @@ def full_key(key: str, method: str, source: str) -> str:
 
 @cache
 def _defaults(method: str) -> dict[str, Any]:
-    """Plain values by dotted key."""
+    """Return the default values by dotted key."""
     return dict(flatten(Settings(method=method).to_dict()))

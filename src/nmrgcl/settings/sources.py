@@ -1,4 +1,4 @@
-"""Where settings come from: presets, files and ``key=value`` assignments, the later over the earlier."""
+"""Resolve settings from presets, files and ``key=value`` assignments; later sources override earlier ones."""
 
 import itertools
 import tomllib
@@ -23,14 +23,14 @@ def resolve(
     dataset: str | None = None,
     method: str | None = None,
 ) -> Settings:
-    """Defaults, then ``preset``, then ``config``, then ``key=value`` assignments.
+    """Resolve defaults, then ``preset``, then ``config``, then ``key=value`` assignments.
 
     Args:
-        preset: its options are left out where ``method`` has none of that name.
+        preset: name of a preset; options that ``method`` does not have are ignored.
         config: a file of settings.
-        assignments: texts, or values by key.
-        dataset: the catalog's name; a preset may have other values for some datasets.
-        method: None: the one that the sources name, the later before the earlier.
+        assignments: ``key=value`` texts, or values by key.
+        dataset: name in the catalog; a preset may have special values for some datasets.
+        method: name of the method; None: the one named by the last source.
     """
     named = load_preset(preset, dataset) if preset is not None else {}
     written = dict(flatten(read_config(config))) if config is not None else {}
@@ -46,19 +46,19 @@ def resolve(
 
 
 def preset_names() -> list[str]:
-    """The presets inside the package."""
+    """Return the names of the presets in the package."""
     return sorted(p.name.removesuffix(".toml") for p in _presets().iterdir() if p.name.endswith(".toml"))
 
 
 def load_preset(name: str, dataset: str | None = None) -> dict[str, Any]:
-    """The values that a preset sets, by dotted keys: its own, then those of its table ``[dataset.NAME]``, if any."""
+    """Return the values of a preset by dotted key, with those of its table ``[dataset.NAME]``, if any."""
     values = _read_preset(name)
     special = values.pop("dataset", {})
     return dict(flatten(values)) | dict(flatten(special.get(dataset, {})))
 
 
 def about_preset(name: str) -> str:
-    """The comment that a preset begins with, on one line."""
+    """Return the comment at the beginning of a preset, on one line."""
     if name.endswith(".toml"):
         text = reading.read_text(Path(name).expanduser())
     else:
@@ -68,7 +68,7 @@ def about_preset(name: str) -> str:
 
 
 def datasets_of_preset(name: str) -> list[str]:
-    """The datasets for which a preset has values of their own."""
+    """Return the datasets for which a preset has special values."""
     return list(_read_preset(name).get("dataset", {}))
 
 
@@ -84,14 +84,14 @@ def _read_preset(name: str) -> dict[str, Any]:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Settings from a TOML or JSON file, or from the ``config.json`` of a model folder."""
+    """Read settings from a TOML or JSON file, or from the ``config.json`` of a model folder."""
     try:
         text = reading.read_text(path)
         values = parse_json(text) if path.suffix == ".json" else parse_toml(text)
     except OSError as error:
         raise SettingError(f"{path}: cannot be read ({error.strerror})") from None
     except ValueError as error:
-        raise SettingError(f"{path}: not valid {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
+        raise SettingError(f"{path}: is not valid {'JSON' if path.suffix == '.json' else 'TOML'} ({error})") from None
     if isinstance(values, dict) and isinstance(values.get("settings"), dict):
         values = values["settings"]
     if not isinstance(values, dict):
@@ -100,9 +100,9 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def read_assignments(assignments: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    """``key=value`` texts, or values by nested or dotted key, as values by key.
+    """Return values by key, from ``key=value`` texts or from values by nested or dotted key.
 
-    The value in a text is read as TOML, or else taken as a word.
+    A value in a text is parsed as TOML; if that fails, it is a string.
     """
     if isinstance(assignments, Mapping):
         return dict(flatten(assignments))

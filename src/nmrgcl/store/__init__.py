@@ -1,7 +1,7 @@
-"""Graphs on disk: flat memory-mapped arrays of small integers, and a manifest with their checksums.
+"""Graphs on disk: memory-mapped flat arrays of small integers, and a manifest with their checksums.
 
-Ends of edges and pairs are counted from the start of their graph, so a molecule needs one byte for each; destinations,
-row pointers and the graph of each node follow from the degrees. Opening reads the manifest only, whatever the size.
+Sources and pairs of edges are numbered within their graph, so that one byte suffices for molecules. Destinations, row
+pointers and the graph of each node follow from the degrees. Opening a store reads only the manifest.
 """
 
 from nmrgcl.store.manifest import MANIFEST, STORE

@@ -1,4 +1,4 @@
-"""Arrays on disk that are written a part at a time."""
+"""Arrays on disk that are written in parts."""
 
 import hashlib
 from pathlib import Path
@@ -9,11 +9,11 @@ import numpy as np
 from nmrgcl.errors import DataError
 
 AT_A_TIME = 1 << 20
-"""Values in memory while a file gets another type."""
+"""Number of values in memory while a file is converted to another type."""
 
 
 class GrowingArray:
-    """A file of numbers, which have the smallest integer type that holds all of them so far."""
+    """A file of numbers; integers are stored in the smallest type that holds all of them so far."""
 
     def __init__(self, path: Path, like: np.ndarray) -> None:
         if like.dtype.kind not in "biuf" or like.dtype.itemsize > 8:
@@ -24,21 +24,21 @@ class GrowingArray:
         path.touch()
 
     def add(self, values: np.ndarray) -> None:
-        """Append ``values``, which must be of the kind and the width of the others."""
+        """Append ``values``, which must have the same type and width as the others."""
         if values.dtype.newbyteorder("<") != self.memory or values.shape[1:] != self.shape[1:]:
             raise DataError(
-                f"{self.path.name}: a part is {values.dtype} of shape {list(values.shape)}, those before were "
-                f"{self.memory} of shape {list(self.shape)}; make all parts alike"
+                f"{self.path.name}: a part is {values.dtype} of shape {list(values.shape)}, but the first was "
+                f"{self.memory} of shape {list(self.shape)}; all parts must have the same type and width"
             )
         if values.size and values.dtype.kind in "iu":
             self.low, self.high = min(self.low, int(values.min())), max(self.high, int(values.max()))
             self._widen(self._smallest())
-        with self.path.open("ab") as file:  # not by tofile, whose errors do not say why
+        with self.path.open("ab") as file:  # not with tofile, whose errors do not state the reason
             file.write(np.ascontiguousarray(values, self.dtype).reshape(-1).data)
         self.length += values.shape[0] if values.ndim else 1
 
     def entry(self) -> dict[str, Any]:
-        """What the manifest says of it."""
+        """Return the entry for the manifest."""
         with self.path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return {
@@ -50,7 +50,7 @@ class GrowingArray:
         }
 
     def _widen(self, dtype: np.dtype) -> None:
-        """Give what is there already another type."""
+        """Convert the existing values to another type."""
         if dtype == self.dtype:
             return
         narrow = self.path.rename(self.path.with_suffix(".narrow"))
@@ -61,7 +61,7 @@ class GrowingArray:
         self.dtype = dtype
 
     def _smallest(self) -> np.dtype:
-        """The smallest integer type for these values; unsigned where none is negative."""
+        """Return the smallest integer type for the values so far; unsigned if none is negative."""
         if self.memory.kind not in "iu":
             return self.memory
         kind = "i" if self.low < 0 else "u"

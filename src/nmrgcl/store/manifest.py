@@ -1,4 +1,4 @@
-"""What a store says about itself, and how it is believed."""
+"""The manifest of a store, and its verification."""
 
 import json
 import re
@@ -18,7 +18,7 @@ STRUCTURE = ("node_ptr", "edge_ptr", "degree", "source", "pair")
 OPTIONAL = ("y", "edge_attr", "edge_weight")
 EXTRA = "extra."
 MAX_MANIFEST = 1 << 28
-"""Bytes of ``manifest.json``, which may list a class for every node."""
+"""Largest size of ``manifest.json``, which may list a class for every node."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -32,7 +32,7 @@ STORE = FolderKind("store", MANIFEST, lambda manifest: manifest.get("format") ==
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the manifest says about one file: type on disk and in memory, shape, size and checksum."""
+    """The entry for one file: type on disk and in memory, shape, size and checksum."""
 
     dtype: str
     memory: str
@@ -42,30 +42,32 @@ class Recorded:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest, if it is one that this version reads and nothing in it was changed."""
+    """Read the manifest; raise DataError unless it is intact and of a supported version."""
     try:
         text = reading.read_bytes(path, MAX_MANIFEST)
     except (OSError, ValueError):
-        raise DataError(f"{path}: missing or unreadable, so {path.parent} is not a store; check the path") from None
+        raise DataError(f"{path}: is missing or unreadable, so {path.parent} is not a store; check the path") from None
     try:
         manifest = json.loads(text)
     except (ValueError, RecursionError):
-        raise damaged(path, "not JSON") from None
+        raise damaged(path, "is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DataError(f"{path}: not the manifest of a store of graphs; check the path")
+        raise DataError(f"{path}: is not the manifest of a store of graphs; check the path")
     version = manifest.get("version")
     if isinstance(version, int) and version > VERSION:
-        raise DataError(f"{path}: written by a newer version (format {version}, this reads {VERSION}); upgrade nmrgcl")
+        raise DataError(
+            f"{path}: was written by a newer version (format {version}, this version reads {VERSION}); upgrade nmrgcl"
+        )
     if version != VERSION or manifest.get("checksum") != checksum_of(manifest):
         raise damaged(path, "its checksum does not match")
     return manifest
 
 
 def array_file(folder: Path, name: str) -> Path:
-    """Where an array is."""
+    """Return the file of an array."""
     return folder / f"{name}.bin"
 
 
 def damaged(path: Path, why: str) -> DataError:
-    """One line for whatever is wrong with a file of a store."""
+    """Return the error about a damaged file."""
     return DataError(f"{path}: {why}; the store is damaged, write or copy it again")

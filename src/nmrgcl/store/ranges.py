@@ -1,10 +1,10 @@
-"""Many ranges of flat arrays at once."""
+"""Select many ranges of flat arrays at once."""
 
 import numpy as np
 
 
 class Ranges:
-    """The items of the ranges ``start[i]:end[i]``, one range after another."""
+    """The concatenated indices of the ranges ``start[i]:end[i]``."""
 
     def __init__(self, start: np.ndarray, end: np.ndarray) -> None:
         self.count = end - start
@@ -15,13 +15,13 @@ class Ranges:
         self.ends = np.concatenate([start, end - 1])
 
     def touch(self, values: np.ndarray) -> None:
-        """Ask for both ends of every range at once, so that the processor need not wait for one after another.
+        """Prefetch both ends of every range, so that cache misses overlap instead of following one another.
 
-        For the 51,000 edges of 1,024 molecules in a store that no cache holds, 184 → 66 µs.
+        This reduces reading the 51,000 edges of 1,024 molecules from an uncached store from 184 to 66 µs.
         """
         if self.total:
             values.take(self.ends, axis=0, mode="clip")
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """One value a range → one value an item."""
+        """Repeat one value per range for each item of the range."""
         return np.repeat(values, self.count)

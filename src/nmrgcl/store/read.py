@@ -1,4 +1,4 @@
-"""Files → graphs: all of them, or just those that are asked for."""
+"""Read graphs from a store: all of them, or a selection."""
 
 import hashlib
 import os
@@ -29,7 +29,7 @@ from nmrgcl.store.manifest import (
 from nmrgcl.store.ranges import Ranges
 
 CHUNK = 65_536
-"""Graphs that are checked at a time, to bound memory."""
+"""Number of graphs that are verified at a time, to bound memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class Store:
     """Graphs that stay on disk until they are taken.
 
     Attributes:
-        folder: where they are.
-        num_features: of ``Graphs``, as are ``symmetric`` and ``y_level``.
-        extra: further arrays, memory-mapped read-only; integers have the smallest type that holds them.
-        meta: what the writer noted.
-        arrays: the flat arrays, memory-mapped read-only.
-        types: the type each array had in memory.
-        digests: the SHA-256 of each file, by the array's name.
+        folder: the folder of the store.
+        num_features: as in ``Graphs``; likewise ``symmetric`` and ``y_level``.
+        extra: additional arrays, memory-mapped read-only; integers have the smallest sufficient type.
+        meta: metadata of the writer.
+        arrays: the flat arrays of the graphs, memory-mapped read-only.
+        types: the type of each array in memory.
+        digests: the SHA-256 of each file, by the name of its array.
     """
 
     folder: Path
@@ -61,11 +61,11 @@ class Store:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Graphs, nodes and directed edges."""
+        """Numbers of graphs, nodes and directed edges."""
         return len(self), len(self.arrays["degree"]), len(self.arrays["source"])
 
     def sizes(self) -> tuple[Tensor, Tensor]:
-        """``[B]`` nodes and directed edges of each graph."""
+        """Return the number of nodes ``[B]`` and of directed edges ``[B]`` of each graph."""
         nodes, edges = (
             torch.from_numpy(self.arrays[name].astype(np.int64)).diff() for name in ("node_ptr", "edge_ptr")
         )
@@ -74,7 +74,7 @@ class Store:
         return nodes, edges
 
     def check_bytes(self, *, extra_only: bool = False) -> "Store":
-        """This store, once its files (or only those of the ``extra`` arrays) are what the manifest recorded."""
+        """Verify the checksums of all files, or only of the ``extra`` arrays, and return the store."""
         for name, digest in self.digests.items():
             path = array_file(self.folder, name)
             if name.startswith(EXTRA) or not extra_only:
@@ -88,11 +88,11 @@ class Store:
         return self
 
     def graphs(self) -> Graphs:
-        """All of them, in memory."""
+        """Read all graphs into memory."""
         return self.take(torch.arange(len(self)))
 
     def take(self, index: Tensor) -> Graphs:
-        """The graphs named by ``index``, in that order: what ``graphs().take(index)`` is, read from disk alone."""
+        """Read the graphs at ``index``, in that order; equal to ``graphs().take(index)``."""
         graph = index.cpu().numpy().astype(np.int64, copy=False)
         if graph.size and not 0 <= graph.min() <= graph.max() < len(self):
             raise IndexError(f"graph index out of range: the store holds {len(self)} graphs")
@@ -107,7 +107,7 @@ class Store:
             self._check(int(low) >= -1 and int(high) < self.num_features, "x")
         edge_index = torch.empty(2, edges.total, dtype=torch.long)
         self._shift("source", edges, nodes, edge_index[0])
-        # An edge's destination is the number of rows that end before it; counting them has no branch to mispredict.
+        # The destination of an edge is the number of rows that end before it, counted here without branches.
         row_ends = np.bincount(row_ptr.numpy()[1:], minlength=edges.total)
         np.cumsum(row_ends[: edges.total], out=edge_index[1].numpy())
         pair = torch.empty(edges.total, dtype=torch.long)
@@ -130,12 +130,12 @@ class Store:
         )
 
     def nodes_of(self, index: Tensor) -> np.ndarray:
-        """The numbers, among all nodes, of those that ``take(index)`` has."""
+        """Return the indices, among all nodes, of the nodes of ``take(index)``."""
         graph = index.cpu().numpy().astype(np.int64, copy=False)
         return self._ranges("node_ptr", graph, len(self.arrays["degree"])).items
 
     def edges_of(self, index: Tensor) -> np.ndarray:
-        """Likewise of the directed edges."""
+        """Return the indices, among all directed edges, of the edges of ``take(index)``."""
         graph = index.cpu().numpy().astype(np.int64, copy=False)
         return self._ranges("edge_ptr", graph, len(self.arrays["source"])).items
 
@@ -150,14 +150,14 @@ class Store:
         return self._convert(name, of.items)
 
     def _convert(self, name: str, items: np.ndarray) -> Tensor:
-        # What is taken is fresh memory, so torch may have it although the file is read-only.
+        # take copies, so torch may own the memory although the file is read-only.
         return torch.from_numpy(self.arrays[name].take(items, axis=0).astype(self.types[name], copy=False))
 
     def _shift(self, name: str, edges: "Ranges", counted: "Ranges", out: Tensor) -> None:
-        """Numbers counted from the start of each graph → numbers in the batch, written to ``out``."""
+        """Convert numbers within a graph to numbers within the batch, and write them to ``out``."""
         edges.touch(self.arrays[name])
         local = self.arrays[name].take(edges.items)
-        # Compared in the small type, which reads an eighth of the memory.
+        # Comparing in the small type reads an eighth of the memory.
         last = np.minimum(counted.count - 1, np.iinfo(local.dtype).max).astype(local.dtype)
         self._check(bool((local <= edges.spread(last)).all()), name)
         np.add(local, edges.spread(counted.ptr[:-1]), out=out.numpy(), casting="unsafe")
@@ -168,18 +168,18 @@ class Store:
 
 
 def open_store(folder: Path, *, verify: bool = False) -> Store:
-    """The store in ``folder``: its manifest is checked, and every file must have the recorded size.
+    """Open the store in ``folder``: check its manifest and the size of every file.
 
     Args:
-        folder: what ``write_store`` wrote.
-        verify: read everything and compare it with the SHA-256 of the manifest, then check that pointers increase,
-            every index is in range, edges are sorted and paired, and weights positive. Without it, ``take`` and
-            ``graphs`` still refuse indices that are out of range, but a damaged feature or label passes.
+        folder: a folder written by ``write_store``.
+        verify: also read everything and check the SHA-256 of each file, that pointers increase, that indices are in
+            range, that edges are sorted and paired, and that weights are positive. Without it, ``take`` and ``graphs``
+            still refuse indices that are out of range, but do not notice damaged features or labels.
     """
     path = folder / MANIFEST
     manifest = read_manifest(path)
-    # Freeing one large block makes the C library keep what is freed later: batches then reuse memory instead of
-    # faulting in 400 new pages each, which doubles the rate. The block itself is never touched.
+    # Freeing one large block raises glibc's mmap threshold: batches then reuse memory instead of faulting in 400 new
+    # pages each, which doubles the throughput. The block itself is never touched.
     np.empty(16 << 20, np.uint8)
     try:
         recorded = {name: Recorded(**entry) for name, entry in manifest["arrays"].items()}
@@ -201,7 +201,7 @@ def open_store(folder: Path, *, verify: bool = False) -> Store:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         consistent = False
     if not consistent:
-        raise damaged(path, "its entries do not fit together")
+        raise damaged(path, "its entries are inconsistent")
     if verify:
         store.check_bytes()
         for part in torch.arange(len(store)).split(CHUNK):
@@ -211,7 +211,7 @@ def open_store(folder: Path, *, verify: bool = False) -> Store:
 
 
 def _map(path: Path, recorded: Recorded) -> np.ndarray:
-    """The file as a read-only array; ValueError where the record itself is impossible."""
+    """Map the file as a read-only array; raise ValueError if the entry itself is inconsistent."""
     dtype = np.dtype(recorded.dtype)
     count = int(np.prod([int(n) for n in recorded.shape], dtype=object))
     if count * dtype.itemsize != recorded.bytes:
@@ -229,7 +229,7 @@ def _map(path: Path, recorded: Recorded) -> np.ndarray:
 
 
 def _consistent(store: Store, graphs: int, nodes: int, edges: int) -> bool:
-    """Whether the arrays have the lengths they need, and the pointers the right ends."""
+    """Return True if the arrays have the right types and lengths, and the pointers the right ends."""
     arrays = store.arrays
     lengths = {"node_ptr": graphs + 1, "edge_ptr": graphs + 1, "degree": nodes, "source": edges, "pair": edges}
     lengths |= {"x": nodes, "y": {"graph": graphs, "node": nodes}[store.y_level]}

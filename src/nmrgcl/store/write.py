@@ -1,4 +1,4 @@
-"""Graphs → files."""
+"""Write graphs to a store."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -25,13 +25,13 @@ def write_store(
     meta: Mapping[str, Any] | None = None,
     afterwards: Callable[[], tuple[Mapping[str, np.ndarray], Mapping[str, Any]]] | None = None,
 ) -> None:
-    """Write the graphs (a view: what it leaves) to ``folder``, which appears when complete or not at all.
+    """Write graphs to ``folder``, which appears complete or not at all; parts removed by a view are left out.
 
-    They may come in parts, of which no more than one is held at a time. A store that is there already is replaced,
-    any other folder, or one that also holds something else, is refused. ``meta`` is kept as JSON. ``afterwards`` is
-    called when all graphs are written, for what is known only then of ``extra`` and ``meta``.
+    The graphs may come in parts, of which only one is in memory at a time. An existing store is replaced; any other
+    folder, or a store that contains foreign files, is refused. ``meta`` is stored as JSON. ``afterwards`` is called
+    when all graphs are written and returns further ``extra`` and ``meta``.
     """
-    notes = json.loads(json.dumps(dict(meta or {})))  # as it will be read; fails before anything is written
+    notes = json.loads(json.dumps(dict(meta or {})))  # raises before anything is written
     _check_names(extra or {}, folder)
     try:
         with new_folder(folder, STORE) as filling:
@@ -53,11 +53,11 @@ def write_store(
 def _check_names(extra: Mapping[str, np.ndarray], folder: Path) -> None:
     for name in extra:
         if not NAME.fullmatch(name):
-            raise DataError(f"{folder}: an array cannot be called {name!r}; use letters, digits, _ and -")
+            raise DataError(f"{folder}: {name!r} is not a valid name for an array; use letters, digits, _ and -")
 
 
 def _write_parts(filling: Path, parts: Iterable[Graphs], place: str) -> tuple[dict[str, GrowingArray], dict[str, Any]]:
-    """Files of flat arrays, and what the manifest says of all graphs together."""
+    """Write the flat arrays; return their files and the manifest's entries about all graphs."""
     files: dict[str, GrowingArray] = {}
     facts: dict[str, Any] = {"graphs": 0, "nodes": 0, "edges": 0}
     for part in parts:
@@ -68,16 +68,16 @@ def _write_parts(filling: Path, parts: Iterable[Graphs], place: str) -> tuple[di
             files = {name: GrowingArray(array_file(filling, name), values) for name, values in arrays.items()}
             facts |= kind | {"symmetric": True}
         if set(arrays) != set(files) or facts != facts | kind:
-            raise DataError(f"{place}: the parts have different features or labels; make all of them alike")
+            raise DataError(f"{place}: the parts have different features or labels; they must be of the same kind")
         for name, values in arrays.items():
-            if name in ("node_ptr", "edge_ptr"):  # a part starts where the one before it ended
+            if name in ("node_ptr", "edge_ptr"):  # a part starts where the previous one ended
                 values = values[min(1, files[name].length) :] + facts["nodes" if name == "node_ptr" else "edges"]
             files[name].add(values)
         facts["symmetric"] = facts["symmetric"] and graphs.symmetric
         more = {"graphs": len(graphs), "nodes": graphs.num_nodes, "edges": graphs.num_edges}
         facts |= {count: facts[count] + number for count, number in more.items()}
     if not files:
-        raise DataError(f"{place}: there is not a single part to write; give at least one, empty or not")
+        raise DataError(f"{place}: there are no graphs to write; pass at least one part, which may be empty")
     return files, facts
 
 
@@ -85,9 +85,9 @@ def _flat(graphs: Graphs, place: str) -> dict[str, np.ndarray]:
     source, destination = graphs.edge_index
     degree, edge_ptr = graphs.row_ptr.diff(), graphs.edge_ptr
     if not torch.equal(destination, torch.repeat_interleave(degree)):
-        raise DataError(f"{place}: the edges are not sorted by destination; make the graphs with Graphs.build")
+        raise DataError(f"{place}: the edges are not sorted by destination; create the graphs with Graphs.build")
     if not positive(graphs):
-        raise DataError(f"{place}: an edge weight is not a positive number; leave such edges out")
+        raise DataError(f"{place}: an edge weight is not positive; leave such edges out")
     owner = graphs.batch[destination]
     tensors = {
         "node_ptr": graphs.node_ptr,
@@ -101,4 +101,4 @@ def _flat(graphs: Graphs, place: str) -> dict[str, np.ndarray]:
     try:
         return {name: tensor.detach().numpy() for name, tensor in tensors.items() if tensor is not None}
     except TypeError:  # bfloat16
-        raise DataError(f"{place}: a tensor has a type that numpy lacks; convert it to float32") from None
+        raise DataError(f"{place}: a tensor has a type that NumPy does not support; convert it to float32") from None

@@ -1,4 +1,4 @@
-"""Pre-training: one loop for every method, its steps, its state and checkpoints, and the feed that brings graphs."""
+"""Pre-training: one loop for every method, its steps, state and checkpoints, and the feed that provides batches."""
 
 from nmrgcl.train.loop import Epoch, Memory, pretrain
 from nmrgcl.train.optimiser import Optimiser

@@ -1,6 +1,6 @@
-"""The memory of a training: tensors and plain values in one file that is whole or not there.
+"""Checkpoint files: tensors and plain values, written atomically.
 
-A file is one line (format, version, SHA-256 of the rest) and then safetensors; nothing in it can be executed.
+A file consists of one line (format, version, SHA-256 of the rest) followed by safetensors; nothing in it is executed.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from nmrgcl.owned import is_plain, remove_empty
 
 FORMAT, VERSION = "nmrgcl-checkpoint", 1
 KEPT = 2
-"""The newest and the one before: if writing the disk's last blocks goes wrong, there is one that did not."""
+"""Keep the newest checkpoint and the one before, in case the newest turns out to be damaged."""
 CHECKPOINTS = "step-*.ckpt"
-"""What files of a folder look like, to ``glob``."""
+"""A ``glob`` pattern for checkpoint files."""
 _NAME = re.compile(r"step-(\d{10})\.ckpt")
 _HEAD = re.compile(rb"nmrgcl-checkpoint (\d{1,9}) ([0-9a-f]{64})")
 _MAX_HEAD = 128
@@ -32,14 +32,14 @@ _SPARE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What is needed to go on: ``tensors`` by name, and ``values`` that JSON can hold."""
+    """Everything that is needed to continue a training: named ``tensors``, and ``values`` that JSON can represent."""
 
     tensors: dict[str, Tensor]
     values: dict[str, Any]
 
 
 def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint, token: str = "") -> Path:
-    """Add ``folder/step-….ckpt`` and remove all but the last ``KEPT``; both survive a crash at any instant."""
+    """Write ``folder/step-….ckpt`` and remove all but the last ``KEPT``; a crash at any time does no harm."""
     folder.mkdir(parents=True, exist_ok=True)
     content = packed(checkpoint.tensors, {"values": json.dumps(checkpoint.values)})
     head = f"{FORMAT} {VERSION} {hashlib.sha256(content).hexdigest()}\n".encode()
@@ -51,7 +51,7 @@ def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint, token: str
 
 
 def remove_checkpoints(folder: Path, token: str) -> None:
-    """Remove the checkpoints in ``folder``, those that were not finished, and the folder unless more is in it."""
+    """Remove finished and unfinished checkpoints in ``folder``, and then the folder if it is empty."""
     if folder.is_symlink() or not folder.is_dir():
         return
     for path in _numbered(folder).values():
@@ -61,15 +61,15 @@ def remove_checkpoints(folder: Path, token: str) -> None:
 
 
 def packed(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The tensors as safetensors; MemoryError where memory does not suffice."""
+    """The tensors in safetensors format; raises MemoryError if there is not enough memory."""
     held = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
-    # The library ends the process if it cannot allocate the three copies it makes, so they are asked for here first.
+    # The library aborts the process if it cannot allocate the three copies that it makes, so try the allocation first.
     bytearray(3 * sum(tensor.nbytes for tensor in held.values()) + _SPARE)
     return save(held, metadata)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint in that file; ModelError where it is damaged or of a newer version."""
+    """Read a checkpoint; raises ModelError if it is damaged or of a newer version."""
     try:
         with reading.open_file(path) as file:
             match = _HEAD.fullmatch(file.readline(_MAX_HEAD).removesuffix(b"\n"))
@@ -95,7 +95,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest one that can be used, and a line about each newer one that cannot."""
+    """The newest usable checkpoint, and one line about each newer one that cannot be used."""
     problems: list[str] = []
     numbered = _numbered(folder)
     for step in sorted(numbered, reverse=True):
@@ -107,11 +107,11 @@ def newest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 
 
 def _remove_ours(path: Path) -> None:
-    """Remove a checkpoint; a file of that name which is something else stays."""
+    """Remove a checkpoint, but not a file of that name that is something else."""
     try:
         with reading.open_file(path) as file:
             ours = is_plain(path) and file.read(len(FORMAT)) == FORMAT.encode()
-    except OSError:  # gone meanwhile, or not readable
+    except OSError:  # It has just been removed, or cannot be read.
         return
     if ours:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The pre-training loop, one for every method: a generator that yields after each epoch."""
+"""The pre-training loop for all methods: a generator that yields after each epoch."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -22,26 +22,26 @@ from nmrgcl.train.trainable import Fittable, Trainable
 
 
 class Memory(Protocol):
-    """What remembers a training. It is asked between batches, and may raise to end the training there."""
+    """Stores the checkpoints of a training. The loop calls it between batches; it may raise to end the training."""
 
     def recall(self) -> Checkpoint | None:
-        """What to go on from, if anything."""
+        """The checkpoint to continue from, if there is one."""
         ...
 
     def due(self, *, epoch_ended: bool) -> bool:
-        """Whether to keep a checkpoint now."""
+        """Whether to store a checkpoint now."""
         ...
 
     def keep(self, step: int, checkpoint: Checkpoint) -> None:
-        """Keep it; ``step`` counts the batches of the whole training."""
+        """Store a checkpoint; ``step`` counts the batches of the whole training."""
         ...
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the data came to; at node level the speed is that of nodes.
+    """Summary of one pass over the data; at node level, the speed is in nodes per second.
 
-    The ``last`` one, after which the training ends, may be a part of a pass.
+    The ``last`` epoch of a training may be cut short by a limit on the number of steps.
     """
 
     number: int
@@ -61,15 +61,15 @@ def pretrain(
     memory: Memory | None = None,
     watch: StepWatch | None = None,
 ) -> Iterator[Epoch]:
-    """Train ``method`` in place, yielding after each epoch; stop reading to stop training.
+    """Train ``method`` in place and yield after each epoch; stop iterating to stop training.
 
-    Chance depends on ``seed`` and the epoch's number alone: what the caller does with random generators between epochs
-    changes nothing here, and is not changed. With a ``memory`` that recalls a checkpoint the training goes on from
-    there, in the middle of an epoch if need be, as if it had never stopped.
+    Random numbers depend only on ``seed`` and the number of the epoch: the caller's use of random generators between
+    epochs neither affects training nor is affected by it. If ``memory`` recalls a checkpoint, training continues from
+    there, even in the middle of an epoch, exactly as if it had never stopped.
 
-    ``device`` is where the method is; without it, where the graphs are. Those that do not fit there pass through it in
-    chunks, as ``options.chunk_graphs`` says. A method that fits all graphs at once does so, and has no epochs.
-    ``watch`` is called after every batch; on a GPU it has been launched then, but need not have been computed.
+    ``device`` is the device of the method; the default is the device of the graphs. Graphs that do not fit on it are
+    trained on in chunks, as ``options.chunk_graphs`` says. A ``Fittable`` fits all graphs at once, without epochs.
+    ``watch`` is called after every batch; on a GPU the batch has then been launched but not necessarily computed.
     """
     if isinstance(method, Fittable):
         _fit(method, graphs, device, seed)
@@ -82,7 +82,7 @@ def pretrain(
     checkpoint = memory.recall() if memory else None
     state = (restore(checkpoint, method, optimisers) if checkpoint else TrainingState()).to(device)
     step = GuardedStep(method, optimisers, state)
-    # The order of batches depends on the chunks, so that a training that goes on keeps to those it began with.
+    # The order of batches depends on the chunk size, so a resumed training keeps the one it started with.
     chunk = state.chunk if checkpoint else options.chunk_graphs or None
     with closing(open_feed(graphs, device, options, method.level, chunk)) as feed:
         state.chunk = feed.chunk
@@ -102,7 +102,7 @@ def _fit(method: Fittable, graphs: Graphs | Source, device: torch.device | None,
 def _epochs(
     step: GuardedStep, feed: Feed, options: TrainSettings, seed: int, memory: Memory | None, watch: StepWatch | None
 ) -> Iterator[Epoch]:
-    """One after another, until there are enough or the loss no longer falls."""
+    """Run epochs until there are enough of them or the loss no longer falls."""
     state, compute = step.state, None
     while not _ended(state, options):
         began, first = time.perf_counter(), state.step
@@ -126,14 +126,14 @@ def _epochs(
 
 def _ended(state: TrainingState, options: TrainSettings) -> bool:
     """Whether there were enough batches or epochs, or the loss no longer falls."""
-    if state.position:  # in an epoch that was interrupted, maybe after its last batch
+    if state.position:  # An interrupted epoch must be completed, even if its last batch is done.
         return False
     enough = state.step >= options.steps if options.steps else state.epoch >= options.epochs
     return enough or bool(options.patience and state.idle_epochs >= options.patience)
 
 
 def _batches(feed: Feed, parts: list[Tensor]) -> Iterator[Graphs]:
-    """The batches of an epoch; nothing is read before the first of them is asked for."""
+    """The batches of an epoch; nothing is read before the first one is requested."""
     feed.begin(parts, 0)
     for position in range(len(parts)):
         yield feed.take(*feed.batch(position))
@@ -147,7 +147,7 @@ def _run_epoch(
     memory: Memory | None,
     watch: StepWatch | None,
 ) -> float:
-    """Mean loss of the batches of ``feed``, from the one on at which the training stands, to the training's last."""
+    """Train on the remaining batches of the epoch, or up to the step limit, and return their mean loss."""
     state, count = step.state, len(feed.parts)
     step.begin_epoch(options, count)
     items = feed.items // count
@@ -160,7 +160,7 @@ def _run_epoch(
         if watch is not None:
             watch(replace(step.progress, step=state.step), items)
         due = memory is not None and memory.due(epoch_ended=False)
-        if due or feed.device.type == "cpu" or position + 1 == count:
+        if due or feed.device.type == "cpu" or position + 1 == count:  # On a GPU, each check waits for the device.
             step.check(feed.parts, options)
         if memory is not None and due:
             memory.keep(state.step, snapshot(state, step.method, step.optimisers, feed.device))
@@ -168,7 +168,7 @@ def _run_epoch(
 
 
 def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
-    """What computes a batch: on a GPU a recording, unless the method or the options rule it out."""
+    """The function that trains on a batch: on a GPU a recorded step, unless the method or the options rule it out."""
 
     def ordinary(graphs: Graphs, index: Tensor) -> None:
         step(feed.take(graphs, index))
@@ -182,7 +182,7 @@ def _computing(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callabl
 
 
 def _recorded(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable[[Graphs, Tensor], None]:
-    """One recording for batches that are full and one for what is left over; or one for the batch that is always it."""
+    """One recording for full batches and one for the remainder, or a single one if every batch is the whole graph."""
     changed = [*step.method.state_dict().values(), *step.state.sums]
     if feed.constant:
         recording = Recording(lambda: step(feed.lasting()), changed, feed.device)
@@ -196,7 +196,7 @@ def _recorded(step: GuardedStep, feed: Feed, options: TrainSettings) -> Callable
 
 @contextmanager
 def _numerics(options: TrainSettings, device: torch.device) -> Iterator[None]:
-    """Precision and determinism for the steps of one epoch; the process's own choices come back after."""
+    """Set precision and determinism for the steps of one epoch, and restore the previous choices afterwards."""
     tf32, strict = torch.backends.cuda.matmul.allow_tf32, torch.are_deterministic_algorithms_enabled()
     torch.backends.cuda.matmul.allow_tf32 = options.precision in ("tf32", "bf16")
     torch.use_deterministic_algorithms(options.deterministic or strict)

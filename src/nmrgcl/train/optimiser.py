@@ -1,4 +1,4 @@
-"""Adam over some parameters, with a schedule of its learning rate, weight decay and a limit on its gradient."""
+"""Adam with a learning-rate schedule, weight decay and gradient clipping."""
 
 import math
 from typing import Literal, get_args
@@ -14,15 +14,15 @@ Schedule = Literal["constant", "linear", "cosine"]
 
 
 class Optimiser:
-    """One player's optimiser; the same schedule scales the learning rates of all its parameter groups.
+    """The optimiser of one player; the schedule scales the learning rates of all its parameter groups.
 
     Args:
-        parameters: as ``torch.optim.Adam`` takes them: parameters, or groups of them with options of their own.
-        lr: the highest learning rate.
-        schedule: how the rate falls after the warm-up: not at all, or to zero at the end of the training.
-        warmup: share of the training's steps over which the rate rises linearly to ``lr``.
-        weight_decay: share of a weight, times the rate, by which it shrinks at each step (AdamW).
-        clip: largest norm of the gradient of all parameters together; None: no limit.
+        parameters: parameters or parameter groups, as for ``torch.optim.Adam``.
+        lr: the peak learning rate.
+        schedule: how the learning rate falls after the warm-up: not at all, or to zero at the end of training.
+        warmup: the fraction of all steps over which the learning rate rises linearly to ``lr``.
+        weight_decay: decoupled weight decay, as in AdamW.
+        clip: the maximum norm of the gradient of all parameters together; None: no clipping.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Optimiser:
         self.parameters: list[torch.Tensor] = [p for group in groups for p in group["params"]]
         for group in groups:
             group["capturable"] = self.parameters[0].is_cuda
-            if self.scheduled and group["capturable"]:  # a recorded step reads it anew at each replay
+            if self.scheduled and group["capturable"]:  # As a tensor, it can change between replays of a recorded step.
                 group["lr"] = torch.tensor(group["lr"], device=self.parameters[0].device)
 
     @property
@@ -54,7 +54,7 @@ class Optimiser:
         return self.schedule != "constant" or self.warmup > 0
 
     def set_rates(self, progress: Progress) -> None:
-        """Prepare the step that comes at this ``progress``."""
+        """Set the learning rates for the step at this ``progress``."""
         if not self.scheduled:
             return
         factor = self.factor(progress.step, progress.steps)
@@ -65,7 +65,7 @@ class Optimiser:
                 group["lr"] = rate * factor
 
     def factor(self, step: int, steps: int) -> float:
-        """The share of ``lr`` at step number ``step`` (from 0) of ``steps``."""
+        """The factor on ``lr`` at step number ``step`` (from 0) of ``steps``."""
         rising = round(self.warmup * steps)
         if step < rising:
             return (step + 1) / (rising + 1)
@@ -75,7 +75,7 @@ class Optimiser:
         return (1 + math.cos(math.pi * done)) / 2 if self.schedule == "cosine" else 1.0
 
     def step(self) -> None:
-        """Move down the gradients that the parameters have."""
+        """Update the parameters with their current gradients."""
         if self.clip is not None:
             clip_grad_norm_(self.parameters, self.clip)
         self.adam.step()
@@ -85,10 +85,10 @@ def _check(lr: float, schedule: str, warmup: float, weight_decay: float, clip: f
     if schedule not in get_args(Schedule):
         raise SettingError(f"unknown schedule {schedule!r}; {nearest(schedule, get_args(Schedule))}")
     if not 0 <= warmup < 1:
-        raise SettingError(f"warmup = {warmup} is not a share of the training; use a number from 0 to below 1")
+        raise SettingError(f"warmup = {warmup} is not a fraction of the training; use a number from 0 to below 1")
     if not 0 < lr < math.inf:
         raise SettingError(f"lr = {lr} is not a learning rate; use a number above 0")
     if not 0 <= weight_decay < math.inf:
-        raise SettingError(f"weight_decay = {weight_decay} does not shrink weights; use a number from 0 on")
+        raise SettingError(f"weight_decay = {weight_decay} is not a weight decay; use 0 or a positive number")
     if clip is not None and not 0 < clip < math.inf:
-        raise SettingError(f"clip = {clip} is not the norm of a gradient; use a number above 0, or None for no limit")
+        raise SettingError(f"clip = {clip} is not a gradient norm; use a number above 0, or None for no clipping")

@@ -1,4 +1,4 @@
-"""How far a training has come, as a method sees it."""
+"""The progress of a training, as a method sees it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Progress:
-    """Where the training stands when a batch begins; by default at the only batch there is.
+    """The progress at the start of a batch; the defaults describe a training with a single batch.
 
     Attributes:
-        epoch: the running one; the first is 1.
-        step: batches done in the whole training, 0 for the first one.
-        epochs: how many there will be, unless the training stops early; the last one may be a part.
-        steps: batches of the whole training.
+        epoch: the current epoch, from 1.
+        step: the number of batches done in the whole training.
+        epochs: the number of epochs, unless training stops early; the last one may be incomplete.
+        steps: the number of batches of the whole training.
     """
 
     epoch: int = 1
@@ -23,11 +23,11 @@ class Progress:
 
 
 StepWatch = Callable[[Progress, int], None]
-"""Called after each batch with where the training stands then, and how many graphs or nodes the batch had."""
+"""Called after each batch with the progress and the number of graphs or nodes in the batch."""
 
 
 class Unreadable(Progress):
-    """What a step is given while it is recorded: replays would repeat whatever it read here."""
+    """The progress passed to a step while it is recorded; it cannot be read, since replays would repeat its values."""
 
     def __getattribute__(self, name: str) -> Any:
         if name in Progress.__dataclass_fields__:

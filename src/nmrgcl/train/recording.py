@@ -1,6 +1,6 @@
-"""A training step as a CUDA graph: recorded once, replayed with new batches and new chance.
+"""Training steps as CUDA graphs: recorded once, then replayed with new batches and new random numbers.
 
-On a GPU a step of a small model is microseconds of arithmetic and milliseconds of launches; a replay is one launch.
+A step of a small model takes microseconds of arithmetic but milliseconds of kernel launches; a replay is one launch.
 """
 
 import gc
@@ -16,19 +16,19 @@ from nmrgcl.graphs import Graphs, Room
 
 Step = TypeVar("Step")
 _LITTLE = 2**31
-"""Bytes of a device's memory that are little."""
+"""If the device has fewer free bytes than this, the allocator's cache is emptied before recording."""
 _REHEARSALS = 3
-"""Steps before the recording: libraries choose their algorithms and allocate in the first ones."""
+"""Warm-up steps before the recording, in which libraries choose algorithms and allocate workspaces."""
 
 
 class Recording:
-    """``work`` as a CUDA graph, to be replayed.
+    """A recording of ``work`` as a CUDA graph.
 
     Args:
-        work: must not wait for the host, must find its input in one place and update what it keeps in place.
-        changed: tensors that it changes; they are restored after rehearsing.
-        device: where it computes.
-        beside: a recording that is never replayed at the same time, and whose memory this one may use.
+        work: must not synchronise with the host, must read its input from fixed addresses and update state in place.
+        changed: the tensors that it modifies; they are restored after the warm-up.
+        device: the device it runs on.
+        beside: a recording that never runs at the same time, so that the two can share memory.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Recording:
         beside: "Recording | None" = None,
     ) -> None:
         self.recorded = torch.cuda.CUDAGraph()
-        self.work = work  # holds the tensors that a replay reads: freed, their memory would be given to others
+        self.work = work  # Keeps alive the tensors that a replay reads; otherwise their memory would be reused.
         changed_tensors = list(changed)
         before = [tensor.detach().clone() for tensor in changed_tensors]
         chance = torch.cuda.get_rng_state(device)
@@ -47,27 +47,27 @@ class Recording:
             _rehearse(work)
             with _recording(self.recorded, device, beside):
                 work()
-        finally:  # the rehearsals are forgotten; recording itself computes nothing
+        finally:  # Undo the warm-up; recording itself computes nothing.
             with torch.no_grad():
                 for tensor, value in zip(changed_tensors, before, strict=True):
                     tensor.copy_(value)
             torch.cuda.set_rng_state(chance, device)
 
     def replay(self) -> None:
-        """Once more, with whatever lies in its places now."""
+        """Run the recorded work on the current content of its input tensors."""
         self.recorded.replay()
 
 
 @contextmanager
 def _recording(graph: torch.cuda.CUDAGraph, device: torch.device, beside: "Recording | None") -> Iterator[None]:
-    """What is launched goes into ``graph``; where that fails, the device is as usable as before."""
+    """Record all launches in the block into ``graph``; if that fails, the device remains usable."""
     before, collecting = torch.cuda.current_stream(device), gc.isenabled()
     own = torch.cuda.Stream(device)
-    # Whenever the collector finds an old recording, it is destroyed, which is not allowed while another one is made.
+    # The garbage collector might destroy an old recording, which is not allowed while another one is being made.
     gc.disable()
     try:
-        # As torch.cuda.graph does, but without collecting garbage before every recording, and emptying the cache, whose
-        # memory a recording cannot use, only where little else is left.
+        # This follows torch.cuda.graph, which also collects garbage and empties the allocator's cache every time. A
+        # recording cannot use the cached memory, so the cache is emptied here, but only if little other memory is left.
         torch.cuda.synchronize(device)
         if torch.cuda.mem_get_info(device)[0] < _LITTLE:
             torch.cuda.empty_cache()
@@ -76,12 +76,13 @@ def _recording(graph: torch.cuda.CUDAGraph, device: torch.device, beside: "Recor
             try:
                 yield
             except BaseException:
-                with suppress(RuntimeError):  # what went wrong is known already
+                with suppress(RuntimeError):  # The original error is more informative.
                     graph.capture_end()
                 raise
             graph.capture_end()
     except BaseException:
-        # Left as it is, all would go on into the stream of the recording, and every draw of chance would fail.
+        # Otherwise later work would still go to the recording's stream, and every random draw would fail, because the
+        # generator would remain in capture mode.
         torch.cuda.set_stream(before)
         index = torch.cuda.current_device() if device.index is None else device.index
         torch.cuda.default_generators[index].graphsafe_set_state(torch.Generator(device))
@@ -101,18 +102,18 @@ def _rehearse(work: Callable[[], None]) -> None:
 
 
 class CapturedStep:
-    """``step(batch)`` for batches of ``batch_size`` graphs, whatever their sizes.
+    """A recording of ``step(batch)`` for batches of ``batch_size`` graphs of any sizes.
 
-    The step must not wait for the host and must update what it keeps in place. Batches are padded to one size, the
-    ``room``; one that does not fit is computed the ordinary way.
+    The step must not synchronise with the host and must update its state in place. Batches are padded to a common
+    size, the ``room``; a batch that does not fit is computed without the recording.
 
     Args:
-        graphs: the dataset, or a part of it in a place where others will lie.
-        batch_size: of every batch.
-        step: what to record.
-        changed: tensors that the step changes; they are restored after rehearsing.
-        room: for a batch; None: as much as ``graphs`` need.
-        beside: a recording that is never replayed at the same time, and whose memory this one may use.
+        graphs: the dataset, or a chunk of it whose tensors later chunks will overwrite.
+        batch_size: the number of graphs per batch.
+        step: the step to record.
+        changed: the tensors that the step modifies; they are restored after the warm-up.
+        room: the size to pad batches to; None: enough for batches of ``graphs``.
+        beside: a recording that never runs at the same time, so that the two can share memory.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class CapturedStep:
         )
 
     def __call__(self, index: Tensor, graphs: Graphs | None = None) -> None:
-        """The batch that ``index`` (on the host) names among ``graphs``, which lie where those recorded lay."""
+        """Train on ``graphs[index]`` (``index`` on the host); ``graphs`` must be at the recorded addresses."""
         graphs = graphs or self.graphs
         if graphs.fits(index, self.room):
             self.index.copy_(index, non_blocking=True)
@@ -144,7 +145,7 @@ class CapturedStep:
             self.step(graphs.take(index))
 
     def _typical(self, batch_size: int) -> Tensor:
-        """A batch to rehearse with, which must fit: graphs from end to end, lest only the largest come first."""
+        """A batch for the warm-up that fits into the room: evenly spaced graphs, as data may be sorted by size."""
         nodes, edges = self.graphs.sizes()
         index = torch.linspace(0, len(nodes) - 1, batch_size).long()
         return index if self.graphs.fits(index, self.room) else (nodes + edges).argmin().expand(batch_size)
@@ -153,7 +154,7 @@ class CapturedStep:
 def captured_by_size(
     sizes: Iterable[int], make: "Callable[[int, CapturedStep | None], CapturedStep]"
 ) -> dict[int, CapturedStep]:
-    """``make(size, beside)`` for each size, the largest first: the others find room in its memory."""
+    """``make(size, beside)`` for each size, the largest first, so that the others can share its memory."""
     made: dict[int, CapturedStep] = {}
     for size in sorted(sizes, reverse=True):
         made[size] = make(size, next(iter(made.values()), None))
@@ -161,10 +162,10 @@ def captured_by_size(
 
 
 def recorded_if_possible(record: Callable[[], Step]) -> Step | None:
-    """What ``record`` makes; None, with a warning, where a step waits for the host, which cannot be recorded."""
+    """The result of ``record``; None, with a warning, if the step synchronises with the host and cannot be recorded."""
     try:
         return record()
     except RuntimeError as error:
         reason = str(error).partition("\n")[0]
-        warnings.warn(f"steps are not recorded ({reason}); train.capture=false asks for that", stacklevel=3)
+        warnings.warn(f"steps are not recorded ({reason}); train.capture=false avoids this warning", stacklevel=3)
         return None

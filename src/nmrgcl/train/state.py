@@ -1,35 +1,23 @@
-"""Where a training stands between two batches, and how that is kept and restored."""
+"""The state of a training between two batches, and how it is saved and restored."""
 
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nmrgcl.errors import ModelError
 from nmrgcl.train.checkpoint import Checkpoint
 from nmrgcl.train.optimiser import Optimiser
 
 _NUMPY_WORDS = 624
-"""The size of its Mersenne twister."""
+"""The size of the state of NumPy's Mersenne twister."""
 _COUNTS = ("epoch", "position", "step", "best_epoch", "chunk")
-
-
-class Stateful(Protocol):
-    """What can be kept and restored."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that makes it up."""
-        ...
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> object:
-        """The inverse."""
-        ...
 
 
 @dataclass
@@ -37,13 +25,13 @@ class TrainingState:
     """Progress, early stopping, and the running loss.
 
     Attributes:
-        epoch: how many are complete.
-        position: batches that are done in the epoch after them.
-        step: batches that are done in all.
-        chunk: graphs that make up their batches among themselves, which decides the order of batches; 0: all of them.
-        best: the lowest loss of an epoch so far, which ``best_epoch`` had; others were not lower by enough to count.
-        total: sum of the losses of the running epoch, on the device; there are ``losses`` of them.
-        random: states of generators to go on from, in the middle of an epoch.
+        epoch: the number of complete epochs.
+        position: the number of batches done in the current epoch.
+        step: the number of batches done in the whole training.
+        chunk: how many graphs are shuffled among themselves, which decides the order of batches; 0: all of them.
+        best: the loss of ``best_epoch``, the last epoch that lowered the loss by enough to count.
+        total: the sum of the losses of the current epoch, on the device; ``losses`` is their number.
+        random: states of random generators for continuing in the middle of an epoch.
     """
 
     epoch: int = 0
@@ -58,38 +46,38 @@ class TrainingState:
 
     @property
     def idle_epochs(self) -> int:
-        """Epochs since the loss was lowest."""
+        """The number of epochs since the best one."""
         return self.epoch - self.best_epoch
 
     @property
     def mean_loss(self) -> float:
-        """Of the running epoch; the host waits for it."""
+        """The mean loss of the current epoch; this waits for the device."""
         return float(self.total / self.losses.clamp(min=1))
 
     @property
     def sums(self) -> tuple[Tensor, Tensor]:
-        """What is counted on the device."""
+        """The running sums on the device."""
         return self.total, self.losses
 
     def to(self, device: torch.device) -> "TrainingState":
-        """Count there."""
+        """Move the running sums to ``device``."""
         self.total, self.losses = self.total.to(device), self.losses.to(device)
         return self
 
     def recall_chance(self, device: torch.device) -> None:
-        """In the middle of an epoch that was interrupted, chance goes on from where it stood."""
+        """When resuming in the middle of an epoch, restore the random generators to their state at that time."""
         if self.position and self.random:
             try:
                 set_random_states(self.random, device)
             except (KeyError, TypeError, ValueError, RuntimeError, OverflowError):
                 raise ModelError(
-                    f"the checkpoint holds no usable random state for {device.type}; go on with the device it was made "
-                    "on, or start again"
+                    f"the checkpoint has no usable random state for {device.type}; resume on the same kind of device, "
+                    "or start again"
                 ) from None
         self.random = {}
 
     def end_epoch(self, loss: float, least_gain: float = 0.0) -> None:
-        """The running epoch is complete, with that mean loss; it is a gain if it is lower by that share."""
+        """Complete the current epoch; it is the new best if ``loss`` is below the best by the share ``least_gain``."""
         self.epoch, self.position = self.epoch + 1, 0
         self.total.zero_()
         self.losses.zero_()
@@ -98,9 +86,9 @@ class TrainingState:
 
 
 def snapshot(
-    state: TrainingState, method: Stateful, optimisers: Sequence[Optimiser], device: torch.device
+    state: TrainingState, method: nn.Module, optimisers: Sequence[Optimiser], device: torch.device
 ) -> Checkpoint:
-    """Everything that the next batch depends on."""
+    """A checkpoint of everything that the next batch depends on."""
     tensors = {f"method.{name}": value for name, value in method.state_dict().items()}
     for key, optimiser in _keyed(optimisers).items():
         for index, entry in optimiser.adam.state_dict()["state"].items():
@@ -112,8 +100,8 @@ def snapshot(
     return Checkpoint(tensors, values)
 
 
-def restore(checkpoint: Checkpoint, method: Stateful, optimisers: Sequence[Optimiser]) -> TrainingState:
-    """Put ``method`` and ``optimisers`` where ``snapshot`` saw them; ModelError where they do not fit."""
+def restore(checkpoint: Checkpoint, method: nn.Module, optimisers: Sequence[Optimiser]) -> TrainingState:
+    """Restore ``method`` and ``optimisers`` from a checkpoint by ``snapshot``; ModelError if it does not fit them."""
     keyed = _keyed(optimisers)
     groups: dict[str, dict[str, Tensor]] = {name: {} for name in ("method", *keyed, "random", "sum")}
     try:
@@ -136,20 +124,20 @@ def restore(checkpoint: Checkpoint, method: Stateful, optimisers: Sequence[Optim
 
 
 def _keyed(optimisers: Sequence[Optimiser]) -> dict[str, Optimiser]:
-    """By the names of their tensors, which differ so that one player is not taken for the first of two."""
+    """Optimisers by the prefix of their tensors; a single one has another prefix than the first of several."""
     if len(optimisers) == 1:
         return {"optimiser": optimisers[0]}
     return {f"optimiser{number}": optimiser for number, optimiser in enumerate(optimisers, 1)}
 
 
 def _progress(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts and the best loss, if they are possible ones."""
+    """The counts and the best loss; raises ValueError if they are impossible."""
     found = {"chunk": 0} | {name: values[name] for name in (*_COUNTS, "best") if name in values}
     for name in _COUNTS:
         if type(found[name]) is not int or not 0 <= found[name] < 2**63:
             raise ValueError(f"{name} is not a count")
     if found["best_epoch"] > found["epoch"]:
-        raise ValueError("the best epoch is yet to come")
+        raise ValueError("the best epoch lies in the future")
     best = math.inf if found["best"] is None else found["best"]
     if type(best) is not float or math.isnan(best):
         raise ValueError("the best loss is not a number")
@@ -157,7 +145,7 @@ def _progress(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _moments(tensors: Mapping[str, Tensor], parameters: Sequence[Tensor]) -> dict[int, dict[str, Tensor]]:
-    """What Adam keeps for each parameter that has had a gradient; a missing tensor would fail only at the next step."""
+    """Adam's state for each parameter that has had a gradient; checked here, as errors would only appear in a step."""
     entries: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
         index, _, rest = name.partition(".")
@@ -171,12 +159,12 @@ def _moments(tensors: Mapping[str, Tensor], parameters: Sequence[Tensor]) -> dic
 
 @contextmanager
 def own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
-    """Random generators of torch, NumPy and Python that depend on the two numbers alone; the others come back after."""
-    # As they are: as tensors, which checkpoints need, they take longer than a short epoch.
+    """Seed the generators of torch, NumPy and Python from ``seed`` and ``epoch`` only; restore them afterwards."""
+    # Not `random_states`: converting to tensors, which checkpoints need, takes longer than a short epoch.
     before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
     on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
     words = np.random.SeedSequence([seed, epoch]).generate_state(3, np.uint64)
-    # torch.manual_seed notes the whole stack for every kind of device that is not there: half a millisecond.
+    # Not torch.manual_seed, which records a stack trace for every missing kind of device and takes half a millisecond.
     torch.default_generator.manual_seed(int(words[0] >> 1))
     if device.type == "cuda":
         number = torch.cuda.current_device() if device.index is None else device.index
@@ -194,7 +182,7 @@ def own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
 
 
 def random_states(device: torch.device) -> dict[str, Tensor]:
-    """The states of all generators that a method may use."""
+    """The states of all random generators that a method may use."""
     twister: Any = np.random.get_state()  # noqa: NPY002
     _, words, position, has_gauss, gauss = twister
     _, numbers, spare = random.getstate()

@@ -1,4 +1,4 @@
-"""One optimiser step after another, until a number is not finite."""
+"""A training step that stops updating weights as soon as a loss or gradient is not finite."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,11 @@ from nmrgcl.train.trainable import Trainable
 
 
 class GuardedStep:
-    """Losses of a batch, their gradients, and the optimisers' steps, which stop for good once a number is not finite.
+    """Computes the losses of a batch and their gradients, and steps the optimisers.
 
-    That is decided on the device, so that the host need not wait: it asks only now and then. Everything that is kept
-    from batch to batch is updated in place, so that a step can be recorded and replayed.
+    Once a loss or gradient is not finite, no optimiser changes its weights any more. This is decided on the device, so
+    that the host need not wait and only checks now and then. All state that persists between batches is updated in
+    place, so that a step can be recorded and replayed.
     """
 
     def __init__(self, method: Trainable, optimisers: Sequence[Optimiser], state: TrainingState) -> None:
@@ -32,12 +33,12 @@ class GuardedStep:
             self._tell_optimisers()
 
     def survey(self, options: TrainSettings, batches: Iterator[Graphs], count: int) -> None:
-        """Let the method look at the ``count`` batches of an epoch that is about to begin."""
+        """Show the method the ``count`` batches of the epoch that is about to begin."""
         with torch.no_grad():
             self.method.survey(batches, self._progress(options, count))
 
     def begin_epoch(self, options: TrainSettings, batches: int) -> None:
-        """Count the ``batches`` of another epoch, from the one on at which the training stands."""
+        """Begin or resume an epoch of ``batches`` batches."""
         self.good_batches.fill_(self.state.position)
         self.bad.zero_()
         self.progress = self._progress(options, batches)
@@ -49,13 +50,13 @@ class GuardedStep:
         return Progress(self.state.epoch + 1, self.state.step, -(-steps // batches), steps)
 
     def begin_batch(self) -> None:
-        """Note how far the training has come and set the learning rates; before the batch, which may be a replay."""
+        """Update the progress and the learning rates; called before the batch, since a replay cannot do so itself."""
         self.progress = replace(self.progress, step=self.state.step)
         for optimiser in self.optimisers:
             optimiser.set_rates(self.progress)
 
     def rehearse(self) -> None:
-        """Until the next epoch begins, steps change no weight, and what they must not depend on cannot be read."""
+        """Until the next epoch begins, let steps change no weights, and fail if they read the progress."""
         self.bad.fill_(1.0)
         self.progress = Unreadable()
 
@@ -63,39 +64,43 @@ class GuardedStep:
         """Train on one batch."""
         for number, loss in enumerate(self.method.losses(graphs, self.progress)):
             turn = number % len(self.optimisers)
-            for optimiser in self.optimisers:  # a loss reaches the other players' parameters, too
+            for (
+                optimiser
+            ) in self.optimisers:  # All of them: a loss has gradients for the other players' parameters too.
                 optimiser.adam.zero_grad()
             loss.backward()
             self._guard(loss.detach(), self.optimisers[turn])
             self.optimisers[turn].step()
-            torch.clear_autocast_cache()  # autocast keeps the bfloat16 copies of weights, which have changed now
+            torch.clear_autocast_cache()  # Autocast caches bfloat16 copies of the weights, which are now outdated.
             if turn == 0:
                 self.state.total.add_(loss.detach())
                 self.state.losses.add_(1)
         self.good_batches.sub_(self.bad).add_(1)
 
     def _guard(self, loss: Tensor, optimiser: Optimiser) -> None:
-        """Let no optimiser step any more if ``loss`` or a gradient of this one is not finite."""
+        """Stop all further updates if ``loss`` or a gradient of ``optimiser`` is not finite."""
         values = [loss, *(p.grad for p in optimiser.parameters if p.grad is not None)]
         if loss.is_cuda:
-            # What gradient scalers do, in one launch: multiply by one, and set `bad` for good if need be.
+            # The kernel of gradient scalers, in one launch: it multiplies by one and sets `bad` if a value is not
+            # finite. It never resets `bad`.
             torch._amp_foreach_non_finite_check_and_unscale_(values, self.bad, self._one)
-        # A sum that is finite has finite terms; asking is cheap where the host computes anyway.
+        # A finite sum has finite terms. On a CPU, looking at the value costs nothing.
         elif not math.isfinite(float(torch.cat([value.flatten() for value in values]).sum())):
             self._look_closer(values)
 
     def _look_closer(self, values: list[Tensor]) -> None:
-        """A sum of finite values may overflow, but their largest does not. Once set, ``bad`` stays set."""
+        """Check the maximum, because a sum of finite values may overflow."""
         if not math.isfinite(float(torch.nn.utils.get_total_norm(values, float("inf")))):
             self.bad.fill_(1.0)
             self._tell_optimisers()
 
     def _tell_optimisers(self) -> None:
+        """Fused Adam skips its update while ``found_inf`` is 1."""
         for optimiser in self.optimisers:
             optimiser.adam.found_inf = self.bad  # type: ignore[attr-defined]
 
     def check(self, parts: list[Tensor], options: TrainSettings) -> None:
-        """Wait for the device, and raise if one of the batches ``parts`` was bad."""
+        """Wait for the device and raise NonFiniteError if one of the batches ``parts`` was bad."""
         if not bool(self.bad):
             return
         position = int(self.good_batches)

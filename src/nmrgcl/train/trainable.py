@@ -1,4 +1,4 @@
-"""What the loop asks of a method: to be trained batch by batch, or to fit all graphs at once."""
+"""The interfaces between the loop and methods: trained batch by batch, or fitted to all graphs at once."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,54 +13,54 @@ from nmrgcl.train.progress import Progress
 
 
 class Fittable(nn.Module, ABC):
-    """Fits graphs or the nodes of one (``level``) at once, without epochs."""
+    """A method that is fitted to all graphs, or to all nodes of one graph, at once and without epochs."""
 
     level: Literal["graph", "node"]
 
     @abstractmethod
     def fit(self, graphs: Graphs) -> None:
-        """Find what embeddings need to know of ``graphs``; what is drawn at random is drawn from torch or NumPy."""
+        """Fit the method to ``graphs``; random numbers must come from the global generators of torch or NumPy."""
 
 
 class Trainable(nn.Module, ABC):
-    """Embeds graphs or the nodes of one (``level``), and says how it is trained.
+    """A method that embeds graphs, or the nodes of one graph, and defines how it is trained.
 
-    What it keeps from batch to batch (a queue, a teacher, counters) lives in buffers and is updated in place: then
-    checkpoints hold it, and steps can be recorded.
+    State that persists between batches (a queue, a teacher, counters) must live in buffers and be updated in place, so
+    that checkpoints include it and steps can be recorded.
     """
 
     CAPTURABLE: ClassVar[bool] = True
-    """Whether a step can be recorded on a GPU. One that depends on ``progress`` or on other Python values cannot."""
+    """Whether a step can be recorded on a GPU. A step that depends on ``progress`` or other Python values cannot."""
 
     level: Literal["graph", "node"]
 
     @property
     def capturable(self) -> bool:
-        """Whether its steps can be recorded, with the parts that it has."""
+        """Whether the steps of this instance, with its encoder and views, can be recorded."""
         return self.CAPTURABLE
 
     @abstractmethod
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
-        """Yield the losses of one batch; an optimiser steps after each of them, all ``optimisers`` in turn."""
+        """Yield the losses of one batch; after each of them, the next of the ``optimisers`` takes a step, in turn."""
 
     def optimisers(self, options: TrainSettings) -> list[Optimiser]:
-        """Adam over everything. Where there are several, the first one's losses are those that an epoch reports."""
+        """One Adam for all parameters. If a method has several optimisers, epochs report the losses of the first."""
         schedule, warmup, decay = options.schedule, options.warmup, options.weight_decay
         return [Optimiser(self.parameters(), lr=options.lr, schedule=schedule, warmup=warmup, weight_decay=decay)]
 
     def require_sizes(self, nodes: Tensor, edges: Tensor) -> None:
-        """Refuse graphs that it cannot be trained on, before the first epoch.
+        """Refuse graphs that the method cannot be trained on; called before the first epoch.
 
-        ``nodes`` and ``edges`` (``[B]``, on the host) say how many each graph has.
+        ``nodes`` and ``edges`` (``[B]``, on the host) are the numbers of nodes and edges of each graph.
         """
 
     def survey(self, batches: Iterator[Graphs], progress: Progress) -> None:
         """Look at the data once per epoch, before its first batch: at all ``batches`` of the epoch or the first few.
 
-        They come in the order in which they will be trained on, each with the same graphs, and are read only as far as
-        they are asked for. There is no gradient. An epoch that is resumed is not surveyed again, so that what is found
-        lives in buffers, which keep their shapes from the first survey on.
+        The batches are those that will be trained on, in the same order, and are read only as they are requested.
+        Gradients are disabled. A resumed epoch is not surveyed again, so results must be stored in buffers, whose
+        shapes must not change after the first survey.
         """
 
     def begin_epoch(self, progress: Progress) -> None:
-        """Do what is done once per epoch, before its first batch; an epoch that is resumed does not begin again."""
+        """Called once per epoch, before its first batch; not called again when an epoch is resumed."""

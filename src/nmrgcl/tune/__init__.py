@@ -1,1 +1,1 @@
-"""Searching settings without a look at the folds that are judged."""
+"""Hyperparameter search that never looks at the test folds."""

@@ -1,4 +1,4 @@
-"""A search on disk: NAME.json with every score, NAME.toml with the settings, and a preset of many of the latter."""
+"""Files of a search: NAME.json with every score, NAME.toml with the settings, and a preset that collects the latter."""
 
 import json
 import re
@@ -16,11 +16,11 @@ from nmrgcl.settings.check import flatten
 from nmrgcl.tune.found import TUNED, Found
 
 OTHERS = "strong"
-"""What the preset ``tuned`` is for datasets that nobody has searched."""
+"""The preset that ``tuned`` uses for datasets without a search."""
 
 
 def place_of(dataset: str, folder: Path) -> tuple[Path, Path]:
-    """``folder/NAME.json`` and ``folder/NAME.toml``; SettingError where files of these names are not ours."""
+    """The paths ``folder/NAME.json`` and ``folder/NAME.toml``; SettingError if files of these names are not ours."""
     name = re.sub(r"[^\w.-]", "_", Path(dataset).name)
     record, preset = folder / f"{name}.json", folder / f"{name}.toml"
     require_group(record, TUNED.name, [preset])
@@ -28,7 +28,7 @@ def place_of(dataset: str, folder: Path) -> tuple[Path, Path]:
 
 
 def write_found(found: Found, folder: Path) -> tuple[Path, Path]:
-    """``folder/NAME.json`` and ``folder/NAME.toml``; the latter is input for ``--config``."""
+    """Write ``folder/NAME.json`` and ``folder/NAME.toml``; ``--config`` accepts the latter."""
     record, preset = place_of(found.search.dataset, folder)
     _write(record, _one_candidate_a_line(found.to_dict()))
     _write(preset, as_toml(found))
@@ -36,7 +36,7 @@ def write_found(found: Found, folder: Path) -> tuple[Path, Path]:
 
 
 def as_toml(found: Found) -> str:
-    """The winner's settings, with what is known of them on top."""
+    """The settings of the winner, below comments with its scores."""
     facts, winner = found.to_dict(), found.search.candidates[found.winner]
     inner = facts["candidates"][found.winner]["inner_mean"]
     head = [
@@ -50,7 +50,7 @@ def as_toml(found: Found) -> str:
 
 
 def gather_preset(folder: Path, preset: Path) -> None:
-    """All ``NAME.toml`` of ``folder`` as the tables of one preset."""
+    """Combine all ``NAME.toml`` in ``folder`` into one preset with a table per dataset."""
     text = f"# Settings found by nmrgcl tune, by dataset (docs/tuning.md); for others, those of preset {OTHERS}.\n"
     text += as_lines(load_preset(OTHERS))
     for path in sorted(folder.glob("*.toml")):
@@ -61,22 +61,23 @@ def gather_preset(folder: Path, preset: Path) -> None:
 
 
 def worth_saying(settings: Settings) -> dict[str, Any]:
-    """Settings that are not what every run or the preset of other datasets has; the seed is no part of a recipe."""
+    """The settings that differ from the defaults or from the preset for other datasets, without the seed."""
     plain = [dict(flatten(s.to_dict())) for s in (settings, Settings(), Settings().updated(load_preset(OTHERS)))]
     own, usual, others = plain
     return {k: v for k, v in own.items() if k != "seed" and (v != usual[k] or v != others[k])}
 
 
 def as_lines(values: Mapping[str, Any]) -> str:
-    """``key = value`` in TOML, a line each."""
-    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
+    """TOML with one line ``key = value`` per setting."""
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in values.items())
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value in TOML."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(part)}" for key, part in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {toml_value(part)}" for key, part in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(part) for part in value) + "]"
+        return "[" + ", ".join(toml_value(part) for part in value) + "]"
     return json.dumps(value)
 
 

@@ -1,4 +1,4 @@
-"""What a search found: the honest score, those it must not be confused with, and the settings to use."""
+"""The result of a search: the honest score, the optimistic ones for comparison, and the settings to use."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,10 +20,10 @@ class Found:
     """A finished search.
 
     Attributes:
-        search: what was tried.
-        scores: what came of it.
-        command: that computed it.
-        date: of today, as YYYY-MM-DD.
+        search: the search.
+        scores: the scores of its candidates.
+        command: the command that computed it.
+        date: today's date as YYYY-MM-DD.
     """
 
     search: Search
@@ -33,7 +33,7 @@ class Found:
 
     @cached_property
     def choice(self) -> Choice:
-        """The candidate of every fold."""
+        """The candidate chosen for every fold."""
         return choose_by_fold(self.scores.inner, self.scores.outer)
 
     @cached_property
@@ -43,20 +43,20 @@ class Found:
 
     @cached_property
     def seen(self) -> int:
-        """The candidate with the best mean on the judged folds: what a careless search would report."""
+        """The candidate with the best mean test score: what a careless search would report."""
         return best_overall(self.scores.outer)
 
     def outer(self, number: int) -> dict[str, Any]:
-        """Scores of one candidate on the judged folds."""
+        """The test scores of one candidate."""
         return by_seed(self.scores.outer[number])
 
     def changed(self, candidate: Candidate) -> dict[str, Any]:
-        """Its settings where they are not those of the preset."""
+        """The settings in which a candidate differs from the preset."""
         start = dict(flatten(self.search.candidates[0].settings.to_dict()))
         return {k: v for k, v in flatten(candidate.settings.to_dict()) if v != start[k]}
 
     def effects(self) -> dict[str, list[list[Any]]]:
-        """For each key of the space: value, mean inner score of the candidates that drew it, and how many did."""
+        """For each key of the space: its values, the mean inner score of the candidates with each, and their number."""
         means = self.scores.inner.mean(axis=(1, 2))
         drawn: dict[str, dict[str, list[tuple[Any, float]]]] = {}
         for number, candidate in enumerate(self.search.candidates):
@@ -70,7 +70,7 @@ class Found:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values."""
+        """The content of the record."""
         search, times = self.search, self.choice.times(len(self.search.candidates))
         candidates = [
             {"changed": self.changed(c), "chosen": times[n], "failed": n in self.scores.failed}

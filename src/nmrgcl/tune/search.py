@@ -1,4 +1,4 @@
-"""A search as a value: its candidates, the cells they ask for, and the scores those have."""
+"""A search as a value: its candidates, their cells, and the scores of these."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,14 +21,14 @@ from nmrgcl.settings import Settings, full_key
 from nmrgcl.tune.space import Space, read_space
 
 TRIES = 20
-"""Draws for one new candidate; a small space is soon exhausted."""
+"""How often to draw per candidate before giving up: a small space may have no new candidates left."""
 SCALINGS = (True, False, "squashed")
-"""Ways to judge one and the same training; C's grid is none of them, since a finer one has a better best by luck."""
+"""Ways to evaluate one training. Grids of C are not varied: a finer grid has a better maximum by chance alone."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Settings, and what was drawn to make them; nothing for the preset as it is."""
+    """The settings of a candidate, and the values drawn for it; the unchanged preset has none."""
 
     settings: Settings
     drawn: dict[str, Any]
@@ -36,7 +36,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """What is tried on one dataset; every candidate is a cell for each seed."""
+    """The candidates to try on one dataset; each of them is one cell per seed."""
 
     dataset: str
     candidates: tuple[Candidate, ...]
@@ -44,11 +44,11 @@ class Search:
     protocol: str
 
     def cells(self) -> list[Cell]:
-        """Candidate by candidate, seed by seed."""
+        """All cells, ordered by candidate and then by seed."""
         return [self.cell(candidate, seed) for candidate in self.candidates for seed in range(self.seeds)]
 
     def cell(self, candidate: Candidate, seed: int) -> Cell:
-        """That of one candidate and seed, whose folds are the same for all candidates."""
+        """The cell of one candidate and seed; a seed has the same folds for all candidates."""
         protocol: Any = self.protocol
         settings = candidate.settings
         return Cell(self.dataset, replace(settings, seed=settings.seed + seed), protocol)
@@ -56,13 +56,13 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class SearchScores:
-    """What the cells of a search say.
+    """The scores of the cells of a search.
 
     Attributes:
         inner: ``[candidates, seeds, folds]`` accuracies inside the training rows of each fold.
-        outer: likewise on the fold itself; both are minus infinity for a candidate that failed.
-        failed: numbers of candidates without a score on some seed.
-        devices: that computed the others.
+        outer: ``[candidates, seeds, folds]`` accuracies on the fold; both are minus infinity for failed candidates.
+        failed: indices of candidates that lack a score for some seed.
+        devices: the devices that computed the others.
     """
 
     inner: np.ndarray
@@ -81,34 +81,34 @@ def plan_search(
     every_scaling: bool = False,
     **options: Any,
 ) -> Search:
-    """A search on one dataset; ``options`` are those of ``plan``, ``space`` is a name or a file.
+    """A search on one dataset; ``space`` is a name or a file, and ``options`` are passed to ``plan``.
 
-    Settings that ``assignments`` give or the method fixes are not searched.
+    Settings given by ``assignments`` or fixed by the method are not searched.
     """
     method, name = method_reference(method), canonical(data)
     start = recipe(method, preset=preset, assignments=assignments, dataset=name)
     given = {full_key(key, method, "--set") for key in assignments}
     if every_scaling and "svm.standardise" in given:
-        raise SettingError("--every-scaling: --set holds svm.standardise; leave one of the two out")
+        raise SettingError("--every-scaling: --set fixes svm.standardise; leave one of the two out")
     left = read_space(space, method).without({*given, *find_method(method).FIXED})
     if method == "nmrgcl" and start.options.removal == "none" and "options.removal" not in left.options:
-        left = left.without(["options.delta", "options.where"])  # where nothing is removed, they mean nothing
+        left = left.without(["options.delta", "options.where"])  # They have no effect if nothing is removed.
     if not left.options:
-        raise SettingError(f"{left.source}: nothing is left to try; --set or the method holds all of it")
+        raise SettingError(f"{left.source}: nothing is left to try; --set or the method fixes all of it")
     dataset = load(data)
     found = plan(dataset, start, left, name=name, every_scaling=every_scaling, **options)
-    class_labels(dataset, "graph")  # refuses a dataset without classes
+    class_labels(dataset, "graph")  # This refuses a dataset without classes.
     return found
 
 
 def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds: int, protocol: str, chance: int,
          name: str, every_scaling: bool = False) -> Search:  # fmt: skip
-    """The preset and ``budget - 1`` random candidates; a larger budget begins with those of a smaller one.
+    """The preset and ``budget - 1`` random candidates; a larger budget starts with the candidates of a smaller one.
 
-    With ``every_scaling``, each of them is followed by itself in the other ``SCALINGS``, as candidates of their own.
+    With ``every_scaling``, each candidate is followed by variants with the other ``SCALINGS``.
     """
     if protocol not in BY_FOLDS:
-        raise SettingError(f"--protocol {protocol}: candidates are judged by {' or '.join(BY_FOLDS)}")
+        raise SettingError(f"--protocol {protocol}: candidates are evaluated by {' or '.join(BY_FOLDS)}")
     if dataset.level == "node" or start.level == "node":
         raise SettingError(f"{dataset.name}: tune searches settings for datasets of graphs, not of nodes")
     if protocol == "svm" and start.svm.c == "default":
@@ -125,12 +125,12 @@ def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds:
     if every_scaling:
         found = _in_every_scaling(found.values(), name)
     for candidate in found.values():
-        require_possible(candidate.settings)  # before anything is computed
+        require_possible(candidate.settings)  # Report impossible settings before anything is computed.
     return Search(name, tuple(found.values()), seeds, protocol)
 
 
 def _in_every_scaling(candidates: Iterable[Candidate], name: str) -> dict[str, Candidate]:
-    """By key, each of them once."""
+    """The candidates in every scaling, by key and without duplicates."""
     every: dict[str, Candidate] = {}
     for candidate in candidates:
         every.setdefault(Cell(name, candidate.settings).key, candidate)
@@ -142,13 +142,13 @@ def _in_every_scaling(candidates: Iterable[Candidate], name: str) -> dict[str, C
 
 
 def gather(search: Search, folder: Path) -> SearchScores:
-    """Scores of the finished cells in ``folder``."""
+    """The scores of the finished cells in ``folder``."""
     results = Results(folder)
     found = [[results.finished(search.cell(candidate, seed).key) for seed in range(search.seeds)]
              for candidate in search.candidates]  # fmt: skip
     failed = tuple(number for number, row in enumerate(found) if None in row)
     if failed[:1] == (0,):
-        raise DataError(f"{search.dataset}: the preset as it is has failed; nmrgcl results list --results {folder}")
+        raise DataError(f"{search.dataset}: the unchanged preset failed; see nmrgcl results list --results {folder}")
     shape = len(found), search.seeds, search.candidates[0].settings.svm.folds
     inner, outer = np.full(shape, -np.inf), np.full(shape, -np.inf)
     for number, row in enumerate(found):
@@ -162,13 +162,13 @@ def gather(search: Search, folder: Path) -> SearchScores:
 def _inner(result: Result, results: Results) -> list[float]:
     if "inner" not in result.scores:
         path = results.path(result.key)
-        raise DataError(f"{path}: of an earlier version, without inner scores; use another --results or remove it")
+        raise DataError(f"{path}: from an earlier version, without inner scores; use another --results or remove it")
     scores: list[float] = result.scores["inner"]
     return scores
 
 
 def _at_hand(space: Space, dataset: Dataset, start: Settings) -> Space:
-    """The space with features that the dataset has, each of them once."""
+    """The space restricted to features that the dataset has, without duplicates."""
     key = "data.features"
     if key not in space.options:
         return space

@@ -1,4 +1,4 @@
-"""A space of settings as data: what a search may change, and to what."""
+"""A search space as data: the settings that may change, and their possible values."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,36 +18,36 @@ from nmrgcl.settings.parse import parse_toml
 from nmrgcl.settings.schema import ForeignOptionError
 
 STRENGTH = "strength"
-"""A key of a space that is no setting: the ``p`` of every view, but for Subgraph's, which sends its walk home."""
+"""A key of a space that is not a setting: the ``p`` of every view but Subgraph, where it is a restart probability."""
 
 _GIVEN = ("method", "seed", "level")
 
 
 @dataclass(frozen=True)
 class Space:
-    """What candidates are drawn from.
+    """The space that candidates are drawn from.
 
     Attributes:
         source: the file, for messages.
-        options: values for each key: of a setting, tables of values for a group of them, or numbers for ``STRENGTH``.
+        options: the values for each key: values of a setting, tables for a group of settings, or ``STRENGTH`` numbers.
     """
 
     source: str
     options: Mapping[str, tuple[Any, ...]]
 
     def without(self, keys: Iterable[str]) -> "Space":
-        """The space in which these settings stay as they are; groups that they belong to go as a whole."""
+        """The space without these settings; groups that contain one of them are removed as a whole."""
         held = {*keys}
         held |= {key.partition(".")[0] for key in held if "." in key}
         held |= {STRENGTH} if "views" in held else set()
         return Space(self.source, {key: values for key, values in self.options.items() if key not in held})
 
     def draw(self, chance: np.random.Generator) -> dict[str, Any]:
-        """One value for each key, all equally likely."""
+        """Draw one value for each key, uniformly."""
         return {key: values[int(chance.integers(len(values)))] for key, values in self.options.items()}
 
     def apply(self, drawn: Mapping[str, Any], start: Settings) -> Settings:
-        """``start`` with what was drawn in its place."""
+        """``start`` with the drawn values."""
         values = {key: value for key, value in drawn.items() if key != STRENGTH}
         settings = start.updated(_spread(values), source=self.source)
         if STRENGTH not in drawn:
@@ -59,9 +59,9 @@ class Space:
 
 
 def read_space(name: str | Path = "graphs", method: str = "nmrgcl") -> Space:
-    """The space of a TOML file, or the package's of that name; every value is checked.
+    """Read a space from a TOML file, or a built-in one by its name; every value is checked.
 
-    Options that ``method`` does not have are refused in a file, and left out of a space of the package.
+    Options that ``method`` does not have are refused in a file, and ignored in a built-in space.
     """
     packaged = {file.name.removesuffix(".toml"): file for file in _packaged()}
     source = str(name)
@@ -92,7 +92,7 @@ def _packaged() -> Iterator[Any]:
 
 
 def _checked(key: str, values: Any, method: str, source: str) -> tuple[str, tuple[Any, ...]]:
-    """The full key and its values, each of which is possible by itself."""
+    """The full key and its values, each of which is checked on its own."""
     if not isinstance(values, list) or not values:
         raise SettingError(f"{source}: {key} = {values!r} must be a list of values to try, for example {key} = [1, 2]")
     if key == STRENGTH:
@@ -122,7 +122,7 @@ def _require_possible(values: Mapping[str, Any], method: str, source: str) -> No
 
 
 def _spread(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by dotted keys; a table of a group becomes its members."""
+    """Values by dotted keys, with the tables of groups expanded."""
     spread: dict[str, Any] = {}
     for key, value in values.items():
         spread |= dict(flatten(value, f"{key}.")) if isinstance(value, Mapping) else {key: value}
@@ -130,7 +130,7 @@ def _spread(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _at(view: Mapping[str, Any], p: float) -> dict[str, Any]:
-    """The view with another ``p``; those that it consists of, likewise."""
+    """The view with another ``p``, applied recursively to the views that it consists of."""
     if "views" in view:
         return dict(view) | {"views": [_at(part, p) for part in view["views"]]}
     return dict(view) | ({} if str(view["name"]).lower() in ("subgraph", "rws", "identity") else {"p": p})

@@ -1,1 +1,1 @@
-"""Graphs as documents of words: labels, paths, graphlets; how often words occur, and vectors of them."""
+"""Graphs as documents of words, such as WL labels, paths or graphlets: word counts and word vectors."""

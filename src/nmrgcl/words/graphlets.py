@@ -1,4 +1,4 @@
-"""Graphlets as words: the shapes of small subgraphs."""
+"""Graphlets as words: isomorphism classes of small subgraphs."""
 
 from itertools import combinations, permutations
 
@@ -10,9 +10,9 @@ from nmrgcl.words.wl import combine
 
 
 def graphlets(graphs: Graphs, size: int, samples: int, seed: int) -> tuple[Tensor, Tensor]:
-    """``[T]`` words for the subgraphs that ``size`` nodes drawn at random induce, and the graph of each.
+    """Return ``[T]`` words for subgraphs induced by ``size`` random nodes, and the graph of each.
 
-    A smaller graph has isolated nodes added. What is drawn depends on the seed and on the graph alone.
+    Graphs with fewer nodes are padded with isolated ones. The draw depends only on the seed and the graph.
     """
     graph = (graphs.node_ptr.diff() > 0).nonzero().squeeze(1).repeat_interleave(samples)
     nodes = graphs.node_ptr.diff()[graph]
@@ -22,7 +22,7 @@ def graphlets(graphs: Graphs, size: int, samples: int, seed: int) -> tuple[Tenso
         key = combine(torch.full_like(sample, seed), sample, torch.full_like(sample, place))
         node = key % (nodes - place).clamp(min=1)
         for earlier in torch.stack(chosen).sort(0).values if chosen else ():
-            node = node + (node >= earlier)  # the nodes that are left, in order
+            node = node + (node >= earlier)  # skip nodes that were drawn before
         chosen.append(node)
     edge = graphs.edge_index[1] * graphs.num_nodes + graphs.edge_index[0]
     code, start = torch.zeros_like(graph), graphs.node_ptr[graph]
@@ -35,7 +35,7 @@ def graphlets(graphs: Graphs, size: int, samples: int, seed: int) -> tuple[Tenso
 
 
 def shape_codes(size: int) -> Tensor:
-    """``[2^(size(size-1)/2)]`` the smallest code among those of all orders of its nodes, for each adjacency code.
+    """Map each of the ``2^(size(size-1)/2)`` adjacency codes to the smallest code under permutation of its nodes.
 
     Bit b of a code is the b-th pair of ``combinations(range(size), 2)``.
     """

@@ -1,4 +1,4 @@
-"""Shortest paths as words: the labels of both ends and the distance."""
+"""Shortest paths as words: the labels of two nodes and their distance."""
 
 from collections.abc import Iterator
 
@@ -12,24 +12,23 @@ from nmrgcl.memory import require_bytes
 from nmrgcl.words.wl import combine, node_labels
 
 PAIRS_AT_ONCE = 2**23
-"""Of nodes of one graph whose distances are held in memory together; a larger graph is taken alone."""
+"""Number of node pairs whose distances are in memory together; a larger graph is processed alone."""
 
 BYTES_PER_PAIR = 150
-"""Of nodes of one graph; measured: 91 on a random tree of 2,000 nodes, 154 on a path of 700."""
+"""Memory per pair of nodes; measured: 91 on a random tree of 2,000 nodes, 154 on a path of 700."""
 
 
 def shortest_paths(graphs: Graphs, *, method: str) -> tuple[Tensor, Tensor, Tensor]:
-    """``[T]`` the different words of each graph, which graph it is, and how many pairs of nodes have that word.
+    """Return the distinct words of each graph, their graph, and the number of node pairs with that word, ``[T]`` each.
 
-    A word stands for the labels of two nodes that a path joins and for their distance. Both orders of a pair are
-    counted.
+    A word stands for the labels of two connected nodes and their distance. Both orders of a pair are counted.
     """
     labels = node_labels(graphs, method)
     most = int(graphs.node_ptr.diff().max()) if len(graphs) else 0
     require_bytes(
         BYTES_PER_PAIR * most**2,
         f"method {method}: the shortest paths of a graph of {most:,} nodes",
-        "use other words (options.words = wl or graphlets), or leave out graphs as large",
+        "use other words (options.words = wl or graphlets), or leave out such large graphs",
     )
     words, batch, times = [labels[:0]], [graphs.batch[:0]], [labels[:0]]
     for start, part in _parts(graphs):
@@ -44,7 +43,7 @@ def shortest_paths(graphs: Graphs, *, method: str) -> tuple[Tensor, Tensor, Tens
 
 
 def _parts(graphs: Graphs) -> Iterator[tuple[int, csr_array]]:
-    """The first node and the adjacency matrix of some graphs at a time."""
+    """Yield the first node and the adjacency matrix of some graphs at a time."""
     squares = np.cumsum(graphs.node_ptr.diff().double().square().numpy())
     part = np.unique(squares // PAIRS_AT_ONCE, return_index=True)[1] if len(squares) else np.zeros(0, np.int64)
     ends = [*part[1:].tolist(), len(graphs)] if len(part) else []
@@ -56,7 +55,7 @@ def _parts(graphs: Graphs) -> Iterator[tuple[int, csr_array]]:
 
 
 def _distances(adjacency: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``[T]`` both ends and the distance of all pairs of different nodes that a path joins, nearest first."""
+    """Return both nodes and the distance, ``[T]`` each, of all connected pairs of nodes, nearest first."""
     reached = eye_array(adjacency.shape[0], dtype=bool, format="csr")
     front, found, distance = reached, [np.zeros((3, 0), np.int64)], 0
     while front.nnz:

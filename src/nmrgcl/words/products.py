@@ -1,4 +1,4 @@
-"""Inner products of graphs' word counts: how many pairs of equal words two graphs have."""
+"""Inner products of the word counts of graphs."""
 
 import numpy as np
 import torch
@@ -6,14 +6,14 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 FREQUENT = 1 / 16
-"""Occurrences per graph from which on a word's column is multiplied as a dense one; found by trying a few values."""
+"""Occurrences per graph from which the column of a word is treated as dense; tuned empirically."""
 
 
 def add_products(total: Tensor, word: np.ndarray, batch: np.ndarray) -> None:
-    """Add to ``total`` ``[B, B]`` the inner products of the graphs' counts of words, which must be exact in it.
+    """Add the inner products of word counts to ``total`` ``[B, B]``, whose type must represent them exactly.
 
-    ``word`` ``[T]`` are numbers from 0 on, ``batch`` ``[T]`` the graph of each, ascending. A word of one graph only
-    changes the diagonal; frequent words make a dense product, the others a sparse one.
+    ``word`` ``[T]`` are word numbers from 0, ``batch`` ``[T]`` their graphs, ascending. Words that occur in a single
+    graph change only the diagonal; frequent words are multiplied as a dense matrix, the others as a sparse one.
     """
     size = len(total)
     times = np.bincount(word)
@@ -28,13 +28,13 @@ def add_products(total: Tensor, word: np.ndarray, batch: np.ndarray) -> None:
         total.addmm_(dense, dense.T)
     column, row, width = _chosen(~alone & ~frequent, word, batch)
     ends = np.searchsorted(row, np.arange(size + 1))
-    counts = csr_array((np.ones(len(column)), column, ends), (size, width))  # equal columns of a row need not be added
+    counts = csr_array((np.ones(len(column)), column, ends), (size, width))  # repeated entries need not be merged
     found = (counts @ counts.T).tocoo()
     at = torch.from_numpy(found.coords[0].astype(np.int64) * size + found.coords[1])
     total.view(-1).index_add_(0, at, torch.from_numpy(found.data).to(total))
 
 
 def _chosen(kept: np.ndarray, word: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """The words that are ``kept``, numbered anew, the graph of each, and how many different ones there are."""
+    """Return the ``kept`` words, renumbered, their graphs, and the number of distinct ones."""
     at = np.flatnonzero(kept[word])
     return (kept.cumsum() - 1)[word[at]], batch[at], int(kept.sum())

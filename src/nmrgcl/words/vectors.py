@@ -1,12 +1,12 @@
-"""Vectors of documents and words by negative sampling (Mikolov et al. 2013, Le and Mikolov 2014), on counts.
+"""Learn vectors of documents and words by negative sampling (Mikolov et al. 2013, Le and Mikolov 2014), on counts.
 
-A row (a document, or for skip-gram a word) has places. At each place words are predicted by the mean of the row's
-vector and those of the words around. PV-DBOW and skip-gram have one place per row and nothing around it; PV-DM has one
-for every different window. Equal windows are one with a count, and the places of a batch share their negatives, so that
-an epoch is a few products of matrices instead of one update per word.
+A row (a document, or a word for skip-gram) has places. At each place, words are predicted from the mean of the vectors
+of the row and of the context words. PV-DBOW and skip-gram have one place per row and no context; PV-DM has one place
+per distinct window. Equal windows are merged into one with a count, and the places of a batch share their negative
+samples, so that an epoch consists of a few matrix products instead of one update per word.
 
-Given the vectors of words, that of a row minimises a convex function: ``infer`` finds it without drawing anything, for
-rows of the training and for new ones alike.
+Given the word vectors, the vector of a row minimises a convex function. ``infer`` finds it deterministically, for
+training rows and new rows alike.
 """
 
 from collections.abc import Sequence
@@ -22,31 +22,29 @@ from nmrgcl.words.counts import count_columns
 from nmrgcl.words.wl import combine
 
 PAIRS_AT_ONCE = 2048
-"""Different pairs of a place and a word in one step of the training, about."""
+"""Approximate number of distinct pairs of place and word per training step."""
 NEGATIVES_AT_ONCE = 256
-"""That the places of a batch share; they are weighted to count as many as each place should have."""
+"""Number of negative samples that a batch shares; they are reweighted to the intended number per place."""
 STEPS = 30
-"""Of gradient descent with momentum, to infer the vectors of rows."""
+"""Number of gradient steps with momentum to infer the vectors of rows."""
 SHRINKAGE = 1.0
-"""The penalty on vectors of rows, against the loss of one per word: without it some vectors would be infinite."""
+"""L2 penalty on the vectors of rows, without which some would be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """``row`` ``[P]`` of each place, ``around`` ``[P, M]`` the words there, -1 for none, and ``counts`` ``[P, W]`` of
-    the words to predict.
-    """
+    """``row`` ``[P]``, context words ``around`` ``[P, M]`` (-1: none), and ``counts`` ``[P, W]`` of predicted words."""
 
     row: Tensor
     around: Tensor
     counts: csr_array
 
     def take(self, index: Tensor) -> "Places":
-        """Those that ``index`` names."""
+        """Return the places at ``index``."""
         return Places(self.row[index], self.around[index], self.counts[index.numpy()])
 
     def pairs(self) -> tuple[Tensor, Tensor, Tensor]:
-        """``[E]`` place, word and count of those that are not zero."""
+        """Return place, word and count, ``[E]`` each, of the non-zero counts."""
         found = self.counts.tocoo()
         place, word = (torch.from_numpy(part.astype(np.int64)) for part in found.coords)
         return place, word, torch.from_numpy(found.data).float()
@@ -54,9 +52,9 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Vectors of words: ``output`` ``[W, D]`` to predict them, ``input`` ``[W, D]`` to predict others around them.
+    """Word vectors: ``output`` ``[W, D]`` as predicted words, ``input`` ``[W, D]`` as context words.
 
-    ``chance`` ``[W]`` adds up the shares of words among negatives, their frequencies to the power of 3/4.
+    ``chance`` ``[W]`` is the cumulative probability of words as negative samples: their frequency to the power of 3/4.
     """
 
     output: Tensor
@@ -64,19 +62,19 @@ class Words:
     chance: Tensor
 
     def negatives(self, start: Tensor) -> Tensor:
-        """``[NEGATIVES_AT_ONCE]`` words in proportion to their shares; ``start`` in [0, 1) says which."""
+        """Return ``[NEGATIVES_AT_ONCE]`` negative samples by systematic sampling with offset ``start`` in [0, 1)."""
         at = (torch.arange(NEGATIVES_AT_ONCE) + start) / NEGATIVES_AT_ONCE
         return torch.searchsorted(self.chance, at).clamp(max=len(self.chance) - 1)
 
 
 def bags(counts: csr_array) -> Places:
-    """PV-DBOW and skip-gram: each row of ``counts`` ``[R, W]`` is one place with nothing around it."""
+    """Return the places of PV-DBOW and skip-gram: each row of ``counts`` ``[R, W]`` is one place without context."""
     rows = counts.shape[0]
     return Places(torch.arange(rows), torch.empty(rows, 0, dtype=torch.long), counts.tocsr())
 
 
 def windows(row: Tensor, around: Tensor, word: Tensor, num_words: int) -> Places:
-    """PV-DM: equal ``row`` and ``around`` of tokens ``word`` ``[T]`` are one place; a word of -1 is not predicted."""
+    """Return the places of PV-DM: tokens ``word`` ``[T]`` with equal ``row`` and ``around`` share one; skip -1."""
     row, around, word = row[word >= 0], around[word >= 0], word[word >= 0]
     key = combine(row, *around.unbind(1))
     _, first, place = np.unique(key.numpy(), return_index=True, return_inverse=True)
@@ -85,7 +83,7 @@ def windows(row: Tensor, around: Tensor, word: Tensor, num_words: int) -> Places
 
 
 def join(parts: Sequence[Places], rows: Sequence[int]) -> Places:
-    """The places of documents that came in parts of so many ``rows``."""
+    """Concatenate the places of parts with ``rows`` rows each."""
     starts = [0, *np.cumsum(rows)[:-1].tolist()]
     return Places(
         torch.cat([part.row + start for part, start in zip(parts, starts, strict=True)]),
@@ -95,7 +93,7 @@ def join(parts: Sequence[Places], rows: Sequence[int]) -> Places:
 
 
 def learn(places: Places, num_rows: int, *, width: int, negatives: int, epochs: int, lr: float) -> tuple[Tensor, Words]:
-    """Vectors ``[R, D]`` of rows, and those of words; chance is drawn from torch's generator."""
+    """Learn vectors ``[R, D]`` of rows, and those of words, with torch's default random generator."""
     num_words = places.counts.shape[1]
     rows, inputs = ((torch.rand(n, width) - 0.5) / width for n in (num_rows, num_words if places.around.numel() else 0))
     share = torch.from_numpy(places.counts.sum(0)) ** 0.75
@@ -113,7 +111,7 @@ def learn(places: Places, num_rows: int, *, width: int, negatives: int, epochs: 
 
 
 def _loss(places: Places, rows: Tensor, words: Words, negatives: int) -> Tensor:
-    """The loss of telling the words of a graph from words drawn at random."""
+    """Return the loss of distinguishing the words of a graph from negative samples."""
     share, fixed = _fixed(places, words)
     h = share * (embedding(places.row, rows, sparse=True) + fixed)
     place, word, count = places.pairs()
@@ -124,7 +122,7 @@ def _loss(places: Places, rows: Tensor, words: Words, negatives: int) -> Tensor:
 
 
 def _fixed(places: Places, words: Words) -> tuple[Tensor, Tensor | float]:
-    """``[P, 1]`` the share of the row in the mean at each place, and ``[P, D]`` the sum of the words around it."""
+    """Return the ``[P, 1]`` weight of the row in the mean at each place, and the ``[P, D]`` sum of its context."""
     known = places.around >= 0
     share = 1 / (1 + known.sum(1, keepdim=True))
     if not places.around.numel():
@@ -135,10 +133,10 @@ def _fixed(places: Places, words: Words) -> tuple[Tensor, Tensor | float]:
 
 @torch.no_grad()
 def infer(places: Places, num_rows: int, words: Words, *, negatives: int) -> Tensor:
-    """``[R, D]`` vectors of rows for given words; those without a word to predict are zero.
+    """Return the ``[R, D]`` vectors of rows for given word vectors; rows without words are zero.
 
-    Nesterov's gradient descent; the step of a row follows from a bound on the curvature of its own loss, so that no row
-    depends on another.
+    Uses Nesterov's gradient descent. The step size of a row follows from a bound on the curvature of its own loss, so
+    that rows do not depend on each other.
     """
     place, word, count = places.pairs()
     share, fixed = _fixed(places, words)

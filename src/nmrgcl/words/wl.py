@@ -1,4 +1,4 @@
-"""The labels of Weisfeiler and Lehman as 64-bit words that mean the same everywhere."""
+"""Weisfeiler–Lehman labels as 64-bit hashes, which are the same in every batch and run."""
 
 from collections.abc import Iterator
 
@@ -13,16 +13,16 @@ _STEP, _FIRST, _SECOND = (value - 2**64 for value in (0x9E3779B97F4A7C15, 0xBF58
 
 
 def wl_labels(graphs: Graphs, iterations: int, *, method: str) -> Iterator[Tensor]:
-    """``[N]`` the label of each node after 0, 1, …, ``iterations`` rounds of refinement.
+    """Yield the ``[N]`` labels of nodes after 0, 1, …, ``iterations`` rounds of refinement.
 
-    A label is a hash of what it stands for: the node's own label before, and the multiset of its neighbours'. It thus
-    means the same in every batch and every run. Two different labels of a batch that have the same hash are refused.
+    A label is a hash of the node's previous label and the multiset of its neighbours' labels, so that it means the same
+    in every batch and run. A hash collision within a batch raises DataError.
     """
     return (labels for labels, _ in numbered_labels(graphs, iterations, method=method))
 
 
 def numbered_labels(graphs: Graphs, iterations: int, *, method: str) -> Iterator[tuple[Tensor, Tensor]]:
-    """The same labels, and ``[N]`` the place of each among the different ones of its round, in ascending order."""
+    """Yield the labels of each round, and their ``[N]`` indices among its distinct labels, in ascending order."""
     labels = node_labels(graphs, method)
     _, number = torch.unique(labels, return_inverse=True)
     yield labels, number
@@ -35,12 +35,12 @@ def numbered_labels(graphs: Graphs, iterations: int, *, method: str) -> Iterator
 
 
 def sum_around(values: Tensor, graphs: Graphs) -> Tensor:
-    """``[N]`` the sum of the neighbours' integers, exact modulo 2^64: edges are sorted by the node they lead to."""
+    """Return the ``[N]`` sums over neighbours, exact modulo 2^64; relies on edges sorted by destination."""
     return pad(values[graphs.edge_index[0]].cumsum(0), (1, 0))[graphs.row_ptr].diff()
 
 
 def node_labels(graphs: Graphs, method: str) -> Tensor:
-    """``[N]`` one word per node for its categorical features; those of several columns count as one label."""
+    """Return ``[N]`` one word per node that combines all its categorical features."""
     if not graphs.categorical:
         raise DataError(
             f"method {method} needs node labels, but these nodes have numeric features ({graphs.num_features}); "
@@ -50,27 +50,27 @@ def node_labels(graphs: Graphs, method: str) -> Tensor:
 
 
 def combine(*parts: Tensor) -> Tensor:
-    """One word for the sequence of ``parts``, place by place; their order matters."""
+    """Hash the sequence of ``parts`` elementwise; their order matters."""
     word = torch.zeros((), dtype=torch.long, device=parts[0].device)
     for part in parts:
-        word = mix(mix(word) + part)  # a sum of parts alone would confuse a node and its only neighbour
+        word = mix(mix(word) + part)  # a plain sum would confuse a node and its only neighbour
     return word
 
 
 def mix(word: Tensor) -> Tensor:
-    """A bijection of 64-bit integers that spreads every bit (SplitMix64, Steele et al. 2014)."""
+    """Apply SplitMix64, a bijective mixing function of 64-bit integers (Steele et al. 2014)."""
     word = word + _STEP
     for bits, factor in ((30, _FIRST), (27, _SECOND), (31, 1)):
-        shifted = (word >> bits).bitwise_and_(2 ** (64 - bits) - 1)  # filled with zeros
+        shifted = (word >> bits).bitwise_and_(2 ** (64 - bits) - 1)  # a logical shift
         word.bitwise_xor_(shifted).mul_(factor)
     return word
 
 
 def _require_same(number: Tensor, labels: Tensor, around: Tensor) -> None:
-    """Refuse refined labels of one ``number`` that come of different ``labels`` or neighbours.
+    """Raise DataError if refined labels with the same ``number`` stem from different ``labels`` or neighbours.
 
-    Neighbours are compared ``around`` by the sum of their labels, which are hashes themselves. As refined labels depend
-    on a sum of other hashes, a mistake would take two collisions of 64 bits between the same two nodes.
+    Neighbours are compared by ``around``, the sum of their labels. Refined labels depend on a sum of other hashes, so
+    that an undetected error would take two 64-bit collisions between the same two nodes.
     """
     some = torch.empty_like(number)
     some[number] = torch.arange(len(number), device=number.device)  # any node of that number

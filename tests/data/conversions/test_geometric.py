@@ -101,7 +101,7 @@ def test_without_features_nodes_get_the_constant() -> None:
         ([Data(x=torch.eye(3)), Data(num_nodes=2)], "item 1 has no x"),
         ([Data(x=torch.eye(3)), Data(x=torch.eye(2))], "x differs in width"),
         (Data(x=torch.eye(2), edge_index=EDGES), "item 0: an edge points outside its 2 nodes"),
-        (Data(x=torch.eye(3), y=torch.arange(2)), "neither one row a graph nor one row a node"),
+        (Data(x=torch.eye(3), y=torch.arange(2)), "neither one row per graph nor one row per node"),
         (Data(x=torch.full((1, 1), torch.nan)), "not finite"),
         (Data(x=torch.eye(3), edge_index=EDGES, edge_weight=torch.zeros(3)), "not a positive number"),
         (Data(x=torch.eye(2), batch=torch.tensor([1, 0])), "batch is not sorted"),

@@ -88,11 +88,11 @@ def test_node_labels_and_edge_features_are_carried() -> None:
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("red", "not a number"),
-        (None, "not a finite number"),
-        ([1, 2, 3], "differ in width"),
-        (float("nan"), "not a finite number"),
-        (1e300, "not a finite number"),
+        ("red", "must be a number"),
+        (None, "is not finite"),
+        ([1, 2, 3], "equally many numbers"),
+        (float("nan"), "is not finite"),
+        (1e300, "is not finite"),
     ],
 )
 def test_attributes_that_are_no_numbers_are_refused(value: Any, told: str) -> None:
@@ -103,7 +103,7 @@ def test_attributes_that_are_no_numbers_are_refused(value: Any, told: str) -> No
 
 
 def test_missing_attributes_weights_below_zero_and_no_graphs_are_refused() -> None:
-    with pytest.raises(DataError, match="node 0 of all graphs together has no attribute 'f'"):
+    with pytest.raises(DataError, match="node 0, counted over all graphs, has no attribute 'f'"):
         from_networkx(nx.path_graph(2), node_feature="f")
     with pytest.raises(DataError, match="not a positive number"):
         from_networkx(nx.Graph([(0, 1, {"weight": -1})]), edge_weight="weight")

@@ -71,7 +71,7 @@ def test_archives_equal_the_folder_wherever_their_members_claim_to_be(tmp_path: 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_member_that_occurs_twice_is_refused(tmp_path: Path, name: str) -> None:
     path = MAKERS[name](tmp_path / name, prefix="T/raw/", T_A=b"1, 2\n")
-    assert "holds T_A.txt twice" in refusal(path)
+    assert "contains T_A.txt twice" in refusal(path)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -123,7 +123,7 @@ def test_a_huge_header_of_a_tar_is_refused(tmp_path: Path) -> None:
         info.pax_headers = {"comment": "x" * (3 << 20)}
         file.addfile(info, io.BytesIO())
     (tmp_path / "T.tar.xz").write_bytes(lzma.compress(buffer.getvalue(), preset=0))
-    assert "a header says 3145745 bytes" in refusal(tmp_path / "T.tar.xz")
+    assert "a header declares 3145745 bytes" in refusal(tmp_path / "T.tar.xz")
 
 
 def test_members_of_other_kinds_are_passed_over(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_member_with_holes_is_refused(tmp_path: Path, size: int, extended: int
     block[386:410] = b"%011o\0%011o\0" % (0, 5)
     block[482], block[483:495] = extended, tarfile.itn(size, 12, tarfile.GNU_FORMAT)  # type: ignore[attr-defined]
     path = write_tar(tmp_path / "T.tar.gz", checked(block) + b"1, 2\n".ljust(512, b"\0") + (b"" if extended else END))
-    assert ("stored with holes" if size == 5 and not extended else "unpack") in refusal(path)
+    assert ("is a sparse member" if size == 5 and not extended else "unpack") in refusal(path)
 
 
 @pytest.mark.parametrize("end", [b"", END[:100], END[:512]])
@@ -245,17 +245,17 @@ def test_a_tar_without_its_end_is_refused(tmp_path: Path, end: bytes) -> None:
     if len(end) == 512:  # one block of zeros instead of two is common
         assert read_tu(path).graphs.num_nodes == 5
     else:
-        assert "its end is missing" in refusal(path)
+        assert "it is truncated" in refusal(path)
 
 
 def test_a_damaged_header_is_not_the_end(tmp_path: Path) -> None:
     broken = bytearray(TU)
     broken[broken.index(b"T/T_node_labels.txt")] ^= 1
-    assert "a header damaged" in refusal(write_tar(tmp_path / "T.tar.gz", bytes(broken) + END))
+    assert "a header is damaged" in refusal(write_tar(tmp_path / "T.tar.gz", bytes(broken) + END))
 
 
 def test_what_follows_the_end_of_a_tar_is_refused(tmp_path: Path) -> None:
-    assert "something follows" in refusal(write_tar(tmp_path / "T.tar.gz", TU + END + TU + END))
+    assert "there is data after" in refusal(write_tar(tmp_path / "T.tar.gz", TU + END + TU + END))
     assert read_tu(write_tar(tmp_path / "T.tar.gz", TU + bytes(1 << 19))).graphs.num_nodes == 5
 
 
@@ -324,14 +324,14 @@ def test_methods_other_than_deflate_are_refused(tmp_path: Path, method: int) -> 
             at = entries(data, start)[0]
             data[at + field : at + field + 2] = struct.pack("<H", method)
 
-    assert "T/T_A.txt is not packed by deflate; unpack it" in refusal(zip_with(tmp_path / "T.zip", claim))
+    assert "T/T_A.txt is not compressed by deflate; unpack it" in refusal(zip_with(tmp_path / "T.zip", claim))
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_bomb_behind_a_small_declared_size_does_not_go_off(tmp_path: Path, method: int) -> None:
     with zipfile.ZipFile(tmp_path / "T.zip", "w", method) as file:
         file.writestr("T_A.txt", bytes(5 << 20))
-    assert "is not packed by deflate" in refusal(tmp_path / "T.zip")
+    assert "is not compressed by deflate" in refusal(tmp_path / "T.zip")
 
 
 def test_a_wrong_checksum_of_a_zip_is_noticed_even_by_those_who_stop_reading(tmp_path: Path) -> None:

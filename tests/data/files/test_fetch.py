@@ -73,7 +73,7 @@ def refusal(url: str, target: Path, **options: Any) -> str:
         fetch(url, target, **options)
     told = str(caught.value)
     assert told.isprintable()
-    assert f"get {url} elsewhere and place it as {target}" in told
+    assert f"download {url} elsewhere and save it as {target}" in told
     assert not target.parent.is_dir() or not list(target.parent.iterdir())
     return told
 
@@ -137,7 +137,7 @@ def test_a_file_that_the_server_does_not_have_is_told_from_one_that_fails(
     server: Server, target: Path, status: int
 ) -> None:
     server.answers = [(status, {}), (503, {})]
-    with pytest.raises(NotThereError, match=f"place it as {target}"):
+    with pytest.raises(NotThereError, match=f"save it as {target}"):
         fetch(server.url, target)
     assert "503" in refusal(server.url, target)
 
@@ -159,7 +159,7 @@ def test_redirections_are_followed_but_never_elsewhere(server: Server, target: P
 def test_a_redirection_never_gives_up_encryption(server: Server, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server.answers = [(302, {"Location": server.url.replace("127.0.0.1", "localhost")})]
     monkeypatch.setattr(fetch_module, "is_safe", lambda url: "localhost" not in url)
-    assert "it leads to http://localhost" in refusal(server.url, target)
+    assert "it redirects to http://localhost" in refusal(server.url, target)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_redirection_never_gives_up_encryption(server: Server, target: Path, m
 def test_addresses_that_are_not_encrypted_are_of_this_machine(target: Path, url: str, safe: bool) -> None:
     assert is_safe(url) == safe
     if not safe:
-        assert "only https addresses are read" in refusal(url, target)
+        assert "only https addresses are supported" in refusal(url, target)
 
 
 def test_a_line_stays_one_line(target: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_line_stays_one_line(target: Path) -> None:
 
 def test_where_nothing_can_be_written_the_place_is_told(server: Server, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=f"place it as {tmp_path}/file/T.bin"):
+    with pytest.raises(DataError, match=f"save it as {tmp_path}/file/T.bin"):
         fetch(server.url, tmp_path / "file" / "T.bin")
 
 
@@ -209,4 +209,4 @@ def test_many_at_once_end_with_one_whole_file(server: Server, target: Path) -> N
 
 def test_without_pooch_one_line_says_so(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
-    assert "T: downloads need pooch: pip install pooch, or get" in refusal("https://h/T.bin", target)
+    assert "T: downloads need pooch: pip install pooch, or download" in refusal("https://h/T.bin", target)

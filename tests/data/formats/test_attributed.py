@@ -7,8 +7,9 @@ import pytest
 
 from nmrgcl.data.assemble import assemble
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.formats.attribute_values import LARGEST, read_boolean, read_integer, read_real, shown
+from nmrgcl.data.formats.attribute_values import LARGEST, read_boolean, read_integer, read_real
 from nmrgcl.data.formats.attributed import AttributedGraph, listing
+from nmrgcl.data.formats.classes import shown
 from nmrgcl.data.formats.graph_files import natural
 from nmrgcl.errors import DataError
 
@@ -74,7 +75,7 @@ def test_the_class_of_a_node_is_y_if_there_is_one_graph() -> None:
     assert (data.level, data.classes, data.graphs.y.tolist()) == ("node", ("a", "b"), [1, -1, 0])  # type: ignore[union-attr]
     assert data.node_attributes is None
     assert "f, line 2: a node has a class y, but there are 2 graphs" in message(graph([{}, {"y": 1}]), graph([{}]))
-    assert "f, line 1: a node has a class y, and so has the graph" in message(graph([{"y": 1}], y=1))
+    assert "f, line 1: both this node and the graph have a class y" in message(graph([{"y": 1}], y=1))
 
 
 def test_a_missing_weight_is_one() -> None:
@@ -86,7 +87,7 @@ def test_a_missing_weight_is_one() -> None:
 @pytest.mark.parametrize("weight", [0, -1.5, "2", False, 1e-60])
 def test_other_weights_are_refused(weight: Any) -> None:
     told = message(graph([{}] * 2, [(0, 1, True, {}), (0, 1, True, {"weight": weight})]))
-    assert told == f"f, line 101: weight {weight!r} is not a positive number that 32 bits hold; correct it"
+    assert told == f"f, line 101: weight {shown(weight)} is not a positive 32-bit float; correct it"
 
 
 def test_directed_and_undirected_edges_side_by_side_become_directions() -> None:
@@ -121,10 +122,10 @@ def test_graphs_without_nodes_or_edges_are_ordinary() -> None:
 @pytest.mark.parametrize("other", [{}, {"f": "1"}])
 def test_a_number_that_some_lack_is_refused(other: dict[str, Any]) -> None:
     told = message(graph([{"f": 1}, {"f": 2}]), graph([{"f": 1}, other, {}]))
-    expected = "f, line 2: node without a number for the attribute 'f', which others have; "
-    assert told == f"{expected}give every node one or remove the attribute"
+    expected = "f, line 2: this node has no number for the attribute 'f', but others do; "
+    assert told == f"{expected}add one to every node or remove the attribute"
     told = message(graph([{}] * 2, [(0, 1, True, {"e": 1}), (0, 1, True, other)]))
-    assert "f, line 101: edge without a number for the attribute 'e'" in told
+    assert "f, line 101: this edge has no number for the attribute 'e'" in told
 
 
 @pytest.mark.parametrize("value", [0.5, 2.0**53 + 2, -1e30])
@@ -135,20 +136,20 @@ def test_labels_that_are_no_integers_are_refused(value: float) -> None:
 
 
 def test_classes_are_of_one_kind_and_printable() -> None:
-    assert "labels are partly numbers and partly text" in message(graph([{"y": 1}, {"y": "1"}]))
-    assert r"f, line 50: y 'a\nb' is no class" in message(graph([{}], y="a\nb"))
+    assert "labels mix numbers and text" in message(graph([{"y": 1}, {"y": "1"}]))
+    assert r"f, line 50: y 'a\nb' is not a class" in message(graph([{}], y="a\nb"))
 
 
 def test_an_edge_to_an_unknown_node_is_named() -> None:
     told = message(graph([{}] * 2, [(0, 1, True, {}), (1, 7, True, {}), (9, 0, True, {})]))
-    assert told == "f, line 101: an edge names node 70, which the graph does not have; correct the id"
+    assert told == "f, line 101: an edge refers to node 70, which does not exist; correct the id"
 
 
 def test_an_attribute_of_its_own_for_every_node_takes_no_quadratic_time() -> None:
     data = dataset(graph([{f"t{i}": ""} for i in range(20_000)]))
     assert data.node_attributes is data.categories is None
     assert data.notes == ("20000 node attributes with text left out ('t0', 't1', 't2', …)",)
-    assert "f, line 2: node without a number" in message(graph([{f"t{i}": i} for i in range(20_000)]))
+    assert "f, line 2: this node has no number" in message(graph([{f"t{i}": i} for i in range(20_000)]))
 
 
 @pytest.mark.parametrize("text", ["1_0", "0x1", "1.", "", " 1", "１", "--1", "nan", "9" * 5000, str(2**63)])

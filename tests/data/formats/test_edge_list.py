@@ -100,26 +100,26 @@ def test_quoted_cells_may_hold_commas_and_quotes() -> None:
 
 WRONG_EDGES = {
     "": "edges.csv, line 1: the file is empty",
-    "0,1\n1,2\n": "line 1: no column is named source (or src, from), but '0', '1'; write a header line",
-    "source;target\n0;1\n": "line 1: columns are separated by semicolons; write commas",
+    "0,1\n1,2\n": "line 1: no column is named source (or src, from); there are '0', '1'; write a header line",
+    "source;target\n0;1\n": "line 1: columns are separated by semicolons; use commas",
     "source\ttarget\n0\t1\n": "line 1: columns are separated by tabs",
-    "source,target\n": "line 2: no edge is listed",
-    ",source,target\n0,1,2\n": "line 1: column 1 has no name; name it or leave it out (pandas",
+    "source,target\n": "line 2: there are no edges",
+    ",source,target\n0,1,2\n": "line 1: column 1 has no name; name it or leave it out (in pandas",
     "source,target,src\n0,1,2\n": "line 1: two columns are named 'source'",
     "source,target\n0,1\n0\n": "line 3: Expected 2 columns, got 1: 0; correct that line",
     "source,target\n0,1\n\n1,2\n": "line 3: source: a value is missing; correct the cell",
     "source,target\n0,1\n0,\n": "line 3: target: a value is missing",
     'source,target\n0,1\n"0,1\n2,3\n': 'line 3: Expected 2 columns, got 1: "0,1 2,3; correct',
-    'source,target\n0,1\n"0,1\n2",3\n': "line 3: source: a quote stands after a blank, or is not closed on its line",
-    'source,target\n0,1\n0, "1"\n': "line 3: target: a quote stands after a blank",
+    'source,target\n0,1\n"0,1\n2",3\n': "line 3: source: a quote follows a blank, or is not closed on its line",
+    'source,target\n0,1\n0, "1"\n': "line 3: target: a quote follows a blank",
     "source,target,\ufffd\n0,1,2\n": "line 1: the name of column 3 is not UTF-8",
-    "source,target\n0,1\n0,\x001\n": "line 3: '\\x00' does not belong in a text",
-    "source,target\n0,1\r0,2\n": "line 2: '\\r' does not belong in a text",
-    "source,target,weight\n0,1,1\n0,2,0\n": "line 3: weight: is not a positive number",
-    "source,target,weight\n0,1,1\n0,2,1e-60\n": "line 3: weight: is not a positive number",
+    "source,target\n0,1\n0,\x001\n": "line 3: contains the control character '\\x00'",
+    "source,target\n0,1\r0,2\n": "line 2: contains the control character '\\r'",
+    "source,target,weight\n0,1,1\n0,2,0\n": "line 3: weight: is not a positive 32-bit float",
+    "source,target,weight\n0,1,1\n0,2,1e-60\n": "line 3: weight: is not a positive 32-bit float",
     "source,target,weight\n0,1,1\n0,2,\n": "line 3: weight: CSV conversion error to double: invalid value ''",
     "source,target,label\n0,1,1\n0,2,x\n": "line 3: label: 'x' is not an integer",
-    "source,target,label\n0,1,1\n0,2,1.5\n": "line 3: label: 1.5 is not a whole number",
+    "source,target,label\n0,1,1\n0,2,1.5\n": "line 3: label: 1.5 is not an integer",
     "source,target,label\n0,1,9223372036854775808\n": "line 2: label: 9223372036854775808 does not fit 64 bits",
     "source,target,type\n0,1,2\n0,2,directed\n": "line 3: type: CSV conversion error to double",
 }
@@ -142,18 +142,22 @@ def test_what_is_wrong_is_said_in_a_line(edges: str) -> None:
         (NODES + "a,z,1,1\n", None, "nodes.csv, line 7: node 'z' is listed twice in its graph"),
         (NODES.replace("b,x,2,1\n", ""), None, "edges.csv, line 2: node 'x' is not listed in nodes.csv in that graph"),
         ("graph,node\n", None, "edges.csv, line 2: node 'x' is not listed in nodes.csv"),
-        ("node\nx\n", None, "nodes.csv, line 1: no column is named graph, but edges.csv has it"),
-        (None, "graph,y\na,1\na,2\n", "graphs.csv, line 3: the graph is listed twice"),
+        ("node\nx\n", None, "nodes.csv, line 1: no column is named graph, but edges.csv has one"),
+        (None, "graph,y\na,1\na,2\n", "graphs.csv, line 3: this graph is listed twice"),
         (None, "graph,y,size\na,1,2\n", "graphs.csv, line 1: unknown column 'size'"),
         (None, "y\n1\n", "graphs.csv, line 1: no column is named graph (or graph_id)"),
-        (None, "graph,y\na,1\nb,0.5\n", "graphs.csv, line 3: y: 0.5 is not a whole number"),
-        (None, "graph,y\na,1\nb,nan\n", "graphs.csv, line 3: y: 'nan' is no class"),
-        (None, "graph,y\na,1\nb,yes\n", "graphs.csv, line 3: y: 'yes' after numbers; write all in one way"),
-        (NODES.replace("label", "y"), None, "nodes.csv, line 1: column y, but there are 2 graphs"),
+        (None, "graph,y\na,1\nb,0.5\n", "graphs.csv, line 3: y: 0.5 is not an integer"),
+        (None, "graph,y\na,1\nb,nan\n", "graphs.csv, line 3: y: 'nan' is not a class"),
+        (None, "graph,y\na,1\nb,yes\n", "graphs.csv, line 3: y: 'yes' after numbers; use one kind"),
+        (
+            NODES.replace("label", "y"),
+            None,
+            "nodes.csv, line 1: nodes can have a class y only in a single graph, but there are 2",
+        ),
         (
             NODES.replace("label", "y"),
             GRAPHS,
-            "nodes.csv, line 1: has classes of nodes, and graphs.csv",
+            "nodes.csv, line 1: y is given for nodes and, in graphs.csv",
         ),
     ],
 )
@@ -168,7 +172,7 @@ def test_a_wrong_cell_of_many_digits_is_refused_at_once() -> None:
 def test_the_number_of_columns_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_file, "MAX_COLUMNS", 5)
     assert read("source,target,a,b,c\n0,1,2,3,4\n").edge_attributes.shape == (2, 3)  # type: ignore[union-attr]
-    assert "edges.csv, line 1: has more than 5 columns" in message("source,target,a,b,c,d\n0,1,2,3,4,5\n")
+    assert "edges.csv, line 1: more than 5 columns" in message("source,target,a,b,c,d\n0,1,2,3,4,5\n")
 
 
 @pytest.mark.parametrize("rows", [10, 200_000])  # the larger file is read by several threads

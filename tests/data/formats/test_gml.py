@@ -10,7 +10,7 @@ import pytest
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats import graph_files
-from nmrgcl.data.formats.gml import read_gml, read_gml_files
+from nmrgcl.data.formats.gml import parse_gml, read_gml
 from nmrgcl.errors import DataError
 from tests.data.formats.random_networkx import KINDS, plain, random_graph
 from tests.data.formats.slow_attributed import check
@@ -18,7 +18,7 @@ from tests.data.formats.slow_attributed import check
 
 def read(text: str | bytes, **options: Any) -> Dataset:
     content = text if isinstance(text, bytes) else text.encode()
-    return read_gml_files([("a.gml", content)], "source", **options)
+    return graph_files.read_contents([("a.gml", content)], "source", parse_gml, **options)
 
 
 def message(text: str | bytes) -> str:
@@ -118,12 +118,12 @@ def test_a_folder_is_read_in_natural_order(tmp_path: Path) -> None:
     assert read_gml(tmp_path / "g9.gml").name == "g9"
     assert read_gml(tmp_path, name="other").name == "other"
     (tmp_path / "g4.gml").write_text("graph [\nnode [ ] ]")
-    with pytest.raises(DataError, match=r"^g4.gml, line 2: node without 'id'; give it one$"):
+    with pytest.raises(DataError, match=r"^g4.gml, line 2: node without 'id'; add one$"):
         read_gml(tmp_path)
 
 
 def test_places_without_a_file_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"holds no \.gml file"):
+    with pytest.raises(DataError, match=r"contains no \.gml file"):
         read_gml(tmp_path)
     with pytest.raises(DataError, match=r"nosuch\.gml: cannot be read"):
         read_gml(tmp_path / "nosuch.gml")
@@ -143,22 +143,22 @@ def test_files_beyond_the_limit_are_refused(tmp_path: Path, monkeypatch: pytest.
     for i in range(2):
         (tmp_path / f"{i}.gml").write_text("graph [ node [ id 0 ] ]")
     assert read_gml(tmp_path / "0.gml").graphs.num_nodes == 1
-    with pytest.raises(DataError, match=r"1\.gml: is beyond"):
+    with pytest.raises(DataError, match=r"1\.gml: exceeds the limit"):
         read_gml(tmp_path)
 
 
 NODES = "graph [\nnode [ id 0 ]\nnode [ id 1 ]\n"
 WRONG = [
-    ("", "source: holds no 'graph [ … ]'"),
-    ('Creator "x" list [ graph [ ] ]', "source: holds no 'graph [ … ]'"),
-    (NODES + "node [ id 1 ] ]", "line 4: node id 1 is used twice"),
+    ("", "source: contains no graph"),
+    ('Creator "x" list [ graph [ ] ]', "source: contains no graph"),
+    (NODES + "node [ id 1 ] ]", "line 4: node id 1 occurs twice"),
     (NODES + "node [ name 1 ] ]", "line 4: node without 'id'"),
     (NODES + 'node [\n id "a" ] ]', "line 4: node whose id 'a' is not an integer"),
     (NODES + "node [ id 1.0 ] ]", "line 4: node whose id 1.0 is not an integer"),
     (NODES + "edge [ source 0 ] ]", "line 4: edge without 'target'"),
-    (NODES + "edge [ source 0 target 2 ] ]", "line 4: an edge names node 2, which the graph does not have"),
-    (NODES + "directed 2 ]", "line 1: a graph with directed 2; write 0 or 1"),
-    (NODES + 'directed "1" ]', "line 1: a graph with directed '1'"),
+    (NODES + "edge [ source 0 target 2 ] ]", "line 4: an edge refers to node 2, which does not exist"),
+    (NODES + "directed 2 ]", "line 1: the graph has directed 2; write 0 or 1"),
+    (NODES + 'directed "1" ]', "line 1: the graph has directed '1'"),
     (NODES + "directed 1\ndirected 0 ]", "line 5: 'directed' occurs twice in one graph"),
     (NODES + "node [ id 2\nx 1\nx 2 ] ]", "line 6: 'x' occurs twice in one node"),
     (NODES + "node [ id 2\ngraph [ ] ] ]", "line 5: a graph inside a node"),
@@ -166,7 +166,7 @@ WRONG = [
     (NODES + "\ngraph [ ] ]", "line 5: a graph inside a graph"),
     ("graph [ ]\nnode [ id 0 ]", "line 2: a node outside of a graph"),
     (NODES + "edge 5 ]", "line 4: 'edge' is not followed by a list"),
-    (NODES + "]\n]", "line 5: a ] that closes nothing"),
+    (NODES + "]\n]", "line 5: this ] closes nothing"),
     (NODES + "node [\nid 4\n", "line 6: the file ends inside a list"),
     (NODES + "x [", "line 4: the file ends inside a list"),
     (NODES + 'a "never\nends ]', "line 4: 'a \"never' is not a key with"),
@@ -180,12 +180,12 @@ WRONG = [
     (NODES + "x 1_0 ]", "line 4: 'x': '1_0' is not"),
     (NODES + "x\n\n0x10 ]", "line 6: 'x': '0x10' is not"),
     (NODES + "x +INF ]", "line 4: 'x': '+INF' is not a finite number"),
-    (NODES + "x 9223372036854775808 ]", "line 4: 'x': '9223372036854775808' does not fit 64 bits"),
+    (NODES + "x 9223372036854775808 ]", "line 4: 'x': 9223372036854775808 does not fit 64 bits"),
     (NODES + f"x {'9' * 100_000} ]", "does not fit 64 bits"),
     (NODES + "x -1e39 ]", "line 4: 'x': '-1e39' does not fit a 32-bit float"),
     (NODES + "x 1.2.3 ]", "line 4: 'x': '1.2.3' is not a finite number"),
-    (NODES + "node [ id 2 x 1 ] ]", "line 2: node without a number for the attribute 'x'"),
-    (NODES + "edge [ source 0 target 1\nweight 0 ] ]", "line 4: weight 0 is not a positive number"),
+    (NODES + "node [ id 2 x 1 ] ]", "line 2: this node has no number for the attribute 'x'"),
+    (NODES + "edge [ source 0 target 1\nweight 0 ] ]", "line 4: weight 0 is not a positive 32-bit float"),
     (NODES.encode() + b'x "\xff" ]', "line 4: byte 0xff is neither ASCII nor UTF-8"),
     (NODES + "\x00 ]", r"line 4: '\x00 ]' is not a key"),
     (NODES + "x\u00a01 ]", r"line 4: 'x\xa01 ]' is not a key"),

@@ -11,7 +11,8 @@ import pytest
 
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats import graphml
-from nmrgcl.data.formats.graphml import read_graphml, read_graphml_files
+from nmrgcl.data.formats.graph_files import read_contents
+from nmrgcl.data.formats.graphml import parse_graphml, read_graphml
 from nmrgcl.errors import DataError
 from tests.data.formats.random_networkx import KINDS, plain, random_graph
 from tests.data.formats.slow_attributed import check
@@ -21,7 +22,7 @@ NAMESPACE = 'xmlns="http://graphml.graphdrawing.org/xmlns"'
 
 def read(text: str | bytes, **options: Any) -> Dataset:
     content = text if isinstance(text, bytes) else text.encode()
-    return read_graphml_files([("a.graphml", content)], "source", **options)
+    return read_contents([("a.graphml", content)], "source", parse_graphml, **options)
 
 
 def message(text: str | bytes) -> str:
@@ -157,24 +158,30 @@ HEAD = """<graphml>
 """
 TAIL = "</graph></graphml>"
 IN_GRAPH = [
-    ("<node id='a'/>", "node id 'a' is used twice"),
+    ("<node id='a'/>", "node id 'a' occurs twice"),
     ("<node/>", "<node> without 'id'; add it"),
     ("<edge source='a'/>", "<edge> without 'target'; add it"),
-    ("<edge source='a' target='b'/>", "an edge names node 'b', which the graph does not have"),
-    ("<edge source='a' target='a' directed='maybe'/>", "directed 'maybe' is none of true, false, 1, 0"),
-    ("<edge source='a' target='a' sourceport='p'/>", "an edge ends at a port; ports are not read"),
-    ("<node id='b'><port name='p'/></node>", "'port' stands inside 'node'; ports are not read"),
-    ("<node id='b'><graph edgedefault='directed'/></node>", "'graph' stands inside 'node'; nested graphs are not read"),
-    ("<graph edgedefault='directed'/>", "'graph' stands inside 'graph'"),
-    ("<hyperedge><endpoint node='a'/></hyperedge>", "'hyperedge' stands inside 'graph'; an edge joins two nodes"),
-    ("<locator href='b.graphml'/>", "'locator' stands inside 'graph'; other files are not followed"),
-    ("<nodes/>", "'nodes' stands inside 'graph'; correct or remove it"),
-    ("<node id='b'><node id='c'/></node>", "'node' stands inside 'node'"),
-    ("node id='b'/>\n\n", "text \"node id='b'/>\" stands between elements"),
+    ("<edge source='a' target='b'/>", "an edge refers to node 'b', which does not exist"),
+    ("<edge source='a' target='a' directed='maybe'/>", "directed 'maybe' must be one of true, false, 1, 0"),
+    ("<edge source='a' target='a' sourceport='p'/>", "an edge ends at a port; ports are not supported"),
+    ("<node id='b'><port name='p'/></node>", "'port' is not allowed inside 'node'; ports are not supported"),
+    (
+        "<node id='b'><graph edgedefault='directed'/></node>",
+        "'graph' is not allowed inside 'node'; nested graphs are not supported",
+    ),
+    ("<graph edgedefault='directed'/>", "'graph' is not allowed inside 'graph'"),
+    (
+        "<hyperedge><endpoint node='a'/></hyperedge>",
+        "'hyperedge' is not allowed inside 'graph'; hyperedges are not supported",
+    ),
+    ("<locator href='b.graphml'/>", "'locator' is not allowed inside 'graph'; other files are not read"),
+    ("<nodes/>", "'nodes' is not allowed inside 'graph'; correct or remove it"),
+    ("<node id='b'><node id='c'/></node>", "'node' is not allowed inside 'node'"),
+    ("node id='b'/>\n\n", "text \"node id='b'/>\" between elements"),
     ("<node id='b'><data>1</data></node>", "<data> without 'key'"),
-    ("<node id='b'><data key='z'>1</data></node>", "key 'z' is not declared above"),
+    ("<node id='b'><data key='z'>1</data></node>", "key 'z' is not declared"),
     ("<edge source='a' target='a'><data key='f'>1</data></edge>", "key 'f' is not declared for edges"),
-    ("<node id='b'><data key='f'>1</data><data key='f'>2</data></node>", "'f': there is a value already"),
+    ("<node id='b'><data key='f'>1</data><data key='f'>2</data></node>", "'f': there is already a value"),
     ("<node id='b'><data key='f'>\n\n1_0</data></node>", "attribute 'f': '1_0' is not a finite number"),
     ("<node id='b'><data key='f'>nan</data></node>", "attribute 'f': 'nan' is not a finite number"),
     ("<node id='b'><data key='f'> </data></node>", "attribute 'f': '' is not a finite number"),
@@ -200,18 +207,24 @@ def test_what_is_wrong_in_a_graph_is_named_with_its_line(element: str, expected:
 
 WRONG = [
     ("", "a.graphml, line 1: is not well-formed XML (no element found)"),
-    ("<graphml>\n\n</graphml>", "source: holds no <graph>"),
-    ("\n<html/>", "a.graphml, line 2: 'html' is the first element"),
-    ("<graphml>\n<node id='a'/></graphml>", "a.graphml, line 2: 'node' stands inside 'graphml'"),
+    ("<graphml>\n\n</graphml>", "source: contains no graph"),
+    ("\n<html/>", "a.graphml, line 2: 'html' is not a known root element"),
+    ("<graphml>\n<node id='a'/></graphml>", "a.graphml, line 2: 'node' is not allowed inside 'graphml'"),
     ("<graphml>\n<graph/></graphml>", "a.graphml, line 2: <graph> without 'edgedefault'"),
-    ("<graphml>\n<graph edgedefault='both'/></graphml>", "edgedefault 'both' is none of directed, undirected"),
+    ("<graphml>\n<graph edgedefault='both'/></graphml>", "edgedefault 'both' must be one of directed, undirected"),
     ("<graphml>\n<key/></graphml>", "a.graphml, line 2: <key> without 'id'"),
-    ("<graphml><key id='a'/>\n<key id='a'/></graphml>", "a.graphml, line 2: key id 'a' is used twice"),
+    ("<graphml><key id='a'/>\n<key id='a'/></graphml>", "a.graphml, line 2: key id 'a' occurs twice"),
     ("<graphml>\n<key id='a' attr.type='int'/></graphml>", "a.graphml, line 2: <key> without 'attr.name'"),
-    ("<graphml>\n<key id='a' for='nodes'/></graphml>", "for 'nodes' is none of"),
-    ("<graphml>\n<key id='a' attr.name='a' attr.type='list'/></graphml>", "attr.type 'list' is none of boolean, int"),
+    ("<graphml>\n<key id='a' for='nodes'/></graphml>", "for 'nodes' must be one of"),
+    (
+        "<graphml>\n<key id='a' attr.name='a' attr.type='list'/></graphml>",
+        "attr.type 'list' must be one of boolean, int",
+    ),
     (HEAD.replace('/>\n<key id="i', '><default>x</default></key>\n<key id="i') + TAIL, "line 2: attribute 'f': 'x' is"),
-    (HEAD + "<node id='b'><data key='f'>1</data></node>" + TAIL, "line 5: node without a number for the attribute 'f'"),
+    (
+        HEAD + "<node id='b'><data key='f'>1</data></node>" + TAIL,
+        "line 5: this node has no number for the attribute 'f'",
+    ),
     (b"<?xml version='1.0' encoding='nosuch'?><graphml/>", "a.graphml, line 1: "),
     (b"<?xml version='1.0' encoding='utf-7'?><graphml/>", "a.graphml, line 1: "),
     (b"<?xml version='1.0' encoding='hex'?><graphml/>", "a.graphml, line 1: "),
@@ -238,7 +251,7 @@ BOMBS = [
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
 def test_entities_are_refused_before_they_expand(text: str, encoding: str) -> None:
     told = message(("\n\n" * (encoding == "utf-8") + text).encode(encoding))
-    assert told.startswith(f"a.graphml, line {3 if encoding == 'utf-8' else 1}: a DOCTYPE may hold entities")
+    assert told.startswith(f"a.graphml, line {3 if encoding == 'utf-8' else 1}: a DOCTYPE is not accepted")
 
 
 def test_deep_nesting_and_long_ids_are_read() -> None:
@@ -248,7 +261,7 @@ def test_deep_nesting_and_long_ids_are_read() -> None:
     data = read(f"<graphml>{deep}<graph edgedefault='directed'><node id='{long_}'/></graph></graphml>")
     assert data.graphs.num_nodes == 1
     assert "is not well-formed" in message("<graphml>" + "<desc>" * depth)
-    assert "'graph' stands inside 'graph'" in message("<graphml>" + "<graph edgedefault='directed'>" * depth)
+    assert "'graph' is not allowed inside 'graph'" in message("<graphml>" + "<graph edgedefault='directed'>" * depth)
     assert "node id 'xxx" in message(HEAD + f"<node id='{long_}'/>" * 2 + TAIL)
 
 

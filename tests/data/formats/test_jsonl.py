@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.files import archive
 from nmrgcl.data.formats import jsonl, text
 from nmrgcl.data.formats.jsonl import read_jsonl, read_jsonl_stream
 from nmrgcl.errors import DataError
@@ -79,7 +80,9 @@ def test_one_graph_may_have_classes_of_nodes() -> None:
     data = read('{"edges": [[0, 2]], "y": ["b", null, "a"]}')
     assert (data.level, data.classes, data.y.tolist()) == ("node", ("a", "b"), [1, -1, 0])  # type: ignore[union-attr]
     many = ('{"edges": [], "y": 1}', '{"edges": [[0, 1]], "y": [1, 2]}')
-    assert "g.jsonl, line 2: y is a list, one for each node; only a file of one graph" in message(*many)
+    assert "g.jsonl, line 2: y is a list of node classes, which is allowed only in a file of one graph" in message(
+        *many
+    )
 
 
 def test_a_graph_without_nodes_or_edges_lists_nothing_about_them() -> None:
@@ -122,9 +125,9 @@ WRONG = {
     '{"edges": [[0, 3]], "num_nodes": 3}': "edges[0] is [0, 3], but the graph has 3 nodes, counted from 0",
     '{"edges": [], "num_nodes": -1}': "num_nodes: expected `int` >= 0",
     '{"edges": [], "num_nodes": 1.0}': "num_nodes: expected `int | null`, got `float`",
-    '{"edges": [[0, 2147483647]]}': "more than 10000000 in the file are named by no edge",
-    '{"edges": [], "num_nodes": 10000001}': "would have 10000001 nodes",
-    '{"edges": [], "num_nodes": 2, "x": [1]}': "x lists 1, but the graph has 2 nodes",
+    '{"edges": [[0, 2147483647]]}': "more than 10000000 in the file have no edge",
+    '{"edges": [], "num_nodes": 10000001}': "with its 10000001 nodes",
+    '{"edges": [], "num_nodes": 2, "x": [1]}': "x has 1 entries, but the graph has 2 nodes",
     '{"edges": [], "x": 5}': "x: expected `array | null`, got `int`",
     '{"edges": [], "x": {"a": 1}}': "x: expected `array | null`, got `object`",
     '{"edges": [], "x": [[1, 2], [3]]}': "x[1] is not a row of 2 numbers, as before",
@@ -135,18 +138,18 @@ WRONG = {
     '{"edges": [], "x": [[[1]]]}': "x[0][0]: expected `float`, got `array`",
     '{"edges": [], "x": [NaN]}': "is not JSON (JSON is malformed: invalid character (byte 20))",
     '{"edges": [], "x": [-Infinity]}': "is not JSON (JSON is malformed: invalid character",
-    '{"edges": [], "x": [1, 1e39]}': "x[1] holds a number that does not fit a 32-bit float",
-    '{"edges": [], "x": [[1, 2], [3, 1e39]]}': "x[1] holds a number that does not fit a 32-bit float",
+    '{"edges": [], "x": [1, 1e39]}': "x[1] contains a number that does not fit a 32-bit float",
+    '{"edges": [], "x": [[1, 2], [3, 1e39]]}': "x[1] contains a number that does not fit a 32-bit float",
     '{"edges": [], "x": [1e999]}': "x[0]: number out of range",
     '{"edges": [], "node_labels": [1, 0.5]}': "node_labels[1]: expected `int | str | array`, got `float`",
     '{"edges": [], "node_labels": [9223372036854775808]}': "node_labels[0]: expected `int` <= 9223372036854775807",
     '{"edges": [[0, 1]], "edge_weight": [0]}': "edge_weight[0]: expected `float` > 0.0",
-    '{"edges": [[0, 1]], "edge_weight": [1e-60]}': "edge_weight[0] holds a number that does not fit a 32-bit float",
+    '{"edges": [[0, 1]], "edge_weight": [1e-60]}': "edge_weight[0] contains a number that does not fit a 32-bit float",
     '{"edges": [[0, 1]], "edge_weight": [[1]]}': "edge_weight[0]: expected `float`, got `array`",
-    '{"edges": [], "y": 0.5}': "y: 0.5 is not a whole number; classes are whole numbers or text; leave out targets",
+    '{"edges": [], "y": 0.5}': "y: 0.5 is not an integer; classes must be integers or text",
     '{"edges": [], "y": "\\ud800"}': "is not JSON",
-    '{"edges": [], "y": ""}': "is no class",
-    '{"edges": [], "y": [1]}': "y: a list of 1 for 0 nodes",
+    '{"edges": [], "y": ""}': "is not a class",
+    '{"edges": [], "y": [1]}': "y: has 1 classes for 0 nodes",
     '{"edges": [], "y": 9223372036854775808}': "does not fit 64 bits",
     '{"edges": [], "y": ' + "1" * 5000 + "}": "y: integer value out of range",
     '{"edges": ' + "[" * 100_000 + "}": "edges[0][0]: expected `int`, got `array`",
@@ -164,14 +167,17 @@ def test_what_is_wrong_is_said_in_a_line(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('{"edges": [[0, 1]]}', "line 2: has no x, but line 1 has; give it for all graphs or none"),
-        ('{"edges": [], "x": [[1, 2]], "edge_labels": [1]}', "line 2: edge_labels lists 1, but the graph has 0 edges"),
+        ('{"edges": [[0, 1]]}', "line 2: has no x, but line 1 does; add it to all graphs or none"),
+        (
+            '{"edges": [], "x": [[1, 2]], "edge_labels": [1]}',
+            "line 2: edge_labels has 1 entries, but the graph has 0 edges",
+        ),
         ('{"edges": [], "x": [[1, 2, 3]]}', "line 2: x[0] is not a row of 2 numbers, as before"),
         ('{"edges": [], "x": [1]}', "line 2: x[0] is not a row of 2 numbers, as before"),
         ('{"edges": [], "y": "a"}', "line 2: y is 'a' after labels that are numbers"),
         (
             '{"edges": [[0, 1]], "x": [[1, 2], [3, 4]], "edge_labels": [1]}',
-            "line 1: has no edge_labels, but line 2 has",
+            "line 1: has no edge_labels, but line 2 does",
         ),
     ],
 )
@@ -183,7 +189,7 @@ def test_bare_nodes_are_counted_over_the_whole_file(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(jsonl, "MAX_BARE", 10)
     line = '{"edges": [[0, 1]], "num_nodes": 6}'
     assert read(line, line).graphs.num_nodes == 12
-    assert "line 3: would have 6 nodes, and more than 10" in message(line, line, line)
+    assert "line 3: with its 6 nodes, more than 10" in message(line, line, line)
     assert read('{"edges": [], "x": [' + ",".join("1" * 50) + "]}").graphs.num_nodes == 50
 
 
@@ -204,11 +210,11 @@ def test_files_that_cannot_be_read_are_said_in_a_line(tmp_path: Path, monkeypatc
         "missing": "cannot be read",
         ".": "cannot be read \\(Is a directory\\)",
         "cut.gz": "cannot be unpacked",
-        "latin": "line 2: has the byte 228, which is not UTF-8",
+        "latin": "line 2: contains the byte 228, which is not UTF-8",
     }.items():
         with pytest.raises(DataError, match=expected):
             read_jsonl(tmp_path / name)
-    monkeypatch.setattr(text, "ALWAYS_ALLOWED", 1000)
+    monkeypatch.setattr(archive, "ALWAYS_ALLOWED", 1000)
     with pytest.raises(DataError, match="unpacks to more than"):
         read_jsonl(tmp_path / "bomb.gz")
     monkeypatch.setattr(text, "MAX_LINE", 10)

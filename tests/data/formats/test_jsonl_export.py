@@ -155,10 +155,10 @@ def test_a_name_in_gz_is_packed(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_said_in_a_line(tmp_path: Path) -> None:
     one = graphs_of([(0, 1), (1, 0)], 2, y=torch.tensor([0]))
-    with pytest.raises(DataError, match=r"T: 'a\\nb' is no class"):
+    with pytest.raises(DataError, match=r"T: 'a\\nb' is not a class"):
         write_jsonl(Dataset("T", one, ("a\nb",)), tmp_path / "T.jsonl")
     none = Graphs.build(torch.empty(2, 0, dtype=torch.long), torch.tensor([0]))
-    with pytest.raises(DataError, match=r"T: has no graphs"):
+    with pytest.raises(DataError, match=r"T: there are no graphs"):
         write_jsonl(Dataset("T", none), tmp_path / "T.jsonl")
     with pytest.raises(SettingError, match=r"cannot be written \(No such file"):
         write_jsonl(Dataset("T", one, (1,)), tmp_path / "missing" / "T.jsonl")

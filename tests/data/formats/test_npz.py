@@ -146,51 +146,57 @@ def without(key: str, **more: Any) -> dict[str, Any]:
 HALF = np.array([[0, 1], [1, 0]]) / 2
 ONE = {"edge_index": [[0], [1]]}
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "nothing known": ({"A": [1]}, "f: holds neither edge_index, nor adj_data, nor"),
-    "a slip": (ONE | {"edge_weights": [1]}, "f: an array 'edge_weights' beside edge_index; did you mean edge_weight"),
-    "several labels": (BENCHMARK | {"labels_data": [1]}, "f: an array 'labels_data' beside adj_data"),
-    "incomplete": (without("adj_indptr"), "f: holds no array adj_indptr"),
-    "incomplete features": (without("attr_shape"), "f: holds no array attr_shape"),
-    "not square": (BENCHMARK | {"adj_shape": (3, 4)}, "f, adj_shape: 3 by 4 is not square"),
+    "nothing known": ({"A": [1]}, "f: contains neither edge_index, nor adj_data, nor"),
+    "a slip": (
+        ONE | {"edge_weights": [1]},
+        "f: unknown array 'edge_weights' in a file with edge_index; did you mean edge_weight",
+    ),
+    "several labels": (BENCHMARK | {"labels_data": [1]}, "f: unknown array 'labels_data' in a file with adj_data"),
+    "incomplete": (without("adj_indptr"), "f: contains no array adj_indptr"),
+    "incomplete features": (without("attr_shape"), "f: contains no array attr_shape"),
+    "not square": (BENCHMARK | {"adj_shape": (3, 4)}, "f, adj_shape: an adjacency matrix must be square, not 3 by 4"),
     "no shape": (BENCHMARK | {"adj_shape": (3, 3, 3)}, "f, adj_shape: is not the shape of a matrix"),
     "column": (BENCHMARK | {"adj_indices": [1, 3, 0]}, "f, adj_indices and adj_indptr: indices must be < 3"),
     "negative column": (BENCHMARK | {"adj_indices": [1, -1, 0]}, "f, adj_indices and adj_indptr: indices must be >= 0"),
     "decreasing": (BENCHMARK | {"adj_indptr": [0, 3, 2, 3]}, "f, adj_indices and adj_indptr: "),
     "beginning": (BENCHMARK | {"adj_indptr": [1, 2, 2, 3]}, "f, adj_indices and adj_indptr: "),
     "beyond the end": (BENCHMARK | {"adj_indptr": [0, 2, 2, 4]}, "f, adj_indices and adj_indptr: "),
-    "before the end": (BENCHMARK | {"adj_indptr": [0, 2, 2, 2]}, "f, adj_indptr: ends before the 3 entries do"),
+    "before the end": (BENCHMARK | {"adj_indptr": [0, 2, 2, 2]}, "f, adj_indptr: does not cover all 3 entries"),
     "pointers of other rows": (BENCHMARK | {"adj_indptr": [0, 2, 3]}, "f, adj_indices and adj_indptr: "),
     "no pointers": (BENCHMARK | {"adj_indptr": np.zeros(0, int)}, "f, adj_indices and adj_indptr: "),
     "entries": (BENCHMARK | {"adj_data": [1.0, 2]}, "f, adj_indices and adj_indptr: "),
     "columns of entries": (BENCHMARK | {"adj_data": [[1.0], [2], [3]]}, "f, adj_data: has 2 dimensions instead of 1"),
     "minus columns": (BENCHMARK | {"adj_shape": (3, -3)}, "f, adj_shape: is not the shape of a matrix"),
-    "unsigned": (BENCHMARK | {"adj_indices": np.array([1, 1 << 63, 0], np.uint64)}, "holds 9223372036854775808, which"),
+    "unsigned": (
+        BENCHMARK | {"adj_indices": np.array([1, 1 << 63, 0], np.uint64)},
+        "contains 9223372036854775808, which",
+    ),
     "sum of repeats": (
         BENCHMARK | {"attr_data": [3e38, 3e38, 0], "attr_indices": [1, 1, 0]},
         "f, attr_shape: inf at [0] is not a finite",
     ),
-    "stored zero": (BENCHMARK | {"adj_data": [1, 0, 1]}, "f, adj_data: 0.0 at [1] is not a positive weight"),
-    "negative": (BENCHMARK | {"adj_data": [1, -2, 1]}, "f, adj_data: -2.0 at [1] is not a positive weight"),
-    "vanishing": (BENCHMARK | {"adj_data": [1, 1e-50, 1]}, "f, adj_data: 0.0 at [1] is not a positive weight"),
-    "not a number": (BENCHMARK | {"adj_data": [1, np.nan, 1]}, "f, adj_data: nan at [1] is not a finite"),
+    "stored zero": (BENCHMARK | {"adj_data": [1, 0, 1]}, "f, adj_data: the weight 0.0 at [1] is not positive"),
+    "negative": (BENCHMARK | {"adj_data": [1, -2, 1]}, "f, adj_data: the weight -2.0 at [1] is not positive"),
+    "vanishing": (BENCHMARK | {"adj_data": [1, 1e-50, 1]}, "f, adj_data: the weight 0.0 at [1] is not positive"),
+    "must be a number": (BENCHMARK | {"adj_data": [1, np.nan, 1]}, "f, adj_data: nan at [1] is not a finite"),
     "too large": (BENCHMARK | {"attr_data": [1, 1e39, 1]}, "f, attr_data: 1e+39 at [1] is not a finite"),
-    "text": (BENCHMARK | {"attr_data": ["a", "b", "c"]}, "f, attr_data: holds text"),
-    "float pointers": (BENCHMARK | {"attr_indptr": [0.0, 2, 2, 3]}, "f, attr_indptr: holds float64, not integers"),
-    "columns": (BENCHMARK | {"attr_shape": (3, 10**9)}, "f, attr_shape: 1000000000 columns of features"),
+    "text": (BENCHMARK | {"attr_data": ["a", "b", "c"]}, "f, attr_data: contains text"),
+    "float pointers": (BENCHMARK | {"attr_indptr": [0.0, 2, 2, 3]}, "f, attr_indptr: contains float64, not integers"),
+    "columns": (BENCHMARK | {"attr_shape": (3, 10**9)}, "f, attr_shape: 1000000000 feature columns"),
     "feature rows": (
         BENCHMARK | {"attr_indptr": [0, 2, 3], "attr_shape": (2, 3)},
         "f, attr_shape: has 2 rows for 3 nodes",
     ),
-    "labels": (BENCHMARK | {"labels": [1, 2]}, "f, labels: has 2 labels for 3 nodes; give one a node"),
+    "labels": (BENCHMARK | {"labels": [1, 2]}, "f, labels: has 2 labels for 3 nodes; write one per node"),
     "label rows": (BENCHMARK | {"labels": [[1], [2], [3]]}, "f, labels: has 2 dimensions instead of 1"),
-    "targets": (BENCHMARK | {"labels": [1, 2.5, 3]}, "f, labels: 2.5 at [1] is no class"),
-    "infinite": (BENCHMARK | {"labels": [1, np.inf, 3]}, "f, labels: inf at [1] is no class"),
-    "unprintable": (BENCHMARK | {"labels": ["a", "\x1b", "c"]}, r"f, labels: '\x1b' at [1] is no class"),
+    "targets": (BENCHMARK | {"labels": [1, 2.5, 3]}, "f, labels: 2.5 at [1] is not a class"),
+    "infinite": (BENCHMARK | {"labels": [1, np.inf, 3]}, "f, labels: inf at [1] is not a class"),
+    "unprintable": (BENCHMARK | {"labels": ["a", "\x1b", "c"]}, r"f, labels: '\x1b' at [1] is not a class"),
     "diagonals": (
         {"format": b"dia", "shape": (2, 2), "data": HALF, "row": [1]},
-        "f, format: 'dia' is not csr, csc or coo",
+        "f, format: 'dia' must be csr, csc or coo",
     ),
-    "no format": ({"format": [b"a", b"b"], "shape": (2, 2)}, "f, format: '' is not csr"),
+    "no format": ({"format": [b"a", b"b"], "shape": (2, 2)}, "f, format: '' must be csr"),
     "coo": (
         {"format": b"coo", "shape": (2, 2), "data": [1], "row": [2], "col": [0]},
         "f, row and col: axis 0 index 2 exceeds matrix dimension 2",
@@ -205,20 +211,23 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "rows of edges": ({"edge_index": [[0, 1]]}, "f, edge_index: has 1 rows instead of 2"),
     "flat edges": ({"edge_index": [0, 1]}, "f, edge_index: has 1 dimensions instead of 2"),
-    "float edges": ({"edge_index": [[0.0], [1.0]]}, "f, edge_index: holds float64, not integers"),
-    "no nodes": ({"edge_index": np.zeros((2, 0), int)}, "f, edge_index: 0 nodes are no graph"),
-    "minus nodes": (ONE | {"num_nodes": -4}, "f, edge_index: -4 nodes are no graph"),
-    "outside": (ONE | {"num_nodes": 1}, "f, edge_index: joins 0 and 1, but there are 1 nodes"),
-    "before": ({"edge_index": [[0, -1], [1, 1]]}, "f, edge_index: joins -1 and 1, but there are 2 nodes"),
+    "float edges": ({"edge_index": [[0.0], [1.0]]}, "f, edge_index: contains float64, not integers"),
+    "no nodes": ({"edge_index": np.zeros((2, 0), int)}, "f, edge_index: there are 0 nodes"),
+    "minus nodes": (ONE | {"num_nodes": -4}, "f, edge_index: there are -4 nodes"),
+    "outside": (ONE | {"num_nodes": 1}, "f, edge_index: an edge joins 0 and 1, but nodes are numbered from 0 to 0"),
+    "before": (
+        {"edge_index": [[0, -1], [1, 1]]},
+        "f, edge_index: an edge joins -1 and 1, but nodes are numbered from 0 to 1",
+    ),
     "far": ({"edge_index": [[0], [10**15]]}, "f, edge_index: of 1000000000000001 nodes more than"),
     "declared": (ONE | {"num_nodes": 10**15}, "f, edge_index: of 1000000000000000 nodes more than"),
     "several numbers": (ONE | {"num_nodes": [2]}, "f, num_nodes: has 1 dimensions instead of 0"),
-    "both": (PLAIN | {"num_nodes": 5}, "f, num_nodes: node_ptr tells it already"),
+    "both": (PLAIN | {"num_nodes": 5}, "f, num_nodes: is redundant with node_ptr"),
     "pointers": (PLAIN | {"node_ptr": [0, 6, 5]}, "f, node_ptr: decreases after entry 1"),
-    "first pointer": (PLAIN | {"node_ptr": [1, 3, 5]}, "f, node_ptr: does not begin with 0"),
-    "one pointer": (PLAIN | {"node_ptr": [0]}, "f, node_ptr: does not begin with 0"),
+    "first pointer": (PLAIN | {"node_ptr": [1, 3, 5]}, "f, node_ptr: must be 0 followed by"),
+    "one pointer": (PLAIN | {"node_ptr": [0]}, "f, node_ptr: must be 0 followed by"),
     "two graphs": (PLAIN | {"node_ptr": [0, 1, 5]}, "f, edge_index: column 0 joins graph 0 and graph 1"),
-    "graph labels": (PLAIN | {"y": [1, 2, 3, 4, 5]}, "f, y: has 5 labels for 2 graphs; give one a graph"),
+    "graph labels": (PLAIN | {"y": [1, 2, 3, 4, 5]}, "f, y: has 5 labels for 2 graphs; write one per graph"),
     "weights": (PLAIN | {"edge_weight": [1, 2]}, "f, edge_weight: has 2 entries for 3 edges"),
     "weight rows": (PLAIN | {"edge_weight": [[1], [2], [3]]}, "f, edge_weight: has 2 dimensions instead of 1"),
     "flat features": (PLAIN | {"x": [1, 2, 3, 4, 5]}, "f, x: has 1 dimensions instead of 2"),
@@ -234,13 +243,13 @@ def test_what_is_wrong_is_named_by_its_key(arrays: dict[str, Any], expected: str
 
 def test_features_and_labels_stand_in_one_place_and_fit() -> None:
     three = saved([1, 2, 3])
-    assert "f, labels: holds labels already; leave out labels" in message(packed(BENCHMARK), labels=three)
-    assert "f, attr_shape: holds features already" in message(packed(BENCHMARK), features=saved(np.ones((3, 1))))
+    assert "f, labels: already contains labels; leave out labels" in message(packed(BENCHMARK), labels=three)
+    assert "f, attr_shape: already contains features" in message(packed(BENCHMARK), features=saved(np.ones((3, 1))))
     graph = matrix(sp.csr_array(DENSE))
     assert "labels: has 2 labels for 3 nodes" in message(graph, labels=saved([1, 2]))
     assert "features: has 2 rows for 3 nodes" in message(graph, features=saved([[1], [2]]))
     assert "features: has 1 dimensions instead of 2" in message(graph, features=three)
-    assert "labels: holds 2 arrays instead of one" in message(graph, labels=packed({"a": 1, "b": 2}))
+    assert "labels: contains 2 arrays instead of one" in message(graph, labels=packed({"a": 1, "b": 2}))
     far = sp.coo_array(([1.0], ([0], [0])), shape=(10**12, 1))
     assert "features, shape: 1000000000000 rows for 1 entries" in message(graph, features=matrix(far))
-    assert "labels: holds object, not booleans" in message(graph, labels=saved(np.array([None], object)))
+    assert "labels: contains object, not booleans" in message(graph, labels=saved(np.array([None], object)))

@@ -125,10 +125,10 @@ def test_archives_are_read_and_other_files_in_them_left_alone(tmp_path: Path) ->
     files = [*EXAMPLE.items(), ("ind.other.x", b"cos\nsystem\n"), ("README", b"")]
     pack(tmp_path / "T.tar.xz", files)
     assert read_planetoid(tmp_path / "T.tar.xz", "t").counts == (1, 7, 10)
-    with pytest.raises(DataError, match=r"T.tar.xz: holds no ind.pubmed.tx; fetch"):
+    with pytest.raises(DataError, match=r"T.tar.xz: contains no ind.pubmed.tx; download"):
         read_planetoid(tmp_path / "T.tar.xz", "PubMed")
     pack(tmp_path / "U.tar.xz", [*files, ("ind.t.y", EXAMPLE["ind.t.y"])])
-    with pytest.raises(DataError, match=r"U.tar.xz: holds ind.t.y twice"):
+    with pytest.raises(DataError, match=r"U.tar.xz: contains ind.t.y twice"):
         read_planetoid(tmp_path / "U.tar.xz", "t")
 
 
@@ -145,12 +145,12 @@ def pack(path: Path, files: list[tuple[str, bytes]]) -> None:
 def test_every_file_is_needed_as_it_was_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(planetoid, "unpickle", None)  # calling it would be a TypeError
     data = EXAMPLE[name]
-    with pytest.raises(DataError, match=f"holds no {name}; fetch"):
+    with pytest.raises(DataError, match=f"contains no {name}; download"):
         read(tmp_path / "without", {other: text for other, text in EXAMPLE.items() if other != name})
     flipped = [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in range(0, len(data), 7)]
     others = [text for other, text in EXAMPLE.items() if other != name]
     for instead in (b"", data[:-1], data + b"\n", *flipped, *others):
-        with pytest.raises(DataError, match=f"^{name}: is not the file that Planetoid published"):
+        with pytest.raises(DataError, match=f"^{name}: differs from the published Planetoid file"):
             read(tmp_path, EXAMPLE | {name: instead})
 
 
@@ -167,10 +167,10 @@ class Payload:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_nothing_that_is_not_on_the_list_is_called(tmp_path: Path, protocol: int) -> None:
     data = pickle.dumps(Payload(tmp_path / "trace"), protocol)
-    with pytest.raises(DataError, match="ind.cora.tx: is not the file that Planetoid published"):
+    with pytest.raises(DataError, match="ind.cora.tx: differs from the published Planetoid file"):
         read_planetoid(write(tmp_path, {"ind.cora.tx": data}), "Cora")
     # Even if the digest were right.
-    with pytest.raises(DataError, match=r"asks for (posix|nt).mkdir"):
+    with pytest.raises(DataError, match=r"refers to (posix|nt).mkdir"):
         planetoid_pickles.unpickle(data)
     assert not (tmp_path / "trace").exists()
     pickle.loads(data)
@@ -186,7 +186,7 @@ def test_a_file_is_read_no_further_than_the_largest_could_reach() -> None:
             assert self.read_so_far <= planetoid_pickles.MAX_BYTES + size
             return bytes(size)
 
-    with pytest.raises(DataError, match="is not the file"):
+    with pytest.raises(DataError, match="differs from the published"):
         planetoid_pickles.read_published(Endless(), "ind.cora.tx")
 
 

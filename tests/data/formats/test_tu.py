@@ -116,5 +116,5 @@ def test_a_name_chooses_between_two_datasets_in_one_folder(tmp_path: Path) -> No
     write_tu(tmp_path, "ONE")
     write_tu(tmp_path, "TWO", **BARE)
     assert read_tu(tmp_path, "TWO").node_labels is None
-    with pytest.raises(DataError, match="holds two datasets, ONE and TWO"):
+    with pytest.raises(DataError, match="contains two datasets, ONE and TWO"):
         read_tu(tmp_path)

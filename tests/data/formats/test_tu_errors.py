@@ -62,8 +62,8 @@ WRONG_NUMBERS = [
     ("A", 3, "2, 6", "node 6 does not exist"),
     ("A", 3, "2, 9223372036854775807", "node 9223372036854775807 does not exist"),
     ("A", 3, "2, 4", "joins node 2 of graph 1 and node 4 of graph 2"),
-    ("graph_indicator", 1, "0", "graph id 0; ids count from 1"),
-    ("graph_indicator", 2, "-9223372036854775808", "ids count from 1"),
+    ("graph_indicator", 1, "0", "graph id 0; ids must start at 1"),
+    ("graph_indicator", 2, "-9223372036854775808", "ids must start at 1"),
     ("graph_indicator", 5, "1", "graph id 1 after 2"),
     ("graph_indicator", 5, "3", "graph 3 has no label (2 lines in T_graph_labels.txt)"),
 ]
@@ -117,20 +117,20 @@ def test_bytes_that_are_not_text_are_refused(tmp_path: Path, kind: str, text: by
 
 @pytest.mark.parametrize("kind", ["A", "graph_indicator"])
 def test_required_files_are_missed(tmp_path: Path, kind: str) -> None:
-    assert f"holds no T_{kind}.txt" in message(tmp_path, **{kind: None})
+    assert f"contains no T_{kind}.txt" in message(tmp_path, **{kind: None})
 
 
 def test_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"holds no NAME_A.txt, so it is not a TU dataset"):
+    with pytest.raises(DataError, match=r"contains no NAME_A.txt, so it is not a TU dataset"):
         read_tu(tmp_path)
     write_tu(tmp_path)
-    with pytest.raises(DataError, match=r"holds no OTHER_A.txt"):
+    with pytest.raises(DataError, match=r"contains no OTHER_A.txt"):
         read_tu(tmp_path, "OTHER")
 
 
 def test_an_absurd_graph_id_does_not_take_the_memory_for_it(tmp_path: Path) -> None:
     told = message(tmp_path, graph_indicator=replace_line("graph_indicator", 5, str(2**62)), graph_labels=None)
-    assert f"T_graph_indicator.txt, line 5: graph id {2**62} leaves out more than {tu.MAX_EMPTY} graphs" in told
+    assert f"T_graph_indicator.txt, line 5: graph id {2**62} skips more than {tu.MAX_EMPTY} graphs" in told
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:

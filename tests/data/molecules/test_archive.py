@@ -70,11 +70,11 @@ C, LINK = 15, FIRST_BOND
 @pytest.mark.parametrize(
     ("sizes", "numbers", "told"),
     [
-        ([2], [C], "sizes and atoms differ"),
-        ([], [], "sizes and atoms differ"),
-        ([0, 1], [C], "sizes and atoms differ"),
-        ([1], [LINK, C], "sizes and atoms differ"),
-        ([1], [C, 65_535], "sizes and atoms differ"),
+        ([2], [C], "the sizes do not match the atoms"),
+        ([], [], "the sizes do not match the atoms"),
+        ([0, 1], [C], "the sizes do not match the atoms"),
+        ([1], [LINK, C], "the sizes do not match the atoms"),
+        ([1], [C, 65_535], "the sizes do not match the atoms"),
         ([1], [C, LINK], "out of its molecule"),
         ([1, 1], [C, C, LINK], "out of its molecule"),
         ([3], [C, C, C, LINK + 12, LINK + 12], "not in order"),
@@ -139,7 +139,7 @@ def test_every_truncation_and_every_flipped_byte_is_found(packed: Path) -> None:
         packed.write_bytes(content[:place] + bytes([content[place] ^ 64]) + content[place + 1 :])
         refused(packed, "damaged" if place >= len(MAGIC) else "is not an archive of molecules")
     packed.write_bytes(content + b"x")
-    refused(packed, "something follows its last block")
+    refused(packed, "there is data after the last block")
 
 
 def frame(content: bytes, *, unpacked: int | None = None) -> bytes:
@@ -196,18 +196,18 @@ def block(columns: list[Any], data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("frames", "told"),
     [
-        (frame(b"\0" * 5_000_000, unpacked=10), "another size than it says"),
-        (frame(b"[]", unpacked=3), "another size than it says"),
-        (archive._FRAME.pack(2**31, 1, b""), "impossibly large"),
-        (archive._FRAME.pack(1, 2**31, b""), "impossibly large"),
-        (frame(b"[" * 100_000), "its notes cannot be read"),
-        (notes(molecules=-1), "its notes cannot be read"),
-        (notes(molecules=10**20), "its notes cannot be read"),
-        (notes(classes=["a"]), "its notes cannot be read"),
+        (frame(b"\0" * 5_000_000, unpacked=10), "does not have its declared size"),
+        (frame(b"[]", unpacked=3), "does not have its declared size"),
+        (archive._FRAME.pack(2**31, 1, b""), "is too large"),
+        (archive._FRAME.pack(1, 2**31, b""), "is too large"),
+        (frame(b"[" * 100_000), "its metadata cannot be read"),
+        (notes(molecules=-1), "its metadata cannot be read"),
+        (notes(molecules=10**20), "its metadata cannot be read"),
+        (notes(classes=["a"]), "its metadata cannot be read"),
         (notes() + frame(b"no line"), "damaged"),
-        (notes() + block([["sizes", "<u2", [10**9]]], b""), "a column is impossible"),
-        (notes() + block([["sizes", "<u2", [-1]]], b""), "a column is impossible"),
-        (notes() + block([["sizes", "|O", [1]]], b"x"), "a column is impossible"),
+        (notes() + block([["sizes", "<u2", [10**9]]], b""), "a column has an invalid type or shape"),
+        (notes() + block([["sizes", "<u2", [-1]]], b""), "a column has an invalid type or shape"),
+        (notes() + block([["sizes", "|O", [1]]], b"x"), "a column has an invalid type or shape"),
         (notes() + block([["sizes", "<u2", [9]]], b"xx"), "longer than its block"),
         (notes() + block([["sizes", "|u1", [1]]], b"xx"), "longer than its columns"),
         (notes() + block([["sizes", "|u1", [1]]], b"x"), "damaged"),

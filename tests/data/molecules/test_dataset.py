@@ -14,7 +14,7 @@ from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
 from nmrgcl.data.loading import load
 from nmrgcl.data.molecule_rows import Invalid
 from nmrgcl.data.molecules import featurise, read_molecules
-from nmrgcl.data.molecules.dataset import read_as_dataset, write_molecules
+from nmrgcl.data.molecules.dataset import write_molecules
 from nmrgcl.data.read import import_path, read_path
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.errors import DataError, SettingError
@@ -72,10 +72,9 @@ def assert_drugs(dataset: Dataset) -> None:
 
 def test_a_file_is_the_same_in_memory_in_a_store_and_from_the_cache(tmp_path: Path) -> None:
     path = write(tmp_path)
-    assert_drugs(read_as_dataset(path))
-    write_dataset(tmp_path / "one", read_as_dataset(path))
+    write_molecules(tmp_path / "one", path)
     assert_drugs(open_dataset(tmp_path / "one"))
-    write_molecules(tmp_path / "two", path)
+    write_dataset(tmp_path / "two", open_dataset(tmp_path / "one"))
     assert_drugs(open_dataset(tmp_path / "two"))
     loaded = load(str(path))
     assert_drugs(loaded)
@@ -148,7 +147,7 @@ def test_features_are_numbered_alike_whatever_a_file_holds(tmp_path: Path) -> No
 
 def test_a_model_of_molecules_is_not_for_other_graphs(tmp_path: Path) -> None:
     spec = choose_features(load(str(write(tmp_path))))
-    with pytest.raises(DataError, match="motifs: is not a file of molecules"):
+    with pytest.raises(DataError, match="motifs: these features need molecules"):
         apply_features(load("motifs"), spec)
 
 
@@ -164,7 +163,7 @@ def test_a_csv_file_that_is_neither_is_told_both(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         load(str(write(tmp_path, "a,b\n1,2\n")))
     told = str(caught.value)
-    assert "no column is named source and target (edges) or smiles (molecules), but a, b" in told
+    assert "there is no column source, target (edges) or smiles (molecules), only a, b" in told
     assert "looks like" not in told
     with pytest.raises(DataError, match=r"'structure' looks like SMILES: .* --smiles structure --out STORE"):
         load(str(write(tmp_path, "structure,b\nCCO,2\nCCN,1\n")))
@@ -182,7 +181,7 @@ def test_all_rows_invalid_or_one_where_none_may_be(tmp_path: Path) -> None:
     for read in (lambda: read_path(path, invalid="error"), lambda: import_path(path, tmp_path / "s", invalid="error")):
         with pytest.raises(DataError, match=r"line 3, 'C\(': it is not a SMILES.*; correct it, or skip such rows"):
             read()
-    with pytest.raises(SettingError, match="it is skip or error"):
+    with pytest.raises(SettingError, match="it must be skip or error"):
         import_path(path, tmp_path / "store", invalid="maybe")
 
 
@@ -209,8 +208,7 @@ def test_many_molecules_are_written_in_parts_and_counted(tmp_path: Path, monkeyp
 def test_what_was_cached_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path)
     load(str(path))
-    monkeypatch.setattr("nmrgcl.data.read.write_molecules", lambda *_, **__: pytest.fail("written again"))
-    monkeypatch.setattr("nmrgcl.data.read.read_as_dataset", lambda *_, **__: pytest.fail("read again"))
+    monkeypatch.setattr("nmrgcl.data.molecules.dataset.list_molecules", lambda *_, **__: pytest.fail("read again"))
     assert_drugs(load(str(path)))
 
 

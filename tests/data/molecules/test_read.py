@@ -118,9 +118,9 @@ def test_cells_that_are_empty_or_not_utf8_are_invalid(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "mol,y\nCCO,1\nCC,2\n": "no column is named smiles; 'mol' looks like one: rename it, or "
+    "mol,y\nCCO,1\nCC,2\n": "no column is named smiles; 'mol' looks like SMILES: rename it, or "
     "use smiles='mol' (--smiles of nmrgcl datasets import)",
-    "name,y\nethanol,1\nwater,2\n": "no column is named smiles, and none looks like one; there are name, y",
+    "name,y\nethanol,1\nwater,2\n": "no column is named smiles or looks like SMILES; there are name, y",
     "": "is empty",
     "\n\n": "is empty",
     "smiles,y\n": "has a header, but no molecules",
@@ -145,17 +145,17 @@ def test_a_row_of_another_width_is_named_by_its_line(tmp_path: Path) -> None:
 
 def test_other_requests_that_cannot_be_met(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", "smiles,active\nC,yes\nC(,no\nx,no\n")
-    with pytest.raises(DataError, match=r"has no column 'smile'; did you mean smiles\?$"):
+    with pytest.raises(DataError, match=r"there is no column 'smile'; did you mean smiles\?$"):
         read_molecules(path, smiles="smile")
-    with pytest.raises(DataError, match=r"has no column 'activ'; did you mean active\?$"):
+    with pytest.raises(DataError, match=r"there is no column 'activ'; did you mean active\?$"):
         read_molecules(path, labels=["activ"])
-    with pytest.raises(DataError, match=r"column 'active' holds 'yes'; labels must be numbers$"):
+    with pytest.raises(DataError, match=r"column 'active' contains 'yes'; labels must be numbers$"):
         read_molecules(path, labels=["active"])
     with pytest.raises(
         DataError, match=r"line 3, 'C\(': it is not a SMILES \(1 more are invalid\); correct it, or skip"
     ):
         read_molecules(path, invalid="error")
-    with pytest.raises(SettingError, match="invalid is 'drop'; it is skip or error"):
+    with pytest.raises(SettingError, match="invalid is 'drop'; it must be skip or error"):
         read_molecules(path, invalid="drop")  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"a.xlsx: is not a file of molecules; known: \.csv, \.tsv"):
         read_molecules(write(tmp_path, "a.xlsx"))
@@ -166,7 +166,7 @@ def test_other_requests_that_cannot_be_met(tmp_path: Path) -> None:
         read_molecules(tmp_path / "cut.csv.gz")
     with pytest.raises(DataError, match=r"a.parquet: cannot be read"):
         read_molecules(write(tmp_path, "a.parquet"))
-    with pytest.raises(DataError, match=r"column 'y' holds a number that 32 bits cannot"):
+    with pytest.raises(DataError, match=r"column 'y' contains a number that does not fit a 32-bit float"):
         read_molecules(write(tmp_path, "b.csv", "smiles,y\nC,1e300\n"))
 
 

@@ -104,15 +104,15 @@ def test_a_column_names_the_parts(molecules: Molecules) -> None:
 
 
 def test_splits_that_cannot_be_made_get_one_line(molecules: Molecules) -> None:
-    with pytest.raises(DataError, match=r"column 'other' holds '1'; it must say train, valid or test$"):
+    with pytest.raises(DataError, match=r"column 'other' contains '1'; it must be train, valid or test$"):
         split_molecules(molecules, "column:other")
-    with pytest.raises(DataError, match=r"has no column 'flod'; did you mean fold\?$"):
+    with pytest.raises(DataError, match=r"there is no column 'flod'; did you mean fold\?$"):
         split_molecules(molecules, "column:flod")
     with pytest.raises(SettingError, match=r"unknown split 'scafold'; known: scaffold, random, column:NAME$"):
         split_molecules(molecules, "scafold")
     with pytest.raises(SettingError, match="unknown split 'column:'"):
         split_molecules(molecules, "column:")
-    with pytest.raises(DataError, match="split scaffold: there is nothing to train on among 5 molecules"):
+    with pytest.raises(DataError, match="split scaffold: of 5 molecules there are none to train on"):
         split_molecules(molecules)  # all without rings, so they are one scaffold
-    with pytest.raises(DataError, match="split random: there is nothing to validate on among 2 molecules"):
+    with pytest.raises(DataError, match="split random: of 2 molecules there are none to validate on"):
         random_split(2)

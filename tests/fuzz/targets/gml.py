@@ -9,13 +9,14 @@ from typing import Any
 import networkx
 
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.formats.gml import read_gml_files
+from nmrgcl.data.formats.gml import parse_gml
+from nmrgcl.data.formats.graph_files import read_contents
 from tests.data.formats.slow_attributed import Plain, check
 from tests.fuzz.target import Files, Target
 
 
 def read(files: Files) -> Dataset:
-    return read_gml_files(files.items(), "mutated")
+    return read_contents(files.items(), "mutated", parse_gml)
 
 
 def agree(files: Files, data: Dataset) -> None:

@@ -8,13 +8,14 @@ from xml.etree import ElementTree
 from networkx.readwrite.graphml import GraphMLReader
 
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.formats.graphml import read_graphml_files
+from nmrgcl.data.formats.graph_files import read_contents
+from nmrgcl.data.formats.graphml import parse_graphml
 from tests.data.formats.slow_attributed import Plain, check
 from tests.fuzz.target import Files, Target
 
 
 def read(files: Files) -> Dataset:
-    return read_graphml_files(files.items(), "mutated")
+    return read_contents(files.items(), "mutated", parse_graphml)
 
 
 def agree(files: Files, data: Dataset) -> None:

@@ -89,4 +89,4 @@ def test_a_plot_that_cannot_be_written_is_told_before_anything_is_computed(
     _, err = run(capsys, "theory", "--plot", "t.bmp", code=2)
     assert "must be one of .svg, .pdf, .png" in err
     _, err = run(capsys, "theory", "--plot", str(tmp_path / "none" / "t.svg"), code=2)
-    assert "there is no folder" in err
+    assert "does not exist; create it first" in err

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from nmrgcl.graphs import Graphs
 from nmrgcl.train.feed import sample
-from nmrgcl.train.feed.sample import Sample
+from nmrgcl.train.feed.source import Sample
 from tests.examples import random_graphs
 
 GRAPHS = random_graphs([4, 1, 7, 3, 5, 2, 6, 8, 3, 9], density=0.5, categorical=True)

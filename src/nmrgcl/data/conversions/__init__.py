@@ -1,4 +1,4 @@
-"""Graphs from and to other libraries, each imported only when it is used."""
+"""Convert graphs from and to other libraries, which are imported only when needed."""
 
 from nmrgcl.data.conversions.geometric import from_pyg, to_pyg
 from nmrgcl.data.conversions.nx import from_networkx, to_networkx

@@ -1,4 +1,4 @@
-"""Adjacency matrices: NumPy arrays and SciPy's sparse ones, alone or as pairs of a matrix and the nodes' features."""
+"""Adjacency matrices: NumPy arrays or SciPy sparse matrices, alone or with node features."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from nmrgcl.errors import DataError, SettingError
 
 
 def is_matrix(item: Any) -> bool:
-    """Whether this can be an adjacency matrix, or one with features."""
+    """Return True if ``item`` may be an adjacency matrix, or a pair of one and node features."""
     if isinstance(item, tuple):
         return len(item) == 2 and all(is_matrix(part) for part in item)
     return bool(issparse(item)) or (isinstance(item, np.ndarray) and item.ndim == 2 and item.dtype.kind in "biuf")
 
 
 def matrix_listing(items: list[Any], chosen: Chosen) -> Listing:
-    """Entry ``[u, v]`` is an edge from u to v and its weight; zero is none."""
+    """List the edges; a non-zero entry ``[u, v]`` is an edge from u to v with that weight."""
     if chosen.node_feature or chosen.edge_feature:
-        raise SettingError("the features of adjacency matrices have no names; leave node_feature and edge_feature out")
+        raise SettingError("adjacency matrices have no named features; leave node_feature and edge_feature out")
     parts = [_edges(item[0] if isinstance(item, tuple) else item, f"graph {i}") for i, item in enumerate(items)]
     sizes = np.array([part.shape[0] for part in parts], np.int64)
     starts = np.cumsum(sizes) - sizes
@@ -46,15 +46,15 @@ def _edges(matrix: Any, place: str) -> coo_array:
     if matrix.shape[0] != matrix.shape[1]:
         rows, columns = matrix.shape
         raise DataError(
-            f"{place}: {rows} by {columns} is not square, so it is no adjacency matrix; pass n by n, and features of "
-            "nodes as (matrix, features)"
+            f"{place}: an adjacency matrix must be square, not {rows} by {columns}; pass node features as "
+            "(matrix, features)"
         )
     entries = coo_array(matrix)
     weight = real_numbers(entries.data, place, dimensions=1)
     if (wrong := ~(weight > 0)).any():
         at = int(wrong.argmax())
         ends = f"[{entries.row[at]}, {entries.col[at]}]"
-        raise DataError(f"{place}: {entries.data[at]} at {ends} is not a positive weight; leave out what is no edge")
+        raise DataError(f"{place}: the weight {entries.data[at]} at {ends} is not positive; leave it out")
     return coo_array((weight, (entries.row.astype(np.int64), entries.col.astype(np.int64))), matrix.shape)
 
 
@@ -64,11 +64,11 @@ def _features(items: list[Any], sizes: np.ndarray) -> np.ndarray | csr_array | N
         return None
     for i, (features, size) in enumerate(zip(given, sizes.tolist(), strict=True)):
         if features is None:
-            raise DataError(f"graph {i}: has no features, but others have; pass (matrix, features) for all or none")
+            raise DataError(f"graph {i}: has no features, but others do; pass (matrix, features) for all or none")
         if features.shape[0] != size:
-            raise DataError(f"graph {i}: has {features.shape[0]} rows of features for {size} nodes; give one per node")
+            raise DataError(f"graph {i}: has {features.shape[0]} rows of features for {size} nodes; pass one per node")
         if features.shape[1] != given[0].shape[1] or not features.shape[1]:
-            raise DataError(f"graph {i}: has {features.shape[1]} features per node; give all nodes as many")
+            raise DataError(f"graph {i}: has {features.shape[1]} features per node; all graphs need the same number")
     if all(issparse(features) for features in given):
         stacked = csr_array(vstack(given))
         stacked.sum_duplicates()

@@ -1,4 +1,4 @@
-"""Graphs in memory whose nodes and edges have named attributes: the same rules as for GraphML files."""
+"""Graphs in memory with named attributes, as in NetworkX and igraph; they follow the rules for GraphML files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,39 +8,40 @@ import numpy as np
 
 from nmrgcl.data.assemble import Listing
 from nmrgcl.data.chosen import Chosen
-from nmrgcl.data.formats.attribute_values import Value, Values, shown
+from nmrgcl.data.formats.attribute_values import Value, Values
 from nmrgcl.data.formats.attributed import AttributedGraph, listing
+from nmrgcl.data.formats.classes import shown
 from nmrgcl.errors import DataError, printable
 
 
 @dataclass(eq=False)
 class MemoryGraphs:
-    """Graphs that are added one after another; their nodes are named as their library names them."""
+    """Collects graphs one after another; messages refer to nodes by the names that their library gives them."""
 
     chosen: Chosen
     graphs: list[AttributedGraph] = field(default_factory=list)
     unusable: set[str] = field(default_factory=set)
 
     def add_graph(self, attributes: Mapping[Any, Any]) -> None:
-        """The next graph; of its attributes only its class matters."""
+        """Start the next graph; of its attributes only the class is used."""
         self.graphs.append(AttributedGraph(f"graph {len(self.graphs)}", "attributes", named=True))
         classes = {name: attributes[name] for name in ("y", "label") if name in attributes}
         self.graphs[-1].values.update(self._usable("graph", "", classes, ("y", "label")))
 
     def add_node(self, name: Any, attributes: Mapping[Any, Any]) -> None:
-        """The next node of the last graph."""
+        """Add a node to the last graph."""
         wanted = self.chosen.node_feature
         values = self._usable("node", name, attributes, None if wanted is None else (*wanted, "y"))
         self.graphs[-1].add_node(name, values, name)
 
     def add_edge(self, source: Any, target: Any, both: bool, attributes: Mapping[Any, Any]) -> None:
-        """The next edge of the last graph."""
+        """Add an edge to the last graph."""
         wanted, weight = self.chosen.edge_feature, self.chosen.edge_weight
         values = self._usable("edge", (source, target), attributes, None if wanted is None else (*wanted, weight))
         self.graphs[-1].add_edge(source, target, both, values, (source, target))
 
     def listing(self) -> Listing:
-        """All of them; what is no class, and what is neither a number nor text, is left out and noted."""
+        """List all graphs; unusable classes and attributes are left out with a note."""
         notes = [f"the {name} left out (neither numbers nor text)" for name in sorted(self.unusable)]
         notes += _without_targets([graph.values for graph in self.graphs], "y", several=False)
         notes += _without_targets([graph.values for graph in self.graphs], "label", several=False)
@@ -61,12 +62,12 @@ class MemoryGraphs:
             elif key in wanted:
                 place = f"graph {len(self.graphs) - 1}, {kind} {printable(repr(name))[:60]}"
                 what = f"the attribute {shown(key)} is a {type(given).__name__}"
-                raise DataError(f"{place}: {what}, neither text nor numbers; convert it or leave it out")
+                raise DataError(f"{place}: {what}, not text or numbers; convert it or leave it out")
         return values
 
 
 def _plain(value: Any) -> Value | None:
-    """Text, a number, or ``[D]`` numbers; None where the value is nothing of that kind."""
+    """Return text, a number, or ``[D]`` numbers; None for any other value."""
     if isinstance(value, str | bool):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, int):
@@ -83,14 +84,14 @@ def _plain(value: Any) -> Value | None:
 
 
 def _without_targets(holders: list[Values], name: str, *, several: bool) -> list[str]:
-    """Take away classes that are none, such as targets of a regression, or that belong to nodes of several graphs."""
-    why = "there are several graphs, so their nodes have no classes" if several else None
+    """Remove values that cannot be classes, such as regression targets, or node classes of several graphs."""
+    why = "nodes have classes only in a single graph" if several else None
     for values in holders:
         value = values.get(name)
         if isinstance(value, float) and np.isnan(value):
             del values[name]
         elif isinstance(value, np.ndarray) or (isinstance(value, float) and not value.is_integer()):
-            why = why or "classes are whole numbers or text"
+            why = why or "classes must be integers or text"
     if why is None or not any(name in values for values in holders):
         return []
     for values in holders:

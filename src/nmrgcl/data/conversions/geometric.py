@@ -1,4 +1,4 @@
-"""PyTorch Geometric."""
+"""Convert from and to PyTorch Geometric, keeping graphs exactly as they are."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from nmrgcl.data.conversions.needed import needed
-from nmrgcl.data.conversions.parts import check_values, parts, pointers
+from nmrgcl.data.conversions.parts import check_values, needed, parts, pointers
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import with_features
 from nmrgcl.errors import DataError
@@ -19,14 +18,13 @@ if TYPE_CHECKING:
 
 
 def from_pyg(data: "Data | Iterable[Data]", *, categorical: bool = False) -> Graphs:
-    """A ``Data``, a ``Batch``, or a list or dataset of ``Data``, on the CPU, exactly as it is.
+    """Convert a ``Data``, a ``Batch``, or a list or dataset of ``Data`` exactly as it is, on the CPU.
 
-    Directions, loops and repeated edges stay; ``as_dataset`` is for graphs to learn from, and treats them as
-    ``docs/your-data.md`` says.
+    Directions, self-loops and repeated edges are kept. To learn from graphs, use ``as_dataset`` instead, which applies
+    the rules in ``docs/your-data.md``.
 
-    Floating-point ``x`` is kept. Integer ``x`` becomes floating point, unless ``categorical``: then column ``c``
-    holds values from 0 on, each of which gets a one-hot column of its own. ``y`` is of graphs if it has a row for
-    each, else of nodes.
+    Integer ``x`` becomes floating point unless ``categorical``: then each value of a column, counted from 0, is a
+    one-hot column of its own. ``y`` belongs to graphs if it has one row per graph, else to nodes.
     """
     geometric = needed("torch_geometric.data", "PyTorch Geometric", "pyg")
     items: list[Data] = [data] if isinstance(data, geometric.Data) else list(data)
@@ -55,9 +53,9 @@ def from_pyg(data: "Data | Iterable[Data]", *, categorical: bool = False) -> Gra
 
 
 def to_pyg(graphs: Graphs | Dataset) -> "Batch":
-    """One ``Data`` per graph with dense ``x``, as a ``Batch``; what a view has removed is not in it.
+    """Return a ``Batch`` with one ``Data`` per graph and dense ``x``; parts that a view has removed are left out.
 
-    A dataset has the features that a model would see.
+    A dataset is converted with its default features.
     """
     geometric = needed("torch_geometric.data", "PyTorch Geometric", "pyg")
     graphs = with_features(graphs).compact()
@@ -76,21 +74,21 @@ def to_pyg(graphs: Graphs | Dataset) -> "Batch":
 
 
 def _sizes(item: "Data", i: int) -> Tensor:
-    """Nodes of each graph in ``item``: a ``Batch`` has several."""
+    """Return the number of nodes of each graph in ``item``, which may be a ``Batch``."""
     if "ptr" in item:
         return item.ptr.diff().cpu()
     if item.edge_index is None and "adj_t" in item:
         raise DataError(f"item {i} has adj_t; convert it to edge_index")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # PyG guesses with a warning: nodes without edges may be missed
+            warnings.simplefilter("error")  # PyG only warns when it has to guess the number of nodes from the edges
             size = item.num_nodes
     except UserWarning:
-        raise DataError(f"item {i} needs x or num_nodes: edges alone do not tell how many nodes there are") from None
+        raise DataError(f"item {i} needs x or num_nodes: edges alone do not give the number of nodes") from None
     if "batch" not in item:
         return torch.tensor([size])
     if (item.batch.diff() < 0).any():
-        raise DataError(f"item {i}: batch is not sorted, but the nodes of a graph must stand together")
+        raise DataError(f"item {i}: batch is not sorted; the nodes of a graph must be consecutive")
     return torch.bincount(item.batch).cpu()
 
 
@@ -109,7 +107,7 @@ def _stack(items: "Sequence[Data]", name: str) -> Tensor | None:
         return None
     for i, value in enumerate(values):
         if value is None:
-            raise DataError(f"item {i} has no {name}, but others have")
+            raise DataError(f"item {i} has no {name}, but others do")
     try:
         return torch.cat([_tensor(value).cpu() for value in values])
     except RuntimeError:
@@ -125,17 +123,17 @@ def _level(rows: list[int], sizes: list[Tensor]) -> Literal["graph", "node"]:
         return "graph"
     if rows == [int(size.sum()) for size in sizes]:
         return "node"
-    raise DataError("y has neither one row a graph nor one row a node")
+    raise DataError("y has neither one row per graph nor one row per node")
 
 
 def _features(x: Tensor | None, categorical: bool) -> tuple[Tensor | None, int | None]:
-    """``x`` as ``Graphs`` has it, and how many columns there are where that cannot be seen."""
+    """Return ``x`` as in ``Graphs`` and, for categorical features, the number of one-hot columns."""
     if x is None:
         return None, None
     x = x.unsqueeze(1) if x.dim() == 1 else x
     if x.is_floating_point() or not categorical:
         return (x if x.is_floating_point() else x.float()), None
     if x.numel() and int(x.min()) < 0:
-        raise DataError("categorical x holds a negative value")
+        raise DataError("categorical x contains a negative value")
     widths = x.long().amax(0) + 1 if len(x) else torch.zeros(x.shape[1], dtype=torch.long)
     return x + (widths.cumsum(0) - widths), int(widths.sum())

@@ -1,4 +1,4 @@
-"""Graphs of PyTorch Geometric to learn from: features, classes, weights, and the edges as they are listed."""
+"""Read PyTorch Geometric graphs to learn from: features, classes, weights, ids and edges."""
 
 from collections.abc import Iterable
 from copy import copy
@@ -13,6 +13,8 @@ from nmrgcl.data.categories import categories_of
 from nmrgcl.data.chosen import Chosen
 from nmrgcl.data.conversions.geometric import from_pyg
 from nmrgcl.data.dataset import Label, Level, edge_features
+from nmrgcl.data.ids import distinct_ids
+from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def pyg_listing(items: "list[Data]", chosen: Chosen) -> Listing:
-    """Floating-point and integer features are numbers alike; with ``categorical`` an integer is a kind of node."""
+    """List the graphs; integer features are numbers unless ``categorical`` is chosen."""
     graphs = from_pyg([_bare(item, i, chosen) for i, item in enumerate(items)])
     numbers, kinds = _features(items, graphs, chosen)
     y, level, notes = _classes(items, graphs)
@@ -36,14 +38,15 @@ def pyg_listing(items: "list[Data]", chosen: Chosen) -> Listing:
         categories=categories_of(kinds),
         y=y,
         level=level,
+        graph_ids=_graph_ids(items),
         left_out=notes,
     )
 
 
 def _bare(item: "Data", i: int, chosen: Chosen) -> Any:
-    """The same without classes, and with the weights and edge features that are chosen."""
+    """Return the item without classes, and with the chosen weights and edge features."""
     if type(item).__name__ == "HeteroData" or not hasattr(item, "edge_index"):
-        return item  # which is refused where all are looked at
+        return item  # from_pyg refuses it
     bare = copy(item)
     bare.y = None
     weight = "edge_weight" if chosen.edge_weight == "weight" else chosen.edge_weight
@@ -58,7 +61,7 @@ def _bare(item: "Data", i: int, chosen: Chosen) -> Any:
 def _features(
     items: "list[Data]", graphs: Graphs, chosen: Chosen
 ) -> tuple[np.ndarray | None, dict[str, list[int | str | None]]]:
-    """``[N, D]`` numbers, and the attributes that name kinds of nodes."""
+    """Return the ``[N, D]`` numeric features, and the categorical ones by name."""
     names = chosen.node_feature
     if names is None:
         names = ("x",) if any(item.x is not None for item in items) else ()
@@ -73,7 +76,7 @@ def _features(
         else:
             parts = [_rows(item, name, i) for i, item in enumerate(items)]
             if len({part.shape[1] for part in parts}) > 1:
-                raise DataError(f"{name} differs in width between items; give all nodes the same number of columns")
+                raise DataError(f"{name} differs in width between items; all nodes need the same number of columns")
             table = torch.cat(parts)
             rows = len(table)
             if chosen.categorical and not table.is_floating_point():
@@ -81,12 +84,12 @@ def _features(
             else:
                 numbers.append(_finite(table, name))
         if rows != graphs.num_nodes:
-            raise DataError(f"{name} has {rows} rows, but there are {graphs.num_nodes} nodes; give one per node")
+            raise DataError(f"{name} has {rows} rows, but there are {graphs.num_nodes} nodes; pass one per node")
     return (np.concatenate(numbers, 1) if numbers else None), kinds
 
 
 def _texts(value: Any) -> list[str] | None:
-    """The texts in a list, or in the lists of a batch; None where it is something else."""
+    """Return the texts in a list, or in the lists of a batch; None for anything else."""
     if isinstance(value, Tensor | str) or not isinstance(value, Iterable):
         return None
     flat = [v for part in value for v in (part if isinstance(part, list | tuple | np.ndarray) else [part])]
@@ -94,9 +97,9 @@ def _texts(value: Any) -> list[str] | None:
 
 
 def _rows(item: "Data", name: str, i: int) -> Tensor:
-    """``[rows, D]``, on the CPU."""
+    """Return an attribute as ``[rows, D]`` on the CPU."""
     if name not in item or item[name] is None:
-        raise DataError(f"item {i} has no {name}; give it to all items or leave it out")
+        raise DataError(f"item {i} has no {name}; add it to all items or leave it out")
     try:
         value = torch.as_tensor(item[name]).detach().cpu()
     except (TypeError, ValueError, RuntimeError):
@@ -107,17 +110,17 @@ def _rows(item: "Data", name: str, i: int) -> Tensor:
 def _finite(table: Tensor, name: str) -> np.ndarray:
     values = table.float().numpy()
     if not np.isfinite(values).all():
-        raise DataError(f"a node feature in {name} is not finite; replace it")
+        raise DataError(f"{name} contains a node feature that is not finite; replace it")
     return values
 
 
 def _classes(items: "list[Data]", graphs: Graphs) -> tuple[list[Label | None] | None, Level, tuple[str, ...]]:
-    """What ``y`` says of the graphs, or of the nodes of the only graph; a graph may lack it."""
+    """Return the classes of graphs, or of the nodes of a single graph, and notes; a graph may have no class."""
     parts = [_labels(item.y) if "y" in item else None for item in items]
     if all(part is None for part in parts):
         return None, "graph", ()
     if any(part == [] for part in parts):
-        return None, "graph", ("y left out (classes are whole numbers or text)",)
+        return None, "graph", ("y left out (classes must be integers or text)",)
     of_graphs = [int(item.num_graphs) if "ptr" in item or "batch" in item else 1 for item in items]
     of_nodes = [int(item.num_nodes) for item in items]
     rows = [len(part or ()) for part in parts]
@@ -127,7 +130,7 @@ def _classes(items: "list[Data]", graphs: Graphs) -> tuple[list[Label | None] | 
     if not _fits(rows, of_nodes):
         raise DataError("y has neither one row per graph nor one row per node")
     if graphs.num_graphs > 1:
-        return None, "graph", ("y left out (there are several graphs, so their nodes have no classes)",)
+        return None, "graph", ("y left out (nodes have classes only in a single graph)",)
     return parts[0], "node", ()
 
 
@@ -136,7 +139,7 @@ def _fits(rows: list[int], counts: list[int]) -> bool:
 
 
 def _labels(y: Any) -> list[Label | None] | None:
-    """Classes, None where one is missing; an empty list if they are none, such as targets of a regression."""
+    """Return classes, None where one is missing; an empty list for anything else, such as regression targets."""
     if y is None:
         return None
     if isinstance(y, str):
@@ -146,7 +149,7 @@ def _labels(y: Any) -> list[Label | None] | None:
     try:
         values = torch.atleast_1d(torch.as_tensor(y))
     except (TypeError, ValueError, RuntimeError):
-        raise DataError(f"y is a {type(y).__name__}; a class is a whole number or text") from None
+        raise DataError(f"y is a {type(y).__name__}; classes must be integers or text") from None
     values = values.squeeze(1) if values.dim() == 2 and values.shape[1] == 1 else values
     if values.dim() > 1:
         return []
@@ -157,3 +160,20 @@ def _labels(y: Any) -> list[Label | None] | None:
     if not all(value is None or (value.is_integer() and abs(value) <= 2**53) for value in given):
         return []
     return [None if value is None else int(value) for value in given]
+
+
+def _graph_ids(items: "list[Data]") -> Texts | None:
+    """Return the attribute ``name``, else ``id``, else ``smiles``, if every graph has one and they are distinct."""
+    for key in ("name", "id", "smiles"):
+        names = [name for item in items for name in _names(getattr(item, key, None), item)]
+        if (ids := distinct_ids(names)) is not None:
+            return ids
+    return None
+
+
+def _names(value: Any, item: "Data") -> list[Any]:
+    """Return one name per graph of the item, None where it is missing; a ``Batch`` has a list of names."""
+    count = getattr(item, "num_graphs", 1) if "ptr" in item else 1
+    names = [value] if isinstance(value, str | int) else value
+    valid = isinstance(names, list | tuple) and all(isinstance(name, str | int) for name in names)
+    return list(names) if valid and len(names) == count else [None] * count

@@ -1,4 +1,4 @@
-"""Views of PyTorch Geometric's data: structure and features go through ``Graphs``, all other attributes follow."""
+"""Apply a view to PyTorch Geometric data, including attributes that ``Graphs`` does not know."""
 
 import sys
 from collections.abc import Callable
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 EXACT = 2**24
-"""Up to here every whole number is one of single precision, in which views see features."""
+"""Largest integer up to which single precision, in which views see features, is exact."""
 
 
 def view_of_pyg(view: Callable[[Graphs], Graphs], data: "Data") -> "Data":
-    """A new ``Data`` or ``Batch``, as ``view`` shows ``data``; its edges are sorted by destination, then source.
+    """Return a new ``Data`` or ``Batch`` with ``view`` applied; its edges are sorted by destination, then source.
 
-    What ``data`` has a row of for each node or edge follows those that are kept, and is zero for new edges. All else
-    is the same object as in ``data``. The view itself sees ``x``, edges, their weights and attributes; its ``y`` and
-    one more column of ``edge_attr`` number the nodes and edges.
+    Attributes with one row per node or edge keep the rows of the remaining nodes and edges; new edges get zeros. All
+    other attributes are the same objects as in ``data``. The view sees ``x``, the edges, their weights and attributes;
+    ``y`` and an additional column of ``edge_attr`` hold the numbers by which nodes and edges are traced.
     """
-    geometric = sys.modules.get("torch_geometric.data")  # it is there if any of its objects are
+    geometric = sys.modules.get("torch_geometric.data")  # loaded already if any object comes from it
     if geometric is None or not isinstance(data, geometric.Data):
         kind = type(data).__name__
         raise DataError(f"a view takes Graphs, or a homogeneous Data or Batch of torch_geometric, not {kind}")
@@ -39,17 +39,17 @@ def view_of_pyg(view: Callable[[Graphs], Graphs], data: "Data") -> "Data":
 
 
 def _numbered(data: "Data") -> Graphs:
-    """``data`` with the number of each node as its ``y``, and of each edge, from 1, in the last column."""
+    """Convert ``data`` with node numbers as ``y`` and edge numbers, from 1, as the last column of ``edge_attr``."""
     x, edge_index, attr = data.x, data.edge_index, data.edge_attr
     if x is not None and not x.is_floating_point() and x.numel() and int(x.long().abs().max()) > EXACT:
-        raise DataError(f"x holds whole numbers beyond {EXACT}, which a view would round; keep them under another name")
+        raise DataError(f"x contains integers above {EXACT}, which a view would round; store them under another name")
     count = 0 if edge_index is None else edge_index.shape[1]
     number = torch.arange(1, count + 1)[:, None]
     if attr is not None:
         if len(attr) != count:
             raise DataError(f"edge_attr has {len(attr)} rows, but there are {count} edges")
         attr = attr.cpu().flatten(1) if attr.dim() > 1 else attr.cpu()[:, None]
-        # Numbers of edges are exact in both.
+        # Both types represent the edge numbers exactly.
         number = torch.cat([attr.double() if attr.is_floating_point() else attr.long(), number], 1)
     bare = copy(data)
     bare.y, bare.edge_attr = None, number
@@ -59,7 +59,7 @@ def _numbered(data: "Data") -> Graphs:
 
 
 class _Followed:
-    """The attributes of ``data`` for the nodes and edges that are ``seen``."""
+    """Builds the result: the attributes of ``data`` for the nodes and edges that are ``seen`` in the view."""
 
     def __init__(self, data: "Data", graphs: Graphs, seen: Graphs) -> None:
         assert seen.y is not None
@@ -83,16 +83,16 @@ class _Followed:
         return self.out
 
     def _level(self, key: str) -> str:
-        """Whether there is a row for each "node" or "edge", or else "numbers" of nodes, or anything "other"."""
+        """Return "node" or "edge" if there is one row for each, "numbers" for node indices, else "other"."""
         if key in ("edge_index", "edge_attr", "edge_weight"):
             return "edge"
-        if "index" in key or key == "face":  # PyG's words for what holds numbers of nodes
+        if "index" in key or key == "face":  # PyG's naming convention for node indices
             return "numbers"
         slices = self.slices.get(key)
         if isinstance(slices, Tensor) and "edge_index" in self.slices and "ptr" in self.data:
             found = {"node": self.data.ptr.cpu(), "edge": self.slices["edge_index"]}
             levels = [level for level, ptr in found.items() if torch.equal(ptr, slices)]
-        else:  # asked of a copy: PyG remembers its answer in the object
+        else:  # on a copy, because PyG caches its answer in the object
             levels = [name for name in ("node", "edge") if getattr(self.out, f"is_{name}_attr")(key)]
         if len(levels) == 2:
             return "edge" if "edge" in key else "node"
@@ -113,7 +113,7 @@ class _Followed:
             return seen.batch.index_select(0, seen.edge_index[1])
         level = self.levels[key]
         if level == "numbers" and self.loses_nodes:
-            raise DataError(f"{key} holds numbers of nodes, some of which the view removes; take it out first")
+            raise DataError(f"{key} contains indices of nodes that the view may remove; remove the attribute first")
         if level not in self.ptr:
             return value
         dim = self.data.__cat_dim__(key, value) if isinstance(value, Tensor | np.ndarray) else 0
@@ -121,7 +121,7 @@ class _Followed:
 
 
 def _rows(value: Any, number: Tensor, dim: int) -> Any:
-    """The rows of a tensor, an array or a list that ``number`` names; -1 names one of zeros, or None in a list."""
+    """Return the rows ``number`` of a tensor, array or list; -1 gives a row of zeros, or None in a list."""
     if isinstance(value, np.ndarray):
         return _rows(torch.from_numpy(value), number.cpu(), dim).numpy()
     if not isinstance(value, Tensor):

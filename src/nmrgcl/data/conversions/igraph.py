@@ -1,4 +1,4 @@
-"""Graphs of igraph, known by their looks: the library is not imported."""
+"""Read igraph graphs, without importing igraph."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from nmrgcl.data.conversions.attributes import MemoryGraphs
 
 
 def igraph_listing(graphs: list[Any], chosen: Chosen) -> Listing:
-    """Nodes in their order; the vertex attribute ``name`` is what igraph calls a node, so it is no feature."""
+    """List the graphs; the vertex attribute ``name`` identifies nodes in igraph, so it is not a feature."""
     found = MemoryGraphs(chosen)
     for graph in graphs:
         found.add_graph({name: graph[name] for name in graph.attributes()})

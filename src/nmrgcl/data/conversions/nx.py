@@ -1,6 +1,7 @@
-"""NetworkX."""
+"""Convert from and to NetworkX."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +11,10 @@ from torch import Tensor
 from nmrgcl.data.assemble import Listing
 from nmrgcl.data.chosen import Chosen
 from nmrgcl.data.conversions.attributes import MemoryGraphs
-from nmrgcl.data.conversions.needed import needed
-from nmrgcl.data.conversions.parts import check_values, parts, pointers
+from nmrgcl.data.conversions.parts import check_values, needed, parts, pointers
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import with_features
+from nmrgcl.data.ids import as_ids, distinct_ids
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
@@ -29,17 +30,17 @@ def from_networkx(
     edge_weight: str | None = None,
     label: str | None = None,
 ) -> Graphs:
-    """Graphs exactly as they are: an undirected edge becomes two, while loops, directions and parallel edges stay.
+    """Convert graphs exactly as they are: self-loops, directions and parallel edges are kept.
 
-    ``as_dataset`` is for graphs to learn from: it treats them as ``docs/your-data.md`` says. Nodes are in the order in
-    which NetworkX lists them.
+    An undirected edge becomes two directed ones. Nodes keep NetworkX's order. To learn from graphs, use ``as_dataset``
+    instead, which applies the rules in ``docs/your-data.md``.
 
     Args:
-        graphs: one graph or several, of any of NetworkX's kinds.
-        node_feature: node attribute with a number or a sequence of numbers; without it, the constant 1.
+        graphs: one graph or several, of any NetworkX class.
+        node_feature: node attribute with a number or a sequence of numbers; None: the constant 1.
         edge_feature: edge attribute of the same form.
         edge_weight: edge attribute with a positive number.
-        label: graph attribute with a number; a graph without it has no label.
+        label: graph attribute with a number; it may be missing from some graphs.
     """
     listed: list[Any] = [graphs] if hasattr(graphs, "nodes") else list(graphs)
     pairs: list[tuple[int, int]] = []
@@ -68,7 +69,7 @@ def from_networkx(
 
 
 def networkx_listing(graphs: "list[networkx.Graph]", chosen: Chosen) -> Listing:
-    """The graphs as GraphML would list them."""
+    """List the graphs; node ids are kept if there is one graph, and graph names if they are distinct."""
     found = MemoryGraphs(chosen)
     for graph in graphs:
         found.add_graph(graph.graph)
@@ -77,14 +78,15 @@ def networkx_listing(graphs: "list[networkx.Graph]", chosen: Chosen) -> Listing:
         both = not graph.is_directed()
         for u, v, attributes in graph.edges(data=True):
             found.add_edge(u, v, both, attributes)
-    return found.listing()
+    names = distinct_ids([graph.graph.get("name") for graph in graphs])
+    return replace(found.listing(), graph_ids=names, node_ids=as_ids(graphs[0]) if len(graphs) == 1 else None)
 
 
 def to_networkx(graphs: Graphs | Dataset) -> "list[networkx.Graph]":
-    """Graphs with attributes ``x``, ``y``, ``edge_attr`` and ``weight``, directed only where they must be.
+    """Return graphs with the attributes ``x``, ``y``, ``edge_attr`` and ``weight``; undirected if possible.
 
-    A dataset has the features that a model would see. What a view has removed is not in them. An edge that occurs
-    twice makes them multigraphs.
+    A dataset is converted with its default features. Parts that a view has removed are left out. Repeated edges make
+    the graphs multigraphs.
     """
     networkx = needed("networkx", "NetworkX", "networkx")
     graphs = with_features(graphs).compact()
@@ -93,7 +95,7 @@ def to_networkx(graphs: Graphs | Dataset) -> "list[networkx.Graph]":
     repeated = (graphs.edge_index[:, 1:] == graphs.edge_index[:, :-1]).all(0).any()
     directed = not graphs.symmetric or not all(torch.equal(t, t[graphs.pair]) for t in carried.values())
     kinds = (networkx.Graph, networkx.DiGraph, networkx.MultiGraph, networkx.MultiDiGraph)
-    # Of the two directions of an undirected edge the first stands for both.
+    # The first of the two directions of an undirected edge stands for both.
     listed = torch.ones_like(graphs.pair, dtype=torch.bool)
     if not directed:
         listed = graphs.pair == torch.arange(graphs.num_edges, device=graphs.device)
@@ -115,20 +117,20 @@ def to_networkx(graphs: Graphs | Dataset) -> "list[networkx.Graph]":
 
 
 def _numbers(holders: list[dict[str, Any]], name: str | None, what: str) -> Tensor | None:
-    """``[len(holders), D]`` the attribute ``name`` of each."""
+    """Return ``[len(holders), D]`` the attribute ``name`` of each holder."""
     if name is None:
         return None
     optional = what == "graph" and any(name in holder for holder in holders)
     for i, holder in enumerate(holders):
         if name not in holder and not optional:
-            raise DataError(f"{what} {i} of all graphs together has no attribute {name!r}")
-    # Whole numbers up to 2**53 survive as labels of graphs; the rest is computed with in single precision.
+            raise DataError(f"{what} {i}, counted over all graphs, has no attribute {name!r}")
+    # Graph labels stay exact up to 2**53; everything else is computed in single precision.
     dtype = np.float64 if what == "graph" else np.float32
     try:
         with np.errstate(over="ignore"):
             table = np.array([np.atleast_1d(holder.get(name, np.nan)) for holder in holders], dtype)
     except (TypeError, ValueError):
-        raise DataError(f"the attribute {name!r} of a {what} is not a number, or they differ in width") from None
+        raise DataError(f"the {what} attribute {name!r} must be a number, or equally many numbers everywhere") from None
     if not (np.isfinite(table) | (np.isnan(table) & optional)).all():
-        raise DataError(f"the attribute {name!r} of a {what} is not a finite number")
+        raise DataError(f"the {what} attribute {name!r} contains a number that is not finite")
     return torch.from_numpy(table.reshape(len(holders), -1) if holders else table.reshape(0, 1))

@@ -1,8 +1,10 @@
-"""What conversions share: graphs one by one, and checks of what comes from outside."""
+"""Helpers that conversions share: optional imports, iteration over graphs, and input checks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,9 +13,17 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
 
+def needed(module: str, library: str, extra: str) -> Any:
+    """Import an optional library; if it is missing, raise DataError with the command that installs it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise DataError(f"this needs {library}, which is not installed; pip install 'nmrgcl[{extra}]'") from None
+
+
 @dataclass(frozen=True, eq=False)
 class GraphSlice:
-    """One graph: its nodes and edges within all graphs, and its edges counted from its own first node."""
+    """One graph: the slices of its nodes and edges, and its edges numbered from its own first node."""
 
     nodes: slice
     edges: slice
@@ -21,7 +31,7 @@ class GraphSlice:
 
 
 def parts(graphs: Graphs) -> Iterator[GraphSlice]:
-    """The graphs in their order."""
+    """Yield the graphs in order."""
     local = graphs.edge_index - graphs.node_ptr[graphs.batch[graphs.edge_index[0]]]
     bounds = zip(pairwise(graphs.node_ptr.tolist()), pairwise(graphs.edge_ptr.tolist()), strict=True)
     for nodes, edges in bounds:
@@ -29,14 +39,14 @@ def parts(graphs: Graphs) -> Iterator[GraphSlice]:
 
 
 def pointers(sizes: Tensor) -> Tensor:
-    """``[B + 1]`` from the ``[B]`` numbers of nodes."""
+    """Return ``[B + 1]`` node pointers from the ``[B]`` sizes of graphs."""
     if not len(sizes):
         raise DataError("there are no graphs to convert")
     return torch.nn.functional.pad(sizes.cumsum(0), (1, 0))
 
 
 def check_values(x: Tensor | None, edge_weight: Tensor | None, edge_attr: Tensor | None = None) -> None:
-    """Features must be finite and weights positive: anything else would show up as NaN much later."""
+    """Require finite features and positive weights; anything else would surface as NaN much later."""
     if edge_attr is not None and not torch.isfinite(edge_attr).all():
         raise DataError("an edge feature is not finite")
     if x is not None and not torch.isfinite(x).all():

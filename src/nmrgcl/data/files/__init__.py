@@ -1,1 +1,1 @@
-"""Archives as streams, and downloads."""
+"""Archives and downloads."""

@@ -1,4 +1,4 @@
-"""One file from the network, by pooch: complete and checked in its place, or not there at all."""
+"""Download a file with pooch; it appears complete and verified, or not at all."""
 
 import os
 import zipfile
@@ -15,15 +15,15 @@ TIMEOUT = 30.0
 _CHUNK = 1 << 18
 
 ByteProgress = Callable[[int, int | None], None]
-"""Called with the bytes that have arrived and, where the server says so, how many there will be."""
+"""Called with the number of bytes received and, if the server states it, the total."""
 
 
 class NotThereError(DataError):
-    """The server is fine, but does not have the file."""
+    """The server works but does not have the file."""
 
 
 def is_safe(url: str) -> bool:
-    """True for https, and for http on this machine."""
+    """Return True for https, and for http on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -33,14 +33,14 @@ def is_safe(url: str) -> bool:
 
 
 def fetch(url: str, target: Path, *, sha256: str | None = None, progress: ByteProgress | None = None) -> None:
-    """Download ``url`` to ``target``, which appears when it is complete; a file that is already there is kept.
+    """Download ``url`` to ``target``, which appears when it is complete; an existing file is kept.
 
-    What is called ``.zip`` or ``.npz`` must be a zip file: a page that says sorry is none. The usual ``*_proxy``
-    variables are honoured.
+    A ``.zip`` or ``.npz`` must be a zip file, to recognise servers that answer with an error page. The usual
+    ``*_proxy`` variables are honoured.
     """
     if target.exists():
         return
-    remedy = f"get {url} elsewhere and place it as {target}"
+    remedy = f"download {url} elsewhere and save it as {target}"
     try:
         import pooch
         import urllib3
@@ -58,24 +58,24 @@ def fetch(url: str, target: Path, *, sha256: str | None = None, progress: BytePr
 
 
 def _receive(url: str, path: str, _: object = None, *, progress: ByteProgress | None) -> None:
-    """Fill the file that pooch then checks and moves; ``requests`` follows redirections."""
+    """Download to the temporary file that pooch then verifies and moves; redirections are followed."""
     import requests
 
     if not is_safe(url):
-        raise ValueError("only https addresses are read")
+        raise ValueError("only https addresses are supported")
     try:
         answer = requests.get(url, stream=True, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
     except requests.ConnectionError as error:
         raise OSError(f"no connection to {urlsplit(url).netloc}, {type(error).__name__}") from None
     with answer, open(path, "wb") as file:
-        os.fchmod(file.fileno(), 0o644)  # pooch makes files that only their owner can read
+        os.fchmod(file.fileno(), 0o644)  # pooch creates files that only their owner can read
         if answer.status_code in (404, 410):
             raise NotThereError("the server does not have the file")
         answer.raise_for_status()
         if answer.status_code != 200 or not all(is_safe(hop.url) for hop in (*answer.history, answer)):
-            raise ValueError(f"it leads to {answer.url}, with status {answer.status_code}")
+            raise ValueError(f"it redirects to {answer.url}, with status {answer.status_code}")
         stated = answer.headers.get("Content-Length", "")
-        # Bytes as they were sent: some servers call a .gz file an encoding, which would be undone.
+        # Raw bytes, because some servers declare a .gz file as an encoding, which requests would decode.
         for data in answer.raw.stream(_CHUNK, decode_content=False):
             file.write(data)
             if file.tell() > MAX_BYTES:
@@ -83,7 +83,7 @@ def _receive(url: str, path: str, _: object = None, *, progress: ByteProgress | 
             if progress:
                 progress(file.tell(), int(stated) if stated.isdecimal() else None)
     if urlsplit(url).path.endswith((".zip", ".npz")) and not zipfile.is_zipfile(path):
-        raise ValueError("what arrived is not a zip file")
+        raise ValueError("the response is not a zip file")
 
 
 def _is_this_machine(host: str) -> bool:

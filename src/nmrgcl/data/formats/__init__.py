@@ -1,1 +1,1 @@
-"""Readers of the formats people keep graphs in, one module a format."""
+"""Readers of graph file formats, one module per format."""

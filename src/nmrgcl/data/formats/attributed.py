@@ -1,14 +1,16 @@
-"""Graphs whose nodes and edges carry named attributes, as GraphML and GML list them: which attribute means what.
+"""Graphs whose nodes and edges have named attributes, as in GraphML, GML, NetworkX and igraph.
 
-- Graph: ``y``, else ``label``, is its class; where a graph has none, its class is missing.
+The attributes mean the following:
+
+- Graph: ``y``, else ``label``, is its class; it may be missing.
 - Node: ``y`` is its class, if there is only one graph; an integer ``label`` is its label.
-- Edge: ``weight`` is its weight, 1 where it has none; an integer ``label`` is its label.
-- Every other attribute of nodes (edges) with numbers or booleans is a feature, and each node (edge) must have it;
-  features stand in the order in which they first appear.
-- An attribute of nodes with nothing but text is a category, also ``label``; a node may lack it. Text of edges is left
-  out, which is noted.
+- Edge: ``weight`` is its weight, 1 if missing; an integer ``label`` is its label.
+- Any other attribute of nodes (edges) with numbers or booleans is a feature, which every node (edge) must have;
+  features are in the order of their first appearance.
+- A node attribute that contains only text, including ``label``, is a category and may be missing from some nodes. Text
+  attributes of edges are left out with a note.
 
-NetworkX and igraph graphs are read in the same way, and there a user may choose among the attributes.
+A user may also choose among the attributes.
 """
 
 import math
@@ -25,22 +27,23 @@ from nmrgcl.data.assemble import Listing
 from nmrgcl.data.categories import categories_of
 from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Label, Level
-from nmrgcl.data.formats.attribute_values import Values, refusal, shown
+from nmrgcl.data.formats.attribute_values import Values, refusal
+from nmrgcl.data.formats.classes import shown
 from nmrgcl.data.ids import as_ids, distinct_ids
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError, nearest, printable
 
 Id = Any
-"""Files name nodes by text or whole numbers, NetworkX by anything."""
+"""Node ids are text or integers in files, and any hashable object in NetworkX."""
 MAX_TEXTS = 10_000_000
-"""Cells of a table of text attributes; in a larger one attributes that nine of ten nodes lack are left out."""
+"""Largest number of text values; beyond it, attributes that fewer than one node in ten has are left out."""
 
 
 @dataclass(eq=False)
 class Items:
-    """Nodes, edges or graphs of one file in their order: the attributes of each, and for messages its line.
+    """The nodes, edges or graphs of a file in order: their attributes, and their lines for messages.
 
-    In memory they are ``named``: then in place of a line there is the name of a node, or the ends of an edge.
+    If they are ``named``, as graphs in memory are, ``lines`` holds node names or the ends of edges instead.
     """
 
     kind: str
@@ -50,15 +53,15 @@ class Items:
     lines: list[Any] = field(default_factory=list)
 
     def add(self, values: Values, line: Any) -> None:
-        """The next one; its values may be filled in later."""
+        """Append an item; its values may be filled in later."""
         self.values.append(values)
         self.lines.append(line)
 
 
 class AttributedGraph:
-    """One graph of a file; its edges name nodes by their ids and may be listed before them.
+    """One graph of a file; its edges refer to nodes by id and may precede them.
 
-    ``name`` is what the file calls the graph, ``names`` what it calls nodes beside their ids.
+    ``name`` is the graph's name in the file, and ``names`` are the names of nodes, if they have any besides their ids.
     """
 
     def __init__(self, file: str, line: Any, name: str | None = None, *, named: bool = False) -> None:
@@ -67,41 +70,41 @@ class AttributedGraph:
         self.nodes, self.edges = Items("node", file, named), Items("edge", file, named)
         self.place: dict[Id, int] = {}
         self.ends: list[tuple[Id, Id]] = []
-        self.both: list[bool] = []  # whether an edge leads both ways
+        self.both: list[bool] = []  # True for undirected edges
 
     @property
     def values(self) -> Values:
-        """Attributes of the graph."""
+        """The attributes of the graph."""
         return self.itself.values[0]
 
     def add_node(self, name: Id, values: Values, line: Any, *, called: str | None = None) -> None:
-        """The next node, whose id must be new."""
+        """Append a node, whose id must be new."""
         if name in self.place:
-            raise refusal(self.nodes.file, line, f"node id {shown(name)} is used twice; give each node its own id")
+            raise refusal(self.nodes.file, line, f"node id {shown(name)} occurs twice; ids must be distinct")
         self.place[name] = len(self.place)
         self.nodes.add(values, line)
         self.names.append(called)
 
     def add_edge(self, source: Id, target: Id, both: bool, values: Values, line: Any) -> None:
-        """The next edge."""
+        """Append an edge."""
         self.ends.append((source, target))
         self.both.append(both)
         self.edges.add(values, line)
 
     def positions(self) -> np.ndarray:
-        """``[R, 2]`` int64, the source and target of each edge, counted from the first node of the graph."""
+        """Return ``[R, 2]`` int64 source and target of each edge, numbered from the first node of the graph."""
         place = self.place
         try:
             pairs = [(place[source], place[target]) for source, target in self.ends]
         except KeyError as error:
             row = next(i for i, ends in enumerate(self.ends) if error.args[0] in ends)
-            why = f"an edge names node {shown(error.args[0])}, which the graph does not have; correct the id"
+            why = f"an edge refers to node {shown(error.args[0])}, which does not exist; correct the id"
             raise refusal(self.edges.file, self.edges.lines[row], why) from None
         return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def listing(graphs: Sequence[AttributedGraph], chosen: Chosen = ALL) -> Listing:
-    """All graphs as one listing; where not all edges lead both ways, those that do become two rows."""
+    """Combine the graphs into one listing; if only some edges are undirected, these become two rows each."""
     sizes = np.array([len(graph.place) for graph in graphs], np.int64)
     starts = np.cumsum(sizes) - sizes
     ends = np.concatenate([graph.positions() + start for graph, start in zip(graphs, starts, strict=True)])
@@ -139,7 +142,7 @@ def listing(graphs: Sequence[AttributedGraph], chosen: Chosen = ALL) -> Listing:
 
 
 def file_names(graphs: Sequence[AttributedGraph]) -> Texts:
-    """Ids of graphs: the name of the file; in one with several, what it calls each, or else that name and a number."""
+    """Return ids of graphs: the name of the file; for several in a file, their own names, else numbered file names."""
     together: dict[str, list[AttributedGraph]] = {}
     for graph in graphs:
         together.setdefault(graph.itself.file, []).append(graph)
@@ -153,7 +156,7 @@ def file_names(graphs: Sequence[AttributedGraph]) -> Texts:
 
 @dataclass(eq=False)
 class _Features:
-    """Of nodes or edges: ``[rows, 1]`` labels, ``[rows, D]`` numbers in parts, and the attributes that name kinds."""
+    """Features of nodes or edges: ``[rows, 1]`` labels, ``[rows, D]`` numbers in parts, and categories by name."""
 
     labels: np.ndarray | None = None
     numbers: list[np.ndarray] = field(default_factory=list)
@@ -165,7 +168,7 @@ class _Features:
         return np.concatenate(self.numbers, 1) if self.numbers else None
 
     def told(self, kind: str) -> list[str]:
-        """Which attributes are not used."""
+        """Return a note on unused attributes, if there are any."""
         if not self.left_out:
             return []
         names = ", ".join(shown(name) for name in self.left_out[:3]) + ", …" * (len(self.left_out) > 3)
@@ -174,7 +177,7 @@ class _Features:
 
 
 class _All:
-    """The nodes, edges or graphs of all files together."""
+    """The nodes, edges or graphs of all files combined."""
 
     def __init__(self, parts: list[Items]) -> None:
         self.kind, self.parts = parts[0].kind, parts
@@ -182,7 +185,7 @@ class _All:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The attributes in the order of their appearance, and how many values of each are numbers."""
+        """The attributes in order of appearance, each with the number of its values that are numeric."""
         numbers: dict[str, int] = {}
         for values in self.values:
             for name, value in values.items():
@@ -196,7 +199,7 @@ class _All:
         return refusal(part.file, line, why)
 
     def features(self, except_for: str | None, wanted: tuple[str, ...] | None, categorical: bool) -> "_Features":
-        """What becomes of the attributes: of all but one, or of those that are ``wanted``."""
+        """Convert the ``wanted`` attributes, or all but one, to features."""
         found = _Features()
         names = [name for name in self.numbers if name != except_for] if wanted is None else wanted
         for name in names:
@@ -218,70 +221,70 @@ class _All:
         return found
 
     def _column(self, name: str) -> np.ndarray:
-        """``[rows]`` or ``[rows, D]``: the numbers of an attribute, which every node or edge must have."""
+        """Return the ``[rows]`` or ``[rows, D]`` numbers of an attribute, which every node or edge must have."""
         if self.numbers[name] < len(self.values):
             i = next(i for i, values in enumerate(self.values) if isinstance(values.get(name, ""), str))
-            why = f"{self.kind} without a number for the attribute {shown(name)}, which others have"
-            raise self.refusal(i, f"{why}; give every {self.kind} one or remove the attribute")
+            why = f"this {self.kind} has no number for the attribute {shown(name)}, but others do"
+            raise self.refusal(i, f"{why}; add one to every {self.kind} or remove the attribute")
         column = [values[name] for values in self.values]
         shapes = [np.shape(value) for value in column]
         if len(set(shapes)) > 1:
             i = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
-            why = f"the attribute {shown(name)} holds {math.prod(shapes[i])} numbers and that of others "
-            raise self.refusal(i, f"{why}{math.prod(shapes[0])}; give every {self.kind} as many")
+            why = f"the attribute {shown(name)} has {math.prod(shapes[i])} numbers here and"
+            raise self.refusal(i, f"{why} {math.prod(shapes[0])} elsewhere; every {self.kind} needs the same number")
         return np.array(column)
 
     def _finite(self, name: str, column: np.ndarray) -> np.ndarray:
-        """``[rows, D]`` float32."""
+        """Return ``[rows, D]`` float32, which must be finite."""
         with np.errstate(over="ignore"):
             numbers = column.astype(np.float64).astype(np.float32).reshape(len(column), -1)
         for i in np.flatnonzero(~np.isfinite(numbers).all(1))[:1].tolist():
-            raise self.refusal(i, f"the attribute {shown(name)} is not a finite 32-bit number; correct it")
+            raise self.refusal(i, f"the attribute {shown(name)} is not a finite 32-bit float; correct it")
         return numbers
 
     def _common(self, names: list[str]) -> list[str]:
-        """Those of the attributes that can be kept in memory: all, but of very many only those that many nodes have."""
+        """Return the attributes to keep: all, or only common ones if they would take too much memory."""
         if len(names) * len(self.values) <= MAX_TEXTS:
             return names
         given = Counter(name for values in self.values for name in values)
         return [name for name in names if 10 * given[name] >= len(self.values)]
 
     def classes(self, name: str) -> list[Label | None]:
-        """The attribute as a class: text, an integer, or None where it is missing."""
+        """Return the attribute as classes: text or integers, None where it is missing."""
         given = [values.get(name) for values in self.values]
         for i, value in enumerate(given):
             if isinstance(value, str) and not (value and value.isprintable()):
-                raise self.refusal(i, f"{name} {shown(value)} is no class; use text that can be printed")
+                raise self.refusal(i, f"{name} {shown(value)} is not a class; use printable text")
         return [v if v is None or isinstance(v, str) else self.whole(i, name) for i, v in enumerate(given)]
 
     def whole(self, i: int, name: str) -> int:
-        """The attribute as an integer, be it written as 1, 1.0 or true."""
+        """Return the attribute as an integer, written as 1, 1.0 or true."""
         value = self.values[i][name]
         if isinstance(value, float) and not (value.is_integer() and abs(value) <= 2**53):
-            why = f"{name} {value} is not an integer; labels are classes, so leave it out or give it another name"
+            why = f"{name} {value} is not an integer; labels are classes, so leave it out or rename it"
             raise self.refusal(i, why)
         return int(value)
 
     def weights(self, name: str | None) -> np.ndarray | None:
-        """``[rows]`` float32, or None where no edge has one."""
+        """Return ``[rows]`` float32 weights, or None if no edge has one."""
         if name is None or name not in self.numbers:
             return None
         given = [values.get(name) for values in self.values]
         weights = np.array([1 if w is None else 0 if isinstance(w, str | np.ndarray) else w for w in given], np.float32)
         for i in np.flatnonzero(~(weights > 0))[:1]:
-            raise self.refusal(i, f"weight {shown(given[i])} is not a positive number that 32 bits hold; correct it")
+            raise self.refusal(i, f"weight {shown(given[i])} is not a positive 32-bit float; correct it")
         return weights
 
 
 def _classes(graphs: _All, nodes: _All) -> tuple[list[Label | None] | None, Level]:
-    """The classes of graphs, or of the nodes of the only graph."""
+    """Return the classes of graphs, or of the nodes of a single graph."""
     name = next((name for name in ("y", "label") if any(name in values for values in graphs.values)), None)
     first = next((i for i, values in enumerate(nodes.values) if "y" in values), None)
     if first is None:
         return None if name is None else graphs.classes(name), "graph"
     if len(graphs.values) > 1:
-        why = f"a node has a class y, but there are {len(graphs.values)} graphs; give the graphs a class instead"
+        why = f"a node has a class y, but there are {len(graphs.values)} graphs; label the graphs instead"
         raise nodes.refusal(first, why)
     if name == "y":
-        raise nodes.refusal(first, "a node has a class y, and so has the graph; remove one of the two")
+        raise nodes.refusal(first, "both this node and the graph have a class y; remove one of the two")
     return nodes.classes("y"), "node"

@@ -1,4 +1,4 @@
-"""What may stand for a class: a whole number of 64 bits, or text."""
+"""Parse classes in files: 64-bit integers or text."""
 
 import re
 from collections.abc import Sequence
@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from nmrgcl.data.dataset import Label
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
-# Written so that each digit can match in one way only: a wrong cell of many digits is refused at once.
-# Possessive: to refuse a million digits, backtracking would try every way to divide them.
+# Possessive quantifiers prevent backtracking, which would take quadratic time to refuse a million digits.
 REAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 _EXACT = 2**53
-_REMEDY = "classes are whole numbers or text; leave out targets of a regression"
+_REMEDY = "classes must be integers or text; leave out regression targets"
 
 
 def json_label(value: object) -> Label | None:
-    """A value of JSON as a class, None if it is null; ``ValueError`` says why it is none."""
+    """Return a JSON value as a class, None for null; raise ValueError if it cannot be one."""
     if value is None:
         return None
     if isinstance(value, float):
@@ -23,11 +22,11 @@ def json_label(value: object) -> Label | None:
         return _fitting(int(value))
     if isinstance(value, str):
         return _printable(value)
-    raise ValueError(f"{shown(value)} is no class; {_REMEDY}")
+    raise ValueError(f"{shown(value)} is not a class; {_REMEDY}")
 
 
 def text_label(cell: str) -> Label | None:
-    """A cell as a class, None if it is empty; whatever looks like a number is one."""
+    """Return a cell as a class, None if it is empty; whatever looks like a number must be an integer."""
     if not cell:
         return None
     if REAL.fullmatch(cell):
@@ -36,14 +35,14 @@ def text_label(cell: str) -> Label | None:
         float(cell)
     except ValueError:
         return _printable(cell)
-    # nan, inf, 1_0 and digits of other scripts: no numbers here, and as text they would be taken for a class.
-    raise ValueError(f"{shown(cell)} is no class; leave the cell empty if the label is missing")
+    # Python parses nan, inf, 1_0 and digits of other scripts as numbers, so they are probably not meant as text.
+    raise ValueError(f"{shown(cell)} is not a class; leave the cell empty if the label is missing")
 
 
 def text_integer(cell: str) -> int:
-    """``12``, and also ``12.0``, as the integer it is."""
+    """Parse a 64-bit integer, written as ``12`` or ``12.0``."""
     if INTEGER.fullmatch(cell):
-        # Python refuses to convert thousands of digits, so the length is looked at first.
+        # Python refuses to convert thousands of digits, so the length is checked first.
         if len(cell) > 40:
             raise ValueError(f"{shown(cell)} does not fit 64 bits")
         return _fitting(int(cell))
@@ -53,14 +52,14 @@ def text_integer(cell: str) -> int:
 
 
 def whole(value: float) -> int:
-    """A float that is an integer, exactly."""
+    """Return a float as the integer that it represents exactly."""
     if not value.is_integer() or abs(value) > _EXACT:
-        raise ValueError(f"{shown(value)} is not a whole number; {_REMEDY}")
+        raise ValueError(f"{shown(value)} is not an integer; {_REMEDY}")
     return int(value)
 
 
 def first_unlike(labels: Sequence[Label | None]) -> int | None:
-    """Where text follows numbers or the other way round."""
+    """Return the index of the first label whose kind, number or text, differs from the first label's."""
     kinds = [isinstance(label, str) for label in labels if label is not None]
     if not kinds or all(kinds) or not any(kinds):
         return None
@@ -68,7 +67,7 @@ def first_unlike(labels: Sequence[Label | None]) -> int | None:
 
 
 def shown(value: object) -> str:
-    """A value for a message: short and printable."""
+    """Return a value as messages quote it: short and on one line."""
     names = {list: "a list", dict: "an object", type(None): "null", bool: str(value).lower()}
     if type(value) in names:
         return names[type(value)]
@@ -84,5 +83,5 @@ def _fitting(value: int) -> int:
 
 def _printable(text: str) -> str:
     if not text or not text.isprintable():
-        raise ValueError(f"{shown(text)} is no class; use text that can be printed, and nothing where it is missing")
+        raise ValueError(f"{shown(text)} is not a class; use printable text, and leave missing classes out")
     return text

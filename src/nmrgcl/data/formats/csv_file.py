@@ -1,4 +1,4 @@
-"""CSV files through pyarrow: the one reader of edge lists and of molecules."""
+"""Read CSV files with pyarrow, for edge lists and molecules."""
 
 import csv
 import re
@@ -12,13 +12,13 @@ from nmrgcl.data.files.archive import MAX_BYTES, Readable
 from nmrgcl.errors import DataError, printable
 
 MAX_COLUMNS = 20_000
-"""Each takes pyarrow about 8 KB, however few rows there are."""
+"""pyarrow needs about 8 KB per column, even for few rows."""
 _LARGE = 1 << 20
 _PLACE = re.compile(r"(?:In CSV column #([0-9]+): )?(?:CSV parse error: )?Row #([0-9]+): (.*)", re.DOTALL)
 
 
 def arrow() -> Any:
-    """The package ``pyarrow`` with the parts that are used here."""
+    """Import ``pyarrow`` with the submodules used here."""
     try:
         import pyarrow
         import pyarrow.compute
@@ -33,23 +33,23 @@ def arrow() -> Any:
 
 
 def as_numpy(array: Any) -> np.ndarray:
-    """Numbers of an array without missing ones; Arrow's own way would import pandas, which takes a second."""
+    """Convert an array without missing values; Arrow's own conversion imports pandas, which takes a second."""
     return np.from_dlpack(array)
 
 
 def read_all(stream: Readable, file: str) -> bytes:
-    """What is left of the stream, up to the size that is read of any file."""
+    """Read the rest of a stream, which must not exceed the limit for datasets."""
     parts, left = [], MAX_BYTES
-    while data := stream.read(1 << 20):  # in parts, as Python allocates all it is asked for
+    while data := stream.read(1 << 20):  # in parts, because Python allocates the full size requested
         parts.append(data)
         left -= len(data)
         if left < 0:
-            raise DataError(printable(f"{file}: is beyond the {MAX_BYTES >> 30} GiB that are read; split the file"))
+            raise DataError(printable(f"{file}: exceeds the limit of {MAX_BYTES >> 30} GiB; split the file"))
     return b"".join(parts)
 
 
 def header(content: bytes, delimiter: str = ",") -> list[str]:
-    """The cells of the first line."""
+    """Return the cells of the first line."""
     line = re.split(rb"[\r\n]", content, maxsplit=1)[0].decode("utf-8-sig", errors="replace")
     try:
         cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
@@ -59,14 +59,14 @@ def header(content: bytes, delimiter: str = ",") -> list[str]:
 
 
 def parse_csv(content: bytes, file: str, *, delimiter: str = ",", types: Mapping[str, Any] | None = None) -> Any:
-    """A ``pyarrow.Table``; ``types`` names the columns instead of the first line, and says what each must hold.
+    """Return a ``pyarrow.Table``; ``types`` replaces the column names of the first line and sets their types.
 
-    With ``types``, row ``i`` stands on line ``i + 2`` unless a quoted cell goes over several lines, empty lines are
-    rows, and an empty cell is an empty text, or no number. Without, pyarrow chooses the types.
+    With ``types``, row ``i`` is on line ``i + 2`` unless a quoted cell spans several lines; empty lines count as rows,
+    and an empty cell is an empty string, or an error in a numeric column. Without, pyarrow infers the types.
     """
     lib = arrow().csv
     if content.count(delimiter.encode(), 0, (content + b"\n").index(b"\n")) >= MAX_COLUMNS:
-        raise DataError(printable(f"{file}, line 1: has more than {MAX_COLUMNS} columns; is this a table?"))
+        raise DataError(printable(f"{file}, line 1: more than {MAX_COLUMNS} columns are not supported"))
     quoted = b'"' in content
     parse = lib.ParseOptions(delimiter=delimiter, newlines_in_values=quoted, ignore_empty_lines=types is None)
     given: dict[str, Any] = {} if types is None else {"column_names": list(types), "skip_rows": 1}
@@ -79,7 +79,7 @@ def parse_csv(content: bytes, file: str, *, delimiter: str = ",", types: Mapping
     if len(content) > _LARGE:
         try:
             return read(use_threads=True)
-        except ValueError:  # Arrow's own error is one, too; it names its row only without threads
+        except ValueError:  # ArrowInvalid is one; it names the row only without threads
             pass
     try:
         return read(use_threads=False)

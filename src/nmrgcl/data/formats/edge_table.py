@@ -1,4 +1,4 @@
-"""One of the CSV files of an edge list: which of its columns are known, and what the others become."""
+"""One of the CSV files of an edge list: its known columns, and its features."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -19,9 +19,10 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """A file's columns by name; row ``i`` stands on line ``i + 2``.
+    """The columns of a file by name; row ``i`` is on line ``i + 2``.
 
-    ``texts`` have a meaning of their own; any other column is ``numbers`` (float32) or ``words``, None in empty cells.
+    ``texts`` are the columns with a defined meaning. The others are ``numbers`` (float32) or ``words``, in which empty
+    cells are None.
     """
 
     file: str
@@ -31,11 +32,11 @@ class EdgeTable:
     words: dict[str, list[str | None]]
 
     def refusal(self, row: int, why: str) -> DataError:
-        """The error to raise about a row."""
+        """Return the error about a row."""
         return DataError(f"{self.file}, line {row + 2}: {why}")
 
     def choose(self, wanted: tuple[str, ...] | None, except_for: str | None = None) -> "EdgeTable":
-        """The table with those columns that have no meaning of their own and are ``wanted``; None: all but one."""
+        """Keep only the ``wanted`` feature columns; None: all but one."""
         others = {**self.numbers, **self.words}
         if wanted is None:
             names = [name for name in others if name != except_for]
@@ -48,20 +49,20 @@ class EdgeTable:
         return replace(self, numbers=numbers, words={name: self.words[name] for name in names if name in self.words})
 
     def attributes(self) -> np.ndarray | None:
-        """``[rows, D]`` the numbers that have no meaning of their own."""
+        """Return the ``[rows, D]`` numeric features."""
         return np.stack(list(self.numbers.values()), 1) if self.numbers else None
 
     def weight(self, name: str | None = "weight") -> np.ndarray | None:
-        """``[rows]`` positive numbers."""
+        """Return the ``[rows]`` weights, which must be positive."""
         weight = None if name is None else self.numbers.get(name.lower())
         if name is not None and name.lower() in self.words:
             raise self.refusal(0, f"{shown(name)}: is not a positive number; correct the column or rename it")
         for row in () if weight is None else np.flatnonzero(weight <= 0)[:1]:
-            raise self.refusal(row, "weight: is not a positive number that fits a 32-bit float; correct the cell")
+            raise self.refusal(row, "weight: is not a positive 32-bit float; correct the cell")
         return weight
 
     def converted(self, name: str, convert: Callable[[str], Any]) -> list[Any] | None:
-        """A column of text, each distinct cell converted once; the first that cannot be is named."""
+        """Convert a column, each distinct cell once; the error names the first row that cannot be converted."""
         if name not in self.texts:
             return None
         encoded = self.texts[name].dictionary_encode()
@@ -78,23 +79,25 @@ class EdgeTable:
 def read_edge_table(
     stream: Readable, file: str, texts: set[str], needed: tuple[str, ...], *, closed: bool = False
 ) -> EdgeTable:
-    """The columns ``texts`` as they stand, any other as numbers, or as text where no cell of it is a number.
+    """Read the columns ``texts`` as text and the others as numbers, or as text if they contain no number.
 
-    ``closed`` means there may be no other.
+    If ``closed``, other columns are an error.
     """
     content = read_all(stream, file).rstrip(b" \t\r\n")
     if not content:
-        raise DataError(f"{file}, line 1: the file is empty; it begins with the names of its columns")
+        raise DataError(f"{file}, line 1: the file is empty; it must begin with a header line")
     if found := _CONTROL.search(content):
         line = content.count(b"\n", 0, found.start()) + 1
-        raise DataError(f"{file}, line {line}: {found[0].decode()!r} does not belong in a text; correct that line")
+        raise DataError(f"{file}, line {line}: contains the control character {found[0].decode()!r}; correct that line")
     names = _names(header(content), file)
     for name in needed:
         if name not in names:
             aliases = [alias for alias, meant in ALIASES.items() if meant == name]
             spelt = f" (or {', '.join(aliases)})" if aliases else ""
             listed = ", ".join(shown(cell) for cell in names[:6])
-            raise DataError(f"{file}, line 1: no column is named {name}{spelt}, but {listed}; write a header line")
+            raise DataError(
+                f"{file}, line 1: no column is named {name}{spelt}; there are {listed}; write a header line"
+            )
     others = [name for name in names if name not in texts and name != "weight"]
     if closed and others:
         raise DataError(f"{file}, line 1: unknown column {shown(others[0])}; {nearest(others[0][:32], texts)}")
@@ -119,7 +122,7 @@ def read_edge_table(
 
 
 def _words(content: bytes, file: str, names: list[str], others: list[str]) -> list[str]:
-    """The columns that hold text and not a single number."""
+    """Return the columns that contain text and no numbers."""
     lib = arrow()
     columns = parse_csv(content + b"\n", file, types={name: lib.string() for name in names})
     distinct = {name: columns[name].combine_chunks().unique().to_pylist() for name in others}
@@ -127,7 +130,7 @@ def _words(content: bytes, file: str, names: list[str], others: list[str]) -> li
 
 
 def is_text(cells: Iterable[str]) -> bool:
-    """Whether no cell is a number, and at least one is not empty."""
+    """Return True if no cell is a number and at least one is not empty."""
     given = [cell for cell in cells if cell.strip()]
     for cell in given:
         try:
@@ -141,12 +144,12 @@ def is_text(cells: Iterable[str]) -> bool:
 def _names(cells: list[str], file: str) -> list[str]:
     for separator, plural in _SEPARATORS.items():
         if len(cells) == 1 and separator in cells[0]:
-            raise DataError(f"{file}, line 1: columns are separated by {plural}; write commas")
+            raise DataError(f"{file}, line 1: columns are separated by {plural}; use commas")
     names = [ALIASES.get(cell.lower(), cell.lower()) for cell in cells]
     for place, name in enumerate(names, 1):
         if not name or name.startswith("unnamed:"):
             raise DataError(
-                f"{file}, line 1: column {place} has no name; name it or leave it out (pandas: to_csv with index=False)"
+                f"{file}, line 1: column {place} has no name; name it or leave it out (in pandas: to_csv(index=False))"
             )
         if "\ufffd" in name:
             raise DataError(f"{file}, line 1: the name of column {place} is not UTF-8; save the file as UTF-8")
@@ -157,13 +160,13 @@ def _names(cells: list[str], file: str) -> list[str]:
 
 
 def _text(column: Any, file: str, name: str, *, optional: bool = False) -> Any:
-    """Cells without the blanks around them; identifiers are not empty."""
+    """Strip the cells; only classes, labels and ``optional`` columns may have empty ones."""
     compute = arrow().compute
     column = column.combine_chunks()
-    # Pyarrow takes a line break for a part of a quoted cell, and a quote after a blank for a character.
+    # pyarrow accepts line breaks in quoted cells, and does not recognise a quote after a blank.
     wrong = compute.match_substring_regex(column, '\n|^[ \t]+"')
     for row in as_numpy(compute.indices_nonzero(wrong))[:1]:
-        why = "a quote stands after a blank, or is not closed on its line; correct that line"
+        why = "a quote follows a blank, or is not closed on its line; correct that line"
         raise DataError(f"{file}, line {row + 2}: {name}: {why}")
     column = compute.utf8_trim(column, " \t")
     empty = as_numpy(compute.binary_length(column)) == 0
@@ -173,10 +176,10 @@ def _text(column: Any, file: str, name: str, *, optional: bool = False) -> Any:
 
 
 def _reals(column: Any, file: str, name: str) -> np.ndarray:
-    """Finite numbers as float32."""
+    """Return the column as float32, which must be finite."""
     with np.errstate(over="ignore"):
         values = as_numpy(column.combine_chunks()).astype(np.float32)
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
-        why = "is not a finite number that fits a 32-bit float; correct the cell"
+        why = "is not a finite 32-bit float; correct the cell"
         raise DataError(printable(f"{file}, line {row + 2}: {name[:32]}: {why}"))
     return values

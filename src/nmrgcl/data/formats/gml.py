@@ -1,27 +1,25 @@
 """GML (Himsolt 1997): keys, each with a number, a string or a list of such pairs, and ``#`` for comments.
 
-``attributed`` says what attributes mean, except that the ``label`` of a node or graph is only its name here: where the
-nodes have different labels, these are their ids. Lists inside nodes, edges and graphs, which editors keep their
-drawings in, are passed over, and so are ``comment``, the ``id`` of an edge, and its ``key`` if the graph says
+``attributed`` defines what attributes mean, except that the ``label`` of a node or graph is only its name in GML; if
+the labels of nodes are distinct, they become their ids. The following are ignored: lists inside nodes, edges and
+graphs, in which editors store drawings; ``comment``; the ``id`` of an edge; and its ``key`` if the graph has
 ``multigraph 1``.
 """
 
 import html
 import re
-from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from nmrgcl.data.assemble import assemble
-from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.formats.attribute_values import Value, Values, read_integer, read_real, refusal, shown
-from nmrgcl.data.formats.attributed import AttributedGraph, file_names, listing
-from nmrgcl.data.formats.graph_files import default_name, graph_files
+from nmrgcl.data.formats.attribute_values import Value, Values, read_integer, read_real, refusal
+from nmrgcl.data.formats.attributed import AttributedGraph
+from nmrgcl.data.formats.classes import shown
+from nmrgcl.data.formats.graph_files import read_graph_files
 from nmrgcl.errors import DataError
 
 _GAP = r"(?>\s+|\#[^\n]*+)*+"
-# Each match begins where the last one ended: after a gap there is a pair, a bracket, something wrong, or the end.
+# Each match begins where the last one ended: after a gap come a pair, a bracket, an error, or the end.
 _PAIR = re.compile(
     rf'{_GAP}(?:(?P<key>[A-Za-z]\w*+)(?=[\s\["#]){_GAP}'
     r'(?:(?:(?P<number>[-+.0-9][^\s\[\]"#]*+)|"(?P<text>[^"]*+)")(?=[\s\[\]#]|\Z)|(?P<list>\[))'
@@ -32,50 +30,33 @@ _ENTITY = re.compile(r"&(?:[A-Za-z][0-9A-Za-z]*+|#[0-9]{1,8}|#[xX][0-9A-Fa-f]{1,
 _AROUND = {"graph": "", "node": "graph", "edge": "graph"}
 
 
-def read_gml(path: Path, *, name: str | None = None, keep_directions: bool = False, chosen: Chosen = ALL) -> Dataset:
-    """The graphs of a file, or of all ``.gml`` files of a folder, g2 before g10."""
-    files = graph_files(path, ".gml")
-    name = name or default_name(path)
-    return read_gml_files(files, str(path), name=name, keep_directions=keep_directions, chosen=chosen)
+def read_gml(path: Path, **options: Any) -> Dataset:
+    """Read a ``.gml`` file or a folder of them; ``read_graph_files`` describes the options."""
+    return read_graph_files(path, ".gml", parse_gml, **options)
 
 
-def read_gml_files(
-    files: Iterable[tuple[str, bytes]],
-    source: str,
-    *,
-    name: str = "graphs",
-    keep_directions: bool = False,
-    chosen: Chosen = ALL,
-) -> Dataset:
-    """The same from names and contents; ``source`` is what messages call all of them."""
-    graphs = [graph for file, content in files for graph in _GmlReader(file, _decoded(file, content)).read()]
-    if not graphs:
-        raise DataError(f"{source}: holds no 'graph [ … ]', so there is nothing to read; is it GML?")
-    listed = replace(listing(graphs, chosen), graph_ids=file_names(graphs))
-    return assemble(listed, name, source, keep_directions=keep_directions)
-
-
-def _decoded(file: str, content: bytes) -> str:
+def parse_gml(file: str, content: bytes) -> list[AttributedGraph]:
+    """Return the graphs of a file, given its name and content."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         why = f"byte 0x{content[error.start]:02x} is neither ASCII nor UTF-8; save the file as UTF-8"
         raise refusal(file, line, why) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return _GmlReader(file, text.replace("\r\n", "\n").replace("\r", "\n")).read()
 
 
 class _GmlReader:
-    """One file, pair by pair."""
+    """Reads a file pair by pair."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.text = file, text
         self.graphs: list[AttributedGraph] = []
-        self.open = [""]  # the lists around the place, as far as they are read
-        self.depth = 0  # inside a list that is passed over
-        self.values: Values = {}  # of the node or edge that is open
+        self.open = [""]  # the enclosing graph, node or edge
+        self.depth = 0  # nesting depth inside a list that is ignored
+        self.values: Values = {}  # of the current node or edge
         self.began = 0  # its line
-        self.called: str | None = None  # the label of the node that is open
+        self.called: str | None = None  # the label of the current node
         self._line, self._at = 1, 0
 
     def read(self) -> list[AttributedGraph]:
@@ -92,11 +73,11 @@ class _GmlReader:
             elif kind is not None and not self.depth:
                 self._keep(match, kind)
         if self.depth or len(self.open) > 1:
-            raise self._refusal(match, 0, "the file ends inside a list; add the ] that is missing or fetch it again")
+            raise self._refusal(match, 0, "the file ends inside a list; add the missing ] or download it again")
         return self.graphs
 
     def _line_of(self, match: re.Match[str], group: str | int) -> int:
-        """The line on which a group of the match begins; matches come in the order of the file."""
+        """Return the line on which a group of the match begins; must be called in the order of the file."""
         at = match.start(group) if group else match.end()
         self._line, self._at = self._line + self.text.count("\n", self._at, at), at
         return self._line
@@ -111,7 +92,7 @@ class _GmlReader:
             return
         if _AROUND[key] != self.open[-1]:
             place = f"inside a {self.open[-1]}" if self.open[-1] else "outside of a graph"
-            raise self._refusal(match, "key", f"a {key} {place}; graphs are not nested: is a ] missing or too many?")
+            raise self._refusal(match, "key", f"a {key} {place}; check for a missing or superfluous ] before it")
         line = self._line_of(match, "key")
         self.open.append(key)
         if key == "graph":
@@ -133,13 +114,13 @@ class _GmlReader:
         elif kind == "graph":
             self._end_graph(self.graphs[-1])
         else:
-            raise self._refusal(match, "end", "a ] that closes nothing; remove it")
+            raise self._refusal(match, "end", "this ] closes nothing; remove it")
 
     def _end_graph(self, graph: AttributedGraph) -> None:
         directed = graph.values.get("directed", 0)
         if directed not in (0, 1):
             line = graph.itself.lines[0]
-            raise refusal(self.file, line, f"a graph with directed {shown(directed)}; write 0 or 1")
+            raise refusal(self.file, line, f"the graph has directed {shown(directed)}; write 0 or 1")
         if directed:
             graph.both = [False] * len(graph.both)
         if graph.values.get("multigraph") == 1:
@@ -147,7 +128,7 @@ class _GmlReader:
                 values.pop("key", None)
 
     def _keep(self, match: re.Match[str], kind: str) -> None:
-        """A number or a string of a graph, node or edge."""
+        """Store a number or a string of a graph, node or edge."""
         key, around = match["key"], self.open[-1]
         if key in _AROUND:
             raise self._refusal(match, "key", f"{key!r} is not followed by a list; correct it")
@@ -158,12 +139,12 @@ class _GmlReader:
             return
         values = self.graphs[-1].values if around == "graph" else self.values
         if key in values:
-            why = f"{key!r} occurs twice in one {around}; keep one, or give each value its own key"
+            why = f"{key!r} occurs twice in one {around}; keep one, or use different keys"
             raise self._refusal(match, "key", why)
         values[key] = self._number(match) if kind == "number" else _ENTITY.sub(_unescaped, match["text"])
 
     def _name(self, match: re.Match[str]) -> None:
-        """The label of a node or graph; of several the last counts."""
+        """Store the label of a node or graph; the last one counts."""
         name = match["number"] or _ENTITY.sub(_unescaped, match["text"])
         if self.open[-1] == "node":
             self.called = name
@@ -181,7 +162,7 @@ class _GmlReader:
         value = self.values.pop(name, None)
         if not isinstance(value, int):
             found = f"without {name!r}" if value is None else f"whose {name} {shown(value)} is not an integer"
-            raise refusal(self.file, self.began, f"{kind} {found}; give it one")
+            raise refusal(self.file, self.began, f"{kind} {found}; add one")
         return value
 
 

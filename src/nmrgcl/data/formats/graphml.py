@@ -1,25 +1,23 @@
-"""GraphML (Brandes et al. 2002): keys declare attributes, ``<data>`` elements of graphs, nodes and edges hold them.
+"""GraphML (Brandes et al. 2002): keys declare attributes; ``<data>`` elements give their values.
 
-``attributed`` says what attributes mean. Elements of other namespaces and keys without name and type, in which editors
-keep their drawings, are passed over; an empty ``<data>`` is no value. Nested graphs, hyperedges and ports are refused.
+``attributed`` defines what attributes mean. Elements of other namespaces and keys without name and type, in which
+editors store drawings, are ignored, and so is an empty ``<data>``. Nested graphs, hyperedges and ports are errors.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from nmrgcl.data.assemble import assemble
-from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.formats.attribute_values import Value, Values, read_boolean, read_integer, read_real, refusal, shown
-from nmrgcl.data.formats.attributed import AttributedGraph, file_names, listing
-from nmrgcl.data.formats.graph_files import default_name, graph_files
+from nmrgcl.data.formats.attribute_values import Value, Values, read_boolean, read_integer, read_real, refusal
+from nmrgcl.data.formats.attributed import AttributedGraph
+from nmrgcl.data.formats.classes import shown
+from nmrgcl.data.formats.graph_files import read_graph_files
 from nmrgcl.data.formats.xml_elements import XmlReader
-from nmrgcl.errors import DataError
 
 MAX_FILLED = 1_000_000
-"""Defaults may stand for this many values, or for four a byte of the file if that is more: each takes memory."""
+"""Largest number of values that defaults may fill in, or four per byte of the file if that is more."""
 
 _ANYTHING = ("graphml", "graph", "node", "edge", "hyperedge", "port", "endpoint")
 _SCOPES: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in _ANYTHING} | {"all": _ANYTHING}
@@ -36,38 +34,21 @@ _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 Choice = TypeVar("Choice")
 
 
-def read_graphml(
-    path: Path, *, name: str | None = None, keep_directions: bool = False, chosen: Chosen = ALL
-) -> Dataset:
-    """The graphs of a file, or of all ``.graphml`` files of a folder, g2 before g10."""
-    files = graph_files(path, ".graphml")
-    name = name or default_name(path)
-    return read_graphml_files(files, str(path), name=name, keep_directions=keep_directions, chosen=chosen)
+def read_graphml(path: Path, **options: Any) -> Dataset:
+    """Read a ``.graphml`` file or a folder of them; ``read_graph_files`` describes the options."""
+    return read_graph_files(path, ".graphml", parse_graphml, **options)
 
 
-def read_graphml_files(
-    files: Iterable[tuple[str, bytes]],
-    source: str,
-    *,
-    name: str = "graphs",
-    keep_directions: bool = False,
-    chosen: Chosen = ALL,
-) -> Dataset:
-    """The same from names and contents; ``source`` is what messages call all of them."""
-    graphs: list[AttributedGraph] = []
-    for file, content in files:
-        reader = _GraphmlReader(file, max(MAX_FILLED, 4 * len(content)))
-        reader.read(content)
-        graphs += reader.graphs
-    if not graphs:
-        raise DataError(f"{source}: holds no <graph>, so there is nothing to read; is it GraphML?")
-    listed = replace(listing(graphs, chosen), graph_ids=file_names(graphs))
-    return assemble(listed, name, source, keep_directions=keep_directions)
+def parse_graphml(file: str, content: bytes) -> list[AttributedGraph]:
+    """Return the graphs of a file, given its name and content."""
+    reader = _GraphmlReader(file, max(MAX_FILLED, 4 * len(content)))
+    reader.read(content)
+    return reader.graphs
 
 
 @dataclass(frozen=True)
 class _Key:
-    """What ``<data>`` elements refer to; one without a name is of no use here."""
+    """The declaration of an attribute; ``<data>`` of a key without a name is ignored."""
 
     name: str | None
     scopes: tuple[str, ...]
@@ -86,10 +67,10 @@ class _GraphmlReader(XmlReader):
     with_text = ("data", "default")
     passed_over = frozenset({("graphml", "data"), *((kind, "desc") for kind in inside)})
     remedies: ClassVar = {
-        "graph": "nested graphs are not read, so list each graph beside the others",
-        "hyperedge": "an edge joins two nodes, so write edges instead",
-        "port": "ports are not read, so let edges name nodes only",
-        "locator": "other files are not followed, so copy what it names into this one",
+        "graph": "nested graphs are not supported, so move it out",
+        "hyperedge": "hyperedges are not supported, so write edges instead",
+        "port": "ports are not supported, so let edges end at nodes",
+        "locator": "other files are not read, so copy its content into this one",
     }
 
     def __init__(self, file: str, fill: int) -> None:
@@ -99,7 +80,7 @@ class _GraphmlReader(XmlReader):
         self.keys: dict[str, _Key] = {}
         self.defaults: dict[str, Values] = {kind: {} for kind in _ANYTHING}
         self.directed = False
-        self.key = _Key(None, (), str)  # the last one that was declared or referred to
+        self.key = _Key(None, (), str)  # the one last declared or used
         self.values: Values = {}  # of the last node or edge
         self.value_line = 0
 
@@ -151,13 +132,13 @@ class _GraphmlReader(XmlReader):
     def _begin_data(self, around: str, attributes: dict[str, str]) -> None:
         name = self._need("data", "key", attributes)
         if name not in self.keys:
-            raise self.refusal(f"key {shown(name)} is not declared above; add a <key> for it in front of the graphs")
+            raise self.refusal(f"key {shown(name)} is not declared; add a <key> for it before the graphs")
         self.key = self.keys[name]
         if around not in self.key.scopes:
             raise self.refusal(f"key {shown(name)} is not declared for {around}s; correct the 'for' of its <key>")
 
     def _keep(self, values: Values, text: str | None) -> None:
-        """The text of ``<data>`` or ``<default>`` among the values of what it stands in."""
+        """Store the text of a ``<data>`` or ``<default>`` element in ``values``."""
         name, convert = self.key.name, self.key.convert
         if name is None or text == "" or (text is None and convert is str):
             return
@@ -165,20 +146,20 @@ class _GraphmlReader(XmlReader):
             if text is None:
                 raise ValueError("an element is not a number")
             if name in values:
-                raise ValueError("there is a value already")
+                raise ValueError("there is already a value")
             values[name] = text if convert is str else convert(text.strip(" \t\r\n"))
         except ValueError as error:
             why = f"attribute {shown(name)}: {error}; correct it or the attr.type of its key"
             raise refusal(self.file, self.value_line, why) from None
 
     def _fill(self, graph: AttributedGraph) -> None:
-        """Give everything in the graph the defaults of what it lacks."""
+        """Fill in the defaults of missing attributes."""
         for items in (graph.itself, graph.nodes, graph.edges):
             if defaults := self.defaults[items.kind]:
                 self.fill -= len(defaults) * len(items.values)
                 if self.fill < 0:
                     why = f"{len(defaults)} defaults for {len(items.values)} {items.kind}s take too much memory"
-                    raise self.refusal(f"{why}; write values where they are needed instead")
+                    raise self.refusal(f"{why}; write the values where they are needed instead")
                 for values in items.values:
                     for name, value in defaults.items():
                         values.setdefault(name, value)
@@ -190,5 +171,5 @@ class _GraphmlReader(XmlReader):
 
     def _choose(self, kind: str, name: str, attributes: dict[str, str], choices: dict[str, Choice]) -> Choice:
         if (chosen := self._need(kind, name, attributes)) not in choices:
-            raise self.refusal(f"{name} {shown(chosen)} is none of {', '.join(choices)}; correct it")
+            raise self.refusal(f"{name} {shown(chosen)} must be one of {', '.join(choices)}")
         return choices[chosen]

@@ -1,4 +1,4 @@
-"""What one line of a file of JSON lines may hold, as types that a decoder checks; imported only to read such files."""
+"""The schema of a graph in a JSON Lines file, checked by msgspec; imported only to read such files."""
 
 from typing import Annotated
 
@@ -18,9 +18,9 @@ _CLASS_KEYS, _USE_Y = ("label", "labels", "class", "target"), "use y for the cla
 
 
 class JsonGraph(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One graph; an entry about a node or edge is a number or a row of numbers, and what is None is missing.
+    """One graph; the entry for a node or edge is a number or a list of numbers, and None is missing.
 
-    Text that stands in for ``node_labels``, and any attribute of ``node_categories``, is a category.
+    Text in ``node_labels``, and every attribute in ``node_categories``, is a category.
     """
 
     edges: list[tuple[Node, Node]]
@@ -37,7 +37,7 @@ class JsonGraph(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
     @property
     def has_y(self) -> bool:
-        """Whether the key is there, be it null."""
+        """True if the key is present, even if it is null."""
         return self.y is not msgspec.UNSET
 
 
@@ -45,7 +45,7 @@ _decode = msgspec.json.Decoder(JsonGraph).decode
 
 
 def parse_line(line: bytes) -> JsonGraph:
-    """The graph of a line; ``ValueError`` says what is wrong, and in which key."""
+    """Parse a line; raise ValueError with the reason and the key if it is not a graph."""
     try:
         return _decode(line)
     except msgspec.ValidationError as error:
@@ -55,14 +55,14 @@ def parse_line(line: bytes) -> JsonGraph:
             remedy = _USE_Y if key in _CLASS_KEYS else nearest(key, JsonGraph.__struct_fields__)
             told = f"unknown key {key!r}; {remedy}"
         elif "missing required field" in told:
-            told = 'has no key edges; write "edges": [] for a graph without any'
+            told = 'has no key edges; write "edges": [] for a graph without edges'
         elif " - at `$." in told:
             reason, _, place = told.rpartition(" - at `$.")
             told = f"{place.rstrip('`')}: {reason[0].lower()}{reason[1:]}; correct that line"
         else:
             told = f"is not a graph ({told}); write one graph per line, such as {_EXAMPLE}"
     except UnicodeDecodeError as error:
-        told = f"has the byte {shown(error.object[error.start])}, which is not UTF-8; save the file as UTF-8"
+        told = f"contains the byte {shown(error.object[error.start])}, which is not UTF-8; save the file as UTF-8"
     except msgspec.DecodeError as error:
         told = f"is not JSON ({error}); write one graph per line, such as {_EXAMPLE}"
         if not line.strip():

@@ -1,23 +1,23 @@
-"""JSON lines: one graph per line, as people write it themselves.
+"""JSON Lines: one graph per line.
 
     {"edges": [[0, 1], [1, 2]], "num_nodes": 3, "x": [[0.5], [1], [2]], "y": "active"}
 
-Keys, all but ``edges`` optional: ``num_nodes``; ``x`` (numbers) and ``node_labels`` (integers, or text: a category),
-one entry per node; ``node_categories``, such as ``{"role": ["boss", null]}``, text or integers, one entry per node;
-``edge_attr`` (numbers), ``edge_labels`` (integers) and ``edge_weight`` (positive), one entry per edge; ``y``, the
-class; ``id``, what the graph is called, and in a file of one graph ``node_ids``, what its nodes are called: text or
-integers. An entry is a number or a list of as many numbers everywhere. What is null is missing. Except for ``y`` and
-``node_categories`` a key is there in all graphs or in none; a graph without nodes or edges has nothing to list about
-them.
+All keys but ``edges`` are optional:
 
-A graph has ``num_nodes`` nodes, else as many as ``x``, ``node_labels`` or ``node_ids`` lists, else one more than the
-largest number in its edges: without them, isolated nodes at the end need ``num_nodes``. Nodes count from 0 in every
-graph.
+- ``num_nodes``; ``x`` (numbers) and ``node_labels`` (integers, or text as categories), one entry per node;
+  ``node_categories``, such as ``{"role": ["boss", null]}``, text or integers, one entry per node.
+- ``edge_attr`` (numbers), ``edge_labels`` (integers) and ``edge_weight`` (positive), one entry per edge.
+- ``y``, the class: an integer or text; in a file of one graph, it may be a list with the class of each node.
+- ``id``, the name of the graph, and in a file of one graph ``node_ids``, the names of its nodes: text or integers.
 
-``[0, 1]`` is the edge between 0 and 1, in both directions unless directions are kept; with both listed, the first row
-of each direction gives its label and attributes. A pair that is repeated is one edge whose weights add up, and
-self-loops are left out; both are counted. ``y`` is a whole number or text; in a file of one graph it may be a list with
-the class of each node.
+An entry is a number or a list of numbers, equally many everywhere. Null means missing. Except for ``y`` and
+``node_categories``, a key must occur in all graphs or in none; it may be omitted where there are no nodes or edges.
+
+Nodes are numbered from 0 in every graph. Their number is ``num_nodes``, else the length of ``x``, ``node_labels`` or
+``node_ids``, else one more than the largest number in ``edges``; isolated nodes at the end then need ``num_nodes``.
+
+``[0, 1]`` is an undirected edge unless directions are kept. If both directions are listed, the first row of each gives
+its label and attributes. Repeated edges are merged and their weights added; self-loops are removed; both are counted.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from nmrgcl.data.formats.json_graph import JsonGraph
 
 MAX_BARE = 10_000_000
-"""Nodes in a file that no edge, feature or label names: more is a wrong number, and each would need memory."""
+"""Largest number of nodes in a file without edge, feature or label; more indicate a mistake and would take memory."""
 
 
 def read_jsonl(path: Path, *, name: str | None = None, keep_directions: bool = False) -> Dataset:
-    """The graphs in a ``.jsonl``, plain or gzipped, in the order of its lines."""
+    """Read the graphs of a ``.jsonl`` file, plain or gzipped, in order."""
     with open_text(path) as stream:
         return read_jsonl_stream(stream, str(path), name=name or stem(path), keep_directions=keep_directions)
 
 
 def read_jsonl_stream(stream: Readable, file: str, *, name: str = "graphs", keep_directions: bool = False) -> Dataset:
-    """The same from a stream of bytes; ``file`` is what messages call it."""
+    """Read graphs from a stream of bytes; messages refer to it as ``file``."""
     try:
         from nmrgcl.data.formats.json_graph import parse_line
     except ImportError:
@@ -69,7 +69,7 @@ def read_jsonl_stream(stream: Readable, file: str, *, name: str = "graphs", keep
 
 
 class _Gathered:
-    """What the lines so far list; graph ``i``, from 0, stands on line ``i + 1``."""
+    """Collects the graphs of all lines; graph ``i``, from 0, is on line ``i + 1``."""
 
     def __init__(self, file: str) -> None:
         self.file, self.nodes, self.bare, self.labelled = file, 0, 0, False
@@ -77,7 +77,7 @@ class _Gathered:
         self.ends: list[np.ndarray] = []
         self.y: list[Any] = []
         self.ids: list[str | int | None] = []
-        self.node_ids: tuple[int, list[str | int]] | None = None  # the first line that has the key, and its value
+        self.node_ids: tuple[int, list[str | int]] | None = None  # the first line with this key, and its value
         self.kinds = _Kinds(file)
         self.columns = {
             "node_attributes": _Column("x", "nodes", np.float32, file),
@@ -88,7 +88,7 @@ class _Gathered:
         }
 
     def add(self, graphs: "list[JsonGraph]", first: int) -> None:
-        """A block of graphs, the first of them on line ``first``."""
+        """Add a block of graphs, the first of which is on line ``first``."""
         rows = np.fromiter((len(graph.edges) for graph in graphs), np.int64, len(graphs))
         pairs = chain.from_iterable(graph.edges for graph in graphs)
         ends = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * int(rows.sum())).reshape(-1, 2)
@@ -98,7 +98,7 @@ class _Gathered:
         for column in self.columns.values():
             column.add(graphs, sizes if column.of == "nodes" else rows, first)
         starts = self.nodes + np.cumsum(sizes) - sizes
-        # Two million molecules have 50 million edges, so they are kept small.
+        # A small type, because two million molecules have 50 million edges.
         self.ends.append((ends + np.repeat(starts, rows)[:, None]).astype(np.int32))
         self.sizes.append(sizes)
         self.nodes += int(sizes.sum())
@@ -110,7 +110,7 @@ class _Gathered:
             self.y.append(self._label(graph.y if graph.has_y else None, size, line))
 
     def listing(self) -> Listing:
-        """All of it, once the last line is there."""
+        """Return all graphs."""
         if not self.sizes:
             raise DataError(f"{self.file}, line 1: the file is empty; write one graph per line")
         level, y = self._labels()
@@ -125,7 +125,7 @@ class _Gathered:
         if given and len(given) < len(self.ids):
             line = self.ids.index(None) + 1
             raise DataError(
-                f"{self.file}, line {line}: has no id, but line {given[0]} has; give it for all graphs or none"
+                f"{self.file}, line {line}: has no id, but line {given[0]} does; add it to all graphs or none"
             )
         return as_ids(self.ids) if given else None
 
@@ -134,14 +134,14 @@ class _Gathered:
             return None
         line, names = self.node_ids
         if len(self.ids) > 1:
-            raise DataError(f"{self.file}, line {line}: has node_ids; only a file of one graph may have them")
+            raise DataError(f"{self.file}, line {line}: node_ids are allowed only in a file of one graph")
         if len(names) != self.nodes:
-            lists = f"node_ids lists {len(names)}, but the graph has {self.nodes} nodes"
+            lists = f"node_ids has {len(names)} entries, but the graph has {self.nodes} nodes"
             raise DataError(f"{self.file}, line {line}: {lists}; write one entry for each")
         return as_ids(names)
 
     def _sizes(self, graphs: "list[JsonGraph]", ends: np.ndarray, rows: np.ndarray, first: int) -> np.ndarray:
-        """``[B]`` nodes: declared, else listed, else those the edges name."""
+        """Return the ``[B]`` numbers of nodes: declared, else listed, else as many as the edges need."""
         listed = np.fromiter(map(_listed, graphs), np.int64, len(graphs))
         declared = np.fromiter((-1 if g.num_nodes is None else g.num_nodes for g in graphs), np.int64, len(graphs))
         largest = np.full(len(graphs), -1)
@@ -153,8 +153,8 @@ class _Gathered:
         if (wrong := np.flatnonzero(bare > MAX_BARE)).size:
             at = int(wrong[0])
             raise DataError(
-                f"{self.file}, line {first + at}: would have {sizes[at]} nodes, and more than {MAX_BARE} in the file "
-                "are named by no edge, feature or label; number the nodes from 0 without gaps"
+                f"{self.file}, line {first + at}: with its {sizes[at]} nodes, more than {MAX_BARE} in the file have no "
+                "edge, feature or label; number the nodes from 0 without gaps"
             )
         self.bare = int(bare[-1])
         return sizes
@@ -176,7 +176,7 @@ class _Gathered:
             if type(value) is not list:
                 return json_label(value)
             if len(value) != nodes:
-                raise ValueError(f"a list of {len(value)} for {nodes} nodes; write one class, or one for each node")
+                raise ValueError(f"has {len(value)} classes for {nodes} nodes; write one class, or one per node")
             return [json_label(item) for item in value]
         except ValueError as error:
             raise DataError(f"{self.file}, line {line}: y: {error}") from None
@@ -189,51 +189,51 @@ class _Gathered:
         if level == "graph" and list in set(map(type, y)):
             line = next(i for i, label in enumerate(y, 1) if type(label) is list)
             raise DataError(
-                f"{self.file}, line {line}: y is a list, one for each node; only a file of one graph may do that"
+                f"{self.file}, line {line}: y is a list of node classes, which is allowed only in a file of one graph"
             )
         if (at := first_unlike(y)) is not None:
             place = f"line 1: y[{at}]" if level == "node" else f"line {at + 1}: y"
             before = "numbers" if isinstance(y[at], str) else "text"
-            raise DataError(f"{self.file}, {place} is {shown(y[at])} after labels that are {before}; write one kind")
+            raise DataError(f"{self.file}, {place} is {shown(y[at])} after labels that are {before}; use one kind")
         return level, y
 
 
 class _Column:
-    """What a key lists about nodes or edges, gathered block by block: every graph has it, or none does."""
+    """Collects the values of a key with one entry per node or edge; it must occur in every graph or in none."""
 
     def __init__(self, key: str, of: str, dtype: type, file: str) -> None:
         self.key, self.of, self.dtype, self.file = key, of, dtype, file
         self.parts: list[np.ndarray] = []
-        self.width: int | None = None  # numbers in a row; 0 where the list itself holds the numbers
-        self.lines: dict[bool, int] = {}  # the first line that has the key, and the first that has not
+        self.width: int | None = None  # numbers per entry; 0 if entries are plain numbers
+        self.lines: dict[bool, int] = {}  # the first line with the key, and the first without
 
     def add(self, graphs: "list[JsonGraph]", counts: np.ndarray, first: int) -> None:
-        """The graphs from line ``first`` on, each with ``counts`` nodes or edges; one of none needs no list."""
+        """Add a block of graphs with ``counts`` nodes or edges each; a graph with none may omit the key."""
         given = [getattr(graph, self.key) for graph in graphs]
         for line, (values, count) in enumerate(zip(given, counts.tolist(), strict=True), first):
             if count:
                 self.lines.setdefault(values is not None, line)
             if values is not None and len(values) != count:
-                lists = f"{self.key} lists {len(values)}, but the graph has {count} {self.of}"
+                lists = f"{self.key} has {len(values)} entries, but the graph has {count} {self.of}"
                 raise DataError(f"{self.file}, line {line}: {lists}; write one entry for each")
         if len(self.lines) == 2:
             raise DataError(
-                f"{self.file}, line {self.lines[False]}: has no {self.key}, but line {self.lines[True]} has; "
-                "give it for all graphs or none"
+                f"{self.file}, line {self.lines[False]}: has no {self.key}, but line {self.lines[True]} does; "
+                "add it to all graphs or none"
             )
         entries: list[Any] = list(chain.from_iterable(filter(None, given)))
         if entries:
             self.parts.append(self._array(entries, given, first))
 
     def values(self) -> np.ndarray | None:
-        """``[rows]`` weights, else ``[rows, width]``; None where no graph has any row."""
+        """Return ``[rows]`` weights or ``[rows, width]`` values; None if there are none."""
         if not self.parts:
             return None
         values = np.concatenate(self.parts)
         return values if self.key == "edge_weight" else values.reshape(-1, self.width or 1)
 
     def _array(self, entries: list[Any], given: Sequence[Any], first: int) -> np.ndarray:
-        """All numbers of a block, one after another."""
+        """Return the numbers of a block as a flat array."""
         if self.width is None:
             self.width = len(entries[0]) if type(entries[0]) is list else 0
         width = self.width
@@ -249,11 +249,11 @@ class _Column:
         if not right.all():
             entry = entries[int(right.argmin()) // max(width, 1)]
             wrong = self._find(given, lambda other: other is entry)
-            raise self._refusal(wrong, first, "holds a number that does not fit a 32-bit float")
+            raise self._refusal(wrong, first, "contains a number that does not fit a 32-bit float")
         return array
 
     def _find(self, given: Sequence[Any], is_wrong: Callable[[Any], bool]) -> tuple[int, int]:
-        """The graph of the block and the place in its list."""
+        """Return the first wrong entry, by its graph in the block and its index."""
         return next((i, j) for i, values in enumerate(given) for j, v in enumerate(values or ()) if is_wrong(v))
 
     def _refusal(self, wrong: tuple[int, int], first: int, why: str) -> DataError:
@@ -261,22 +261,22 @@ class _Column:
 
 
 class _Kinds:
-    """Categories of nodes by name, gathered graph by graph; a graph, or a node, may lack one."""
+    """Collects the categories of nodes by name; they may be missing from some graphs and nodes."""
 
     def __init__(self, file: str) -> None:
         self.file, self.nodes, self.cells = file, 0, 0
-        self.parts: dict[str, list[tuple[int, list[int | str | None]]]] = {}  # each from some node on
+        self.parts: dict[str, list[tuple[int, list[int | str | None]]]] = {}  # the first node and the values
         self.types: dict[str, type] = {}
 
     def add(self, graphs: "list[JsonGraph]", sizes: np.ndarray, first: int) -> None:
-        """The graphs from line ``first`` on; text in ``node_labels`` is the category ``label``."""
+        """Add a block of graphs; text in ``node_labels`` becomes the category ``label``."""
         for line, (graph, size) in enumerate(zip(graphs, sizes.tolist(), strict=True), first):
             labels = graph.node_labels
             given: dict[str, Any] = dict(graph.node_categories or {})
             if labels and type(labels[0]) is str:
                 given["label"], graph.node_labels = labels, None
             elif labels and any(type(label) is str for label in labels):
-                raise DataError(f"{self.file}, line {line}: node_labels: text after integers; write one kind")
+                raise DataError(f"{self.file}, line {line}: node_labels: text after integers; use one kind")
             for name, values in given.items():
                 self._add(name, values, size, line)
             self.nodes += size
@@ -284,17 +284,17 @@ class _Kinds:
     def _add(self, name: str, values: list[int | str | None], size: int, line: int) -> None:
         place = f"{self.file}, line {line}: {'node_labels' if name == 'label' else f'node_categories, {shown(name)}'}"
         if len(values) != size:
-            raise DataError(f"{place}: lists {len(values)}, but the graph has {size} nodes; write one entry for each")
+            raise DataError(f"{place}: has {len(values)} entries, but the graph has {size} nodes; write one for each")
         for kind in {type(value) for value in values if value is not None}:
             if self.types.setdefault(name, kind) is not kind:
-                raise DataError(f"{place}: holds both text and integers; write one kind")
+                raise DataError(f"{place}: mixes text and integers; use one kind")
         self.parts.setdefault(name, []).append((self.nodes, values))
         self.cells += size
 
     def categories(self) -> Categories | None:
-        """All of them, once the last line is there."""
+        """Return all categories."""
         if len(self.parts) * self.nodes > max(MAX_BARE, 4 * self.cells):
-            raise DataError(f"{self.file}: most nodes lack most of the {len(self.parts)} node_categories; use fewer")
+            raise DataError(f"{self.file}: most of the {len(self.parts)} node_categories are missing from most nodes")
         columns: dict[str, list[int | str | None]] = {}
         for name, parts in self.parts.items():
             column = columns[name] = [None] * self.nodes
@@ -304,6 +304,6 @@ class _Kinds:
 
 
 def _listed(graph: "JsonGraph") -> int:
-    """How many nodes the graph lists something about, -1 if it does not."""
+    """Return the number of nodes for which the graph lists values, -1 if there are none."""
     columns = (graph.x, graph.node_labels, graph.node_ids, *(graph.node_categories or {}).values())
     return next((len(values) for values in columns if values is not None), -1)

@@ -1,8 +1,7 @@
-"""A dataset as JSON lines that ``read_jsonl`` reads back to the same dataset.
+"""Export a dataset as JSON Lines, from which ``read_jsonl`` restores it.
 
-An undirected edge stands there once, or in both directions where its label or attributes differ between them. Where
-``directed`` holds, every direction is written and ``keep_directions`` is needed to read it. What has no key in the
-format is left out: the public split, and the counts of what an earlier file listed.
+An undirected edge is written once, or in both directions if their labels or attributes differ. Directed graphs need
+``keep_directions`` to be read back. The public split and the counts of removed edges are not exported.
 """
 
 import gzip
@@ -28,9 +27,9 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 
 
 def write_jsonl(dataset: Dataset, path: Path) -> None:
-    """Write one line a graph, gzipped if ``path`` ends in ``.gz``; the file appears complete or not at all."""
+    """Write one line per graph, gzipped if ``path`` ends in ``.gz``; the file appears complete or not at all."""
     if dataset.molecules is not None:
-        raise DataError(f"{dataset.name}: JSON lines have no atoms and bonds; nmrgcl datasets pack writes molecules")
+        raise DataError(f"{dataset.name}: molecules cannot be exported as JSON Lines; use nmrgcl datasets pack")
     try:
         with atomic.new_file(path) as file:
             if path.suffix == ".gz":
@@ -43,7 +42,7 @@ def write_jsonl(dataset: Dataset, path: Path) -> None:
 
 
 def directed(graphs: Graphs) -> bool:
-    """Whether directions matter: an edge has no reverse, or one of another weight."""
+    """Return True if an edge has no reverse, or one of different weight."""
     if not graphs.symmetric or graphs.edge_weight is None:
         return not graphs.symmetric
     weight = graphs.edge_weight.numpy()
@@ -51,14 +50,14 @@ def directed(graphs: Graphs) -> bool:
 
 
 def _reverse(graphs: Graphs) -> np.ndarray:
-    """``[E]`` the reverse of each edge: sorted the other way round, an edge is where its reverse is."""
+    """Return the ``[E]`` index of each edge's reverse: sorting by source first puts an edge where its reverse is."""
     source, destination = graphs.edge_index.numpy()
     return np.argsort(edge_key(destination, source, graphs.num_nodes), kind="stable")
 
 
 def _write(dataset: Dataset, file: IO[bytes]) -> None:
     if not dataset.graphs.num_graphs:
-        raise DataError(f"{dataset.name}: has no graphs, and a file of JSON lines has at least one")
+        raise DataError(f"{dataset.name}: there are no graphs to export")
     for label in dataset.classes:
         try:
             json_label(label)
@@ -77,7 +76,7 @@ def _write(dataset: Dataset, file: IO[bytes]) -> None:
 
 
 def _lines(dataset: Dataset) -> Iterator[Iterator[str]]:
-    """Each graph as pieces of text, so that a large one is never in memory as Python's numbers."""
+    """Yield each graph as pieces of text, so that a large one is never in memory as Python numbers."""
     graphs = dataset.graphs
     rows = np.flatnonzero(_written(dataset))
     node_ptr = graphs.node_ptr.numpy()
@@ -86,7 +85,7 @@ def _lines(dataset: Dataset) -> Iterator[Iterator[str]]:
     weight = None if graphs.edge_weight is None else graphs.edge_weight.numpy()
     about_nodes = {"x": dataset.node_attributes, "node_labels": dataset.node_labels}
     about_edges = {"edge_attr": dataset.edge_attributes, "edge_labels": dataset.edge_labels, "edge_weight": weight}
-    labels = [*dataset.classes, None]  # the code of a missing label is -1
+    labels = [*dataset.classes, None]  # a missing label has the index -1
     codes = None if dataset.y is None else dataset.y.tolist()
     for graph, (start, stop) in enumerate(zip(node_ptr[:-1].tolist(), node_ptr[1:].tolist(), strict=True)):
         chosen = rows[edge_ptr[graph] : edge_ptr[graph + 1]]
@@ -111,7 +110,7 @@ def _lines(dataset: Dataset) -> Iterator[Iterator[str]]:
 
 
 def _by_name(categories: Categories, start: int, stop: int) -> dict[str, list[int | str | None]]:
-    """The values of some nodes; None where one is missing, whose code is -1."""
+    """Return the values of some nodes by name; a missing one, with the code -1, is None."""
     columns = zip(categories.names, categories.values, categories.codes[start:stop].T.tolist(), strict=True)
     return {name: [(*values, None)[code] for code in codes] for name, values, codes in columns}
 
@@ -124,7 +123,7 @@ def _line(entries: dict[str, Iterator[str]]) -> Iterator[str]:
 
 
 def _texts(values: np.ndarray | csr_array) -> Iterator[str]:
-    """A list as JSON, some thousand numbers at a time; of rows, unless they hold one number each."""
+    """Yield a JSON list, some thousand numbers at a time; rows of one number become plain numbers."""
     count = values.shape[0]
     step = max(1, _NUMBERS_AT_ONCE // (values.shape[1] if values.ndim > 1 else 1))
     yield "["
@@ -138,17 +137,17 @@ def _texts(values: np.ndarray | csr_array) -> Iterator[str]:
 
 
 def _shortest(values: np.ndarray) -> np.ndarray:
-    """The 64-bit numbers with the fewest digits that are these 32-bit ones: 0.1, not 0.10000000149011612."""
+    """Return the shortest 64-bit numbers that round to these 32-bit ones: 0.1, not 0.10000000149011612."""
     bits, place = np.unique(np.ascontiguousarray(values).view(np.int32), return_inverse=True)
     single = bits.view(np.float32)
     double = np.fromiter((float(str(number)) for number in single), np.float64, len(single))
-    # Rounded twice, a number may land beside itself; then all its digits are written.
+    # Rounding twice may give a neighbouring number; all digits are written then.
     double = np.where(double.astype(np.float32) == single, double, single)
     return double[place].reshape(values.shape)
 
 
 def _written(dataset: Dataset) -> np.ndarray:
-    """``[E]`` which directed edges get an entry."""
+    """Return the ``[E]`` mask of the directed edges to write."""
     source, destination = dataset.graphs.edge_index.numpy()
     if directed(dataset.graphs):
         return np.ones(len(source), bool)
@@ -156,7 +155,7 @@ def _written(dataset: Dataset) -> np.ndarray:
     written = source <= destination
     for values in (dataset.edge_labels, dataset.edge_attributes):
         if values is not None and values.size:
-            signs = np.signbit(values)  # 0 and -0 are equal, but not the same
+            signs = np.signbit(values)  # 0 and -0 compare equal, but must both be kept
             differ = (values != values[reverse]) | (signs != signs[reverse])
             written |= differ.reshape(len(written), -1).any(1)
     return written

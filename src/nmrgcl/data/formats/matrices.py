@@ -1,4 +1,4 @@
-"""Indices, numbers and sparse matrices in arrays that nobody vouches for, checked before anything counts on them."""
+"""Check the indices, numbers and sparse matrices in untrusted arrays."""
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
@@ -7,27 +7,27 @@ from nmrgcl.errors import DataError
 
 Arrays = dict[str, np.ndarray]
 MAX_COLUMNS = 10_000_000
-"""A sparse matrix only declares its columns; a model needs memory for each."""
+"""Largest number of features: a sparse file may declare any number, but a model needs memory for each."""
 
 _INDICES = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
 _REMEDY = "write the file again"
 
 
 def whole_numbers(array: np.ndarray, place: str, *, dimensions: int = 1) -> np.ndarray:
-    """The array as int64, if it holds integers in so many dimensions."""
+    """Return the array as int64; it must contain integers and have this many dimensions."""
     if array.dtype.kind not in "iu":
-        raise DataError(f"{place}: holds {array.dtype.name}, not integers; {_REMEDY}")
+        raise DataError(f"{place}: contains {array.dtype.name}, not integers; {_REMEDY}")
     if array.ndim != dimensions:
         raise DataError(f"{place}: has {array.ndim} dimensions instead of {dimensions}; {_REMEDY}")
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 1 << 63:
-        raise DataError(f"{place}: holds {int(array.max())}, which does not fit 64 bits with a sign; {_REMEDY}")
+        raise DataError(f"{place}: contains {int(array.max())}, which does not fit a signed 64-bit integer; {_REMEDY}")
     return array.astype(np.int64)
 
 
 def real_numbers(array: np.ndarray, place: str, *, dimensions: int) -> np.ndarray:
-    """The array as float32, if all of it is finite and it has so many dimensions."""
+    """Return the array as float32; it must be finite and have this many dimensions."""
     if array.dtype.kind not in "biuf":
-        raise DataError(f"{place}: holds text, not numbers; {_REMEDY}")
+        raise DataError(f"{place}: contains text, not numbers; {_REMEDY}")
     if array.ndim != dimensions:
         raise DataError(f"{place}: has {array.ndim} dimensions instead of {dimensions}; {_REMEDY}")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -41,17 +41,17 @@ def real_numbers(array: np.ndarray, place: str, *, dimensions: int) -> np.ndarra
 
 
 def sparse_matrix(arrays: Arrays, file: str, prefix: str = "") -> coo_array | csc_array | csr_array:
-    """The float32 matrix, as listed, that ``scipy.sparse.save_npz`` wrote: CSR, CSC or COO, as ``format`` says.
+    """Return the float32 matrix that ``scipy.sparse.save_npz`` wrote in CSR, CSC or COO format.
 
-    With a ``prefix`` in front of the names of its arrays it is one in compressed rows.
+    If the names of its arrays have a ``prefix``, the matrix is in CSR format.
     """
     layout = "csr" if prefix else str(arrays["format"].reshape(-1)[0]) if arrays["format"].size == 1 else ""
     if layout not in _INDICES:
-        raise DataError(f"{file}, format: {layout[:20]!a} is not csr, csc or coo; save matrix.tocsr()")
+        raise DataError(f"{file}, format: {layout[:20]!a} must be csr, csc or coo; save matrix.tocsr()")
     names = [f"{prefix}{key}" for key in ("data", "shape", *_INDICES[layout])]
     for name in names:
         if name not in arrays:
-            raise DataError(f"{file}: holds no array {name}; {_REMEDY}")
+            raise DataError(f"{file}: contains no array {name}; {_REMEDY}")
     values = real_numbers(arrays[names[0]], f"{file}, {names[0]}", dimensions=1)
     shape, first, second = (whole_numbers(arrays[name], f"{file}, {name}") for name in names[1:])
     if len(shape) != 2 or not ((shape >= 0) & (shape < 1 << 48)).all():
@@ -64,15 +64,15 @@ def sparse_matrix(arrays: Arrays, file: str, prefix: str = "") -> coo_array | cs
         matrix.check_format(full_check=True)
     except ValueError as error:
         raise DataError(f"{file}, {' and '.join(names[2:])}: {error}; {_REMEDY}") from None
-    if second[-1] != len(values):  # SciPy leaves out what is beyond
-        raise DataError(f"{file}, {names[3]}: ends before the {len(values)} entries do; {_REMEDY}")
+    if second[-1] != len(values):  # SciPy would ignore the rest
+        raise DataError(f"{file}, {names[3]}: does not cover all {len(values)} entries; {_REMEDY}")
     return matrix
 
 
 def feature_rows(matrix: csr_array, place: str) -> csr_array:
-    """The matrix with every column of a row at most once, where there are as many columns as a model can have."""
+    """Merge repeated entries, and require a usable number of columns and finite values."""
     if not 0 < matrix.shape[1] <= MAX_COLUMNS:
-        raise DataError(f"{place}: {matrix.shape[1]} columns of features; from 1 to {MAX_COLUMNS} can be used")
+        raise DataError(f"{place}: {matrix.shape[1]} feature columns; the number must be between 1 and {MAX_COLUMNS}")
     with np.errstate(over="ignore"):
         matrix.sum_duplicates()
     real_numbers(matrix.data, place, dimensions=1)

@@ -1,7 +1,6 @@
-"""Graphs kept as NumPy arrays; ``npz_layouts`` says which arrays are understood.
+"""Graphs as NumPy arrays in an ``.npz`` file; ``npz_layouts`` describes the arrays.
 
-What the file holds may be joined by features and labels from files of their own; then all of it must be about the same
-nodes, and about no more of them than it gives reason for.
+Features and labels may also come from files of their own.
 """
 
 from pathlib import Path
@@ -18,7 +17,7 @@ from nmrgcl.data.formats.npz_layouts import NOT_READ, Parts, class_labels, dense
 from nmrgcl.errors import DataError
 
 MAX_ISOLATED = 1_000_000
-"""Nodes beyond those that edges, features or labels can name: more is a wrong number, and each would need memory."""
+"""Largest number of nodes without edge, feature or label; more indicate a mistake and would take memory."""
 
 ArrayFile = Path | IO[bytes]
 _REMEDY = "write the file again"
@@ -33,27 +32,27 @@ def read_npz(
     binary: bool = False,
     keep_directions: bool = False,
 ) -> Dataset:
-    """The graphs in an ``.npz`` file, given by its path or as a stream that can seek.
+    """Read the graphs of an ``.npz`` file, given by its path or as a seekable stream.
 
     Args:
         source: the file.
-        features: an ``.npy`` matrix, or a sparse one as ``.npz``, for a file without features; one row a node.
-        labels: an ``.npy`` array for a file without labels: integers or text, NaN or empty where one is missing.
-        name: what to call the dataset; the file's name if None.
-        binary: positive features become 1, as the literature has it for the sets of Amazon and Coauthor.
-        keep_directions: edges lead where the file says, instead of both ways.
+        features: an ``.npy`` matrix, or a sparse one as ``.npz``, with one row per node, if ``source`` has none.
+        labels: an ``.npy`` array of integers or text, NaN or empty where missing, if ``source`` has none.
+        name: the name of the dataset; None: that of the file.
+        binary: replace positive features by 1, as is usual for the Amazon and Coauthor datasets.
+        keep_directions: keep the direction of edges instead of making them undirected.
     """
     file = str(source) if isinstance(source, Path) else name or "graphs"
     parts = read_layout(read_arrays(source, file, lambda key: key not in NOT_READ), file)
     if features is not None:
         place = str(features) if isinstance(features, Path) else "features"
         if parts.x is not None:
-            raise DataError(f"{parts.x_place}: holds features already; leave out {place}")
+            raise DataError(f"{parts.x_place}: already contains features; leave out {place}")
         parts.x, parts.x_place = _features(read_arrays(features, place), place), place
     if labels is not None:
         place = str(labels) if isinstance(labels, Path) else "labels"
         if parts.y is not None:
-            raise DataError(f"{parts.y_place}: holds labels already; leave out {place}")
+            raise DataError(f"{parts.y_place}: already contains labels; leave out {place}")
         parts.y, parts.y_place = class_labels(_single(read_arrays(labels, place), place), place), place
     if binary and parts.x is not None:
         values = parts.x if isinstance(parts.x, np.ndarray) else parts.x.data
@@ -75,24 +74,24 @@ def _features(arrays: Arrays, file: str) -> np.ndarray | csr_array:
 
 def _single(arrays: Arrays, file: str) -> np.ndarray:
     if len(arrays) != 1:
-        raise DataError(f"{file}: holds {len(arrays)} arrays instead of one; write it with numpy.save")
+        raise DataError(f"{file}: contains {len(arrays)} arrays instead of one; write it with numpy.save")
     return next(iter(arrays.values()))
 
 
 def _listing(parts: Parts) -> Listing:
-    """Count the nodes, and see that all parts are about them."""
+    """Determine the number of nodes, and check that edges, features and labels match it."""
     sizes = parts.sizes if parts.sizes is not None else np.array([_count_nodes(parts)])
     num_nodes = sum(sizes.tolist())
     if num_nodes < 1:
-        raise DataError(f"{parts.place}: {num_nodes} nodes are no graph; add nodes")
+        raise DataError(f"{parts.place}: there are {num_nodes} nodes; a graph needs at least one")
     if parts.x is not None and parts.x.shape[0] != num_nodes:
-        raise DataError(f"{parts.x_place}: has {parts.x.shape[0]} rows for {num_nodes} nodes; give one a node")
+        raise DataError(f"{parts.x_place}: has {parts.x.shape[0]} rows for {num_nodes} nodes; write one per node")
     count, what = (len(sizes), "graph") if parts.several else (num_nodes, "node")
     if parts.y is not None and len(parts.y) != count:
-        raise DataError(f"{parts.y_place}: has {len(parts.y)} labels for {count} {what}s; give one a {what}")
+        raise DataError(f"{parts.y_place}: has {len(parts.y)} labels for {count} {what}s; write one per {what}")
     backed = parts.backed or parts.x is not None or (parts.y is not None and not parts.several)
     if not backed and num_nodes > 2 * parts.edges.shape[1] + MAX_ISOLATED:
-        raise DataError(f"{parts.place}: of {num_nodes} nodes more than {MAX_ISOLATED} have no edge; number them anew")
+        raise DataError(f"{parts.place}: of {num_nodes} nodes more than {MAX_ISOLATED} have no edge; renumber them")
     _check_edges(parts.edges, sizes, parts.place)
     return Listing(
         sizes=sizes,
@@ -115,11 +114,13 @@ def _count_nodes(parts: Parts) -> int:
 
 
 def _check_edges(edges: np.ndarray, sizes: np.ndarray, place: str) -> None:
-    """Every end must be a node, and both ends in one graph."""
+    """Require that edges join existing nodes of the same graph."""
     ends = np.cumsum(sizes)
     if (wrong := ((edges < 0) | (edges >= ends[-1])).any(0)).any():
         begin, end = edges[:, int(wrong.argmax())]
-        raise DataError(f"{place}: joins {begin} and {end}, but there are {ends[-1]} nodes, from 0 on; {_REMEDY}")
+        raise DataError(
+            f"{place}: an edge joins {begin} and {end}, but nodes are numbered from 0 to {ends[-1] - 1}; {_REMEDY}"
+        )
     graph = np.searchsorted(ends, edges, side="right")
     if (wrong := graph[0] != graph[1]).any():
         at = int(wrong.argmax())

@@ -1,13 +1,13 @@
-"""Three layouts of graphs as arrays, which the names of the arrays tell apart.
+"""Three layouts of graphs as arrays, distinguished by the names of the arrays.
 
 - gnn-benchmark (Shchur et al. 2018): ``adj_data``, ``adj_indices``, ``adj_indptr``, ``adj_shape``, the same with
-  ``attr_`` or a dense ``attr_matrix``, and ``labels``; names of classes, nodes and features are not read.
-- ``scipy.sparse.save_npz``: one adjacency matrix (_CSR, CSC or COO).
-- plain: ``edge_index`` ``[2, E]`` and, if there are any, ``x`` ``[N, F]``, ``y``, ``edge_weight`` ``[E]`` and either
-  ``num_nodes`` or, for several graphs, ``node_ptr`` ``[B + 1]``. ``y`` is of graphs with ``node_ptr``, else of nodes.
+  ``attr_`` or a dense ``attr_matrix``, and ``labels``; the names of classes, nodes and features are ignored.
+- ``scipy.sparse.save_npz``: an adjacency matrix (CSR, CSC or COO).
+- plain: ``edge_index`` ``[2, E]``; optional ``x`` ``[N, F]``, ``y``, ``edge_weight`` ``[E]`` and either ``num_nodes``
+  or, for several graphs, ``node_ptr`` ``[B + 1]``. With ``node_ptr``, ``y`` labels graphs, else nodes.
 
-Entry ``[u, v]`` of a matrix is an edge from u to v and its weight, so it must be positive: whether a stored 0 is an
-edge is anybody's guess, and refused. The two matrix layouts hold one graph, whose nodes are told apart.
+An entry ``[u, v]`` of a matrix is an edge from u to v with that weight, which must be positive; a stored 0 would be
+ambiguous. The two matrix layouts contain one graph, whose nodes are classified.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from nmrgcl.data.formats.matrices import Arrays, feature_rows, real_numbers, spa
 from nmrgcl.errors import DataError, nearest
 
 NOT_READ = {"class_names", "node_names", "attr_names", "metadata"}
-"""Arrays of the first layout that nobody needs; the originals hold pickled objects there."""
+"""Arrays of the first layout that are ignored; in the original files they are pickled objects."""
 
 _CSR = ("data", "indices", "indptr", "shape")
 _BENCHMARK = {*(f"adj_{k}" for k in _CSR), *(f"attr_{k}" for k in _CSR), "attr_matrix", "labels"}
@@ -31,9 +31,10 @@ _REMEDY = "write the file again"
 
 @dataclass(eq=False)
 class Parts:
-    """What was found, and where: edges ``[2, R]``, their weights, features, labels, and the sizes if they are told.
+    """The contents of a file with their places for messages; ``sizes`` is None if the file does not state it.
 
-    ``several``: sizes and labels are of graphs. ``backed``: the file has an entry for each node, so none is invented.
+    ``several``: sizes and labels are those of several graphs. ``backed``: the size of the file grows with the number of
+    nodes, so that a wrong number cannot take up memory.
     """
 
     edges: np.ndarray
@@ -49,21 +50,21 @@ class Parts:
 
 
 def read_layout(arrays: Arrays, file: str) -> Parts:
-    """The parts of a file; an array that its layout does not know is refused, for it may be a misspelt one."""
+    """Return the contents of a file; an unknown array is an error, because its name may be misspelt."""
     layouts = (("edge_index", _PLAIN, _plain), ("format", _SCIPY, _scipy), ("adj_data", _BENCHMARK, _benchmark))
     for key, known, read in layouts:
         if key in arrays:
             if unknown := sorted(arrays.keys() - known):
                 name = unknown[0][:40]
-                raise DataError(f"{file}: an array {name!a} beside {key}; {nearest(name, known)}")
+                raise DataError(f"{file}: unknown array {name!a} in a file with {key}; {nearest(name, known)}")
             return read(arrays, file)
     raise DataError(
-        f"{file}: holds neither edge_index, nor adj_data, nor a matrix of scipy.sparse.save_npz; add edge_index"
+        f"{file}: contains neither edge_index, nor adj_data, nor a matrix of scipy.sparse.save_npz; add edge_index"
     )
 
 
 def dense_features(array: np.ndarray, place: str) -> np.ndarray:
-    """``[N, F]`` in float32, with at least one column."""
+    """Return ``[N, F]`` float32 features with at least one column."""
     values = real_numbers(array, place, dimensions=2)
     if not values.shape[1]:
         raise DataError(f"{place}: has no columns; {_REMEDY}")
@@ -71,9 +72,9 @@ def dense_features(array: np.ndarray, place: str) -> np.ndarray:
 
 
 def class_labels(array: np.ndarray, place: str) -> list[Label | None] | np.ndarray:
-    """Integers as they are; text, and floats that are whole, with None where they are empty or NaN."""
+    """Return integers unchanged, and text or integral floats with None where they are empty or NaN."""
     if array.ndim != 1:
-        raise DataError(f"{place}: has {array.ndim} dimensions instead of 1; labels are classes, one each")
+        raise DataError(f"{place}: has {array.ndim} dimensions instead of 1; each node or graph has one class")
     if array.dtype.kind == "b":
         return array.astype(np.int64)
     if array.dtype.kind in "iu":
@@ -87,7 +88,7 @@ def class_labels(array: np.ndarray, place: str) -> list[Label | None] | np.ndarr
             wrong = not (value != value or (value.is_integer() and abs(value) <= 1 << 53))
             values[at] = None if wrong or value != value else int(value)
         if wrong:
-            raise DataError(f"{place}: {ascii(value)[:40]} at [{at}] is no class; leave out targets of a regression")
+            raise DataError(f"{place}: {ascii(value)[:40]} at [{at}] is not a class; leave out regression targets")
     return values
 
 
@@ -123,7 +124,7 @@ def _plain(arrays: Arrays, file: str) -> Parts:
         parts.sizes = whole_numbers(arrays["num_nodes"], f"{file}, num_nodes", dimensions=0).reshape(1)
     if "node_ptr" in arrays:
         if parts.sizes is not None:
-            raise DataError(f"{file}, num_nodes: node_ptr tells it already; leave out one of the two")
+            raise DataError(f"{file}, num_nodes: is redundant with node_ptr; leave out one of the two")
         parts.sizes, parts.several = _sizes(arrays["node_ptr"], f"{file}, node_ptr"), True
     if "x" in arrays:
         parts.x = dense_features(arrays["x"], parts.x_place)
@@ -135,7 +136,7 @@ def _plain(arrays: Arrays, file: str) -> Parts:
 def _sizes(node_ptr: np.ndarray, place: str) -> np.ndarray:
     pointers = whole_numbers(node_ptr, place)
     if len(pointers) < 2 or pointers[0] != 0:
-        raise DataError(f"{place}: does not begin with 0 and go on with the end of every graph; {_REMEDY}")
+        raise DataError(f"{place}: must be 0 followed by the end of every graph; {_REMEDY}")
     if (falls := pointers[1:] < pointers[:-1]).any():
         raise DataError(f"{place}: decreases after entry {int(falls.argmax())}; {_REMEDY}")
     return np.diff(pointers)
@@ -144,7 +145,7 @@ def _sizes(node_ptr: np.ndarray, place: str) -> np.ndarray:
 def _adjacency(matrix: coo_array | csc_array | csr_array, place: str) -> Parts:
     rows, columns = matrix.shape
     if rows != columns:
-        raise DataError(f"{place}shape: {rows} by {columns} is not square, so it is no adjacency matrix; {_REMEDY}")
+        raise DataError(f"{place}shape: an adjacency matrix must be square, not {rows} by {columns}; {_REMEDY}")
     entries = matrix.tocoo()
     edges = np.stack([entries.row, entries.col]).astype(np.int64)
     weight = _weights(entries.data, f"{place}data")
@@ -155,5 +156,5 @@ def _weights(values: np.ndarray, place: str) -> np.ndarray:
     weight = real_numbers(values, place, dimensions=1)
     if (wrong := ~(weight > 0)).any():
         at = int(wrong.argmax())
-        raise DataError(f"{place}: {values[at]} at [{at}] is not a positive weight; leave out what is no edge")
+        raise DataError(f"{place}: the weight {values[at]} at [{at}] is not positive; leave it out")
     return weight

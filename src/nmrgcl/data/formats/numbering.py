@@ -1,4 +1,4 @@
-"""Identifiers of graphs and nodes → the numbers that a listing counts by."""
+"""Map the identifiers of graphs and nodes in an edge list to consecutive numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from nmrgcl.data.formats.edge_table import EdgeTable
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """``sizes`` ``[B]`` of the graphs, ``ends`` ``[R, 2]`` of each edge, ``order`` ``[N]``: the row of each node.
+    """``sizes`` ``[B]`` of the graphs, ``ends`` ``[R, 2]`` of the edges, and ``order`` ``[N]``, the row of each node.
 
-    ``listed`` is the number of the graph of each row of the file about graphs. ``graph_ids`` and ``node_ids`` are in
-    the order of the numbers; those of nodes are None where there are several graphs.
+    ``listed`` is the number of the graph in each row of the file of graphs. ``graph_ids`` and ``node_ids`` are in
+    numerical order; ``node_ids`` is None if there are several graphs.
     """
 
     sizes: np.ndarray
@@ -27,7 +27,7 @@ class Numbered:
 
 
 def number(edges: EdgeTable, nodes: EdgeTable | None, graphs: EdgeTable | None) -> Numbered:
-    """Graphs as they are first met in graphs, nodes, edges; nodes in the order of ``nodes``, or as edges name them."""
+    """Number graphs by first appearance in graphs, nodes and edges, and nodes by their order in nodes, else edges."""
     tables = [table for table in (graphs, nodes, edges) if table is not None]
     count, graph_ids = 1, None
     of_graph = [np.zeros(table.rows, np.int64) for table in tables]
@@ -57,9 +57,9 @@ def number(edges: EdgeTable, nodes: EdgeTable | None, graphs: EdgeTable | None) 
 
 
 def _codes(tables: Sequence[EdgeTable], names: Sequence[str]) -> tuple[list[np.ndarray], list[str]]:
-    """Columns of identifiers as numbers, counted as they are first met; and the first spelling of each.
+    """Number identifiers by first appearance; also return the first spelling of each.
 
-    Where all identifiers are integers of 64 bits, 7 and 07 are one.
+    If all identifiers are 64-bit integers, 7 and 07 are the same.
     """
     columns = [table.texts[name] for table, name in zip(tables, names, strict=True)]
     encoded = arrow().concat_arrays(columns).dictionary_encode()

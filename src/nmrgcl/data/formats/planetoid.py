@@ -1,8 +1,8 @@
-"""The raw files of the Planetoid citation sets (Yang et al. 2016), named ``ind.NAME.allx`` and so on.
+"""The raw files of the Planetoid citation datasets (Yang et al. 2016), named ``ind.NAME.allx`` and so on.
 
-``allx`` and ``ally`` hold features and one-hot labels of the nodes that come first; ``y``
-repeats those to train on (so does ``x``, which is not read). ``tx`` and ``ty`` hold the nodes to test on, whose numbers
-are the lines of ``test.index``. Only the published files are read, so what is in them needs no checks.
+``allx`` and ``ally`` contain the features and one-hot labels of the first nodes; ``y`` repeats the labels of the
+training nodes, as does ``x``, which is not needed. ``tx`` and ``ty`` contain the test nodes, whose numbers are the
+lines of ``test.index``. Only the published files are accepted, so their contents need no checks.
 """
 
 from itertools import chain
@@ -19,29 +19,29 @@ from nmrgcl.data.formats.planetoid_pickles import Matrix, read_published, unpick
 from nmrgcl.errors import DataError
 
 VALIDATION = 500
-"""Nodes that everybody validates on: those after the ones to train on."""
+"""Number of validation nodes in the public split, which follow the training nodes."""
 
 _PICKLES = ("tx", "allx", "y", "ty", "ally", "graph")
 _INDEX = "test.index"
 
 
 def read_planetoid(path: Path, name: str, *, keep_directions: bool = False) -> Dataset:
-    """The dataset ``name`` in a folder, ``.zip``, ``.tar.xz`` or ``.tar.gz``; upper and lower case do not matter."""
+    """Read the dataset ``name``, ignoring case, from a folder, ``.zip``, ``.tar.xz`` or ``.tar.gz``."""
     names = {f"ind.{name.lower()}.{kind}": kind for kind in (*_PICKLES, _INDEX)}
     place = path
     if path.is_dir():
         inner = path / name
         folders = (path, path / "raw", inner, inner / "raw")
         place = next((f for f in folders if any((f / file).is_file() for file in names)), path)
-    # All digests are compared before anything is unpickled.
+    # All digests are verified before anything is unpickled.
     files: dict[str, bytes] = {}
     for file, stream in members(place, names.__contains__):
         if file in files:
-            raise DataError(f"{path}: holds {file} twice; keep one of them there")
+            raise DataError(f"{path}: contains {file} twice; keep one of them")
         files[file] = read_published(stream, file)
     for file in names:
         if file not in files:
-            raise DataError(f"{path}: holds no {file}; fetch the files again")
+            raise DataError(f"{path}: contains no {file}; download the files again")
     parts = {names[file]: data.split() if names[file] == _INDEX else unpickle(data) for file, data in files.items()}
     return assemble(_listing(parts), name, str(path), keep_directions=keep_directions)
 
@@ -52,8 +52,8 @@ def _listing(parts: dict[str, Any]) -> Listing:
     test = np.array(parts[_INDEX], np.int64)
     train, known = len(labels["y"]), len(labels["ally"])
     num_nodes = int(test.max()) + 1
-    # CiteSeer's test.index has gaps: nodes without edges, with features of zero. They have no label here; PyTorch
-    # Geometric, which takes the largest entry of a row of zeros, counts them to class 0.
+    # CiteSeer's test.index has gaps: isolated nodes with zero features. They have no label here; PyTorch Geometric
+    # assigns them to class 0, the argmax of a row of zeros.
     row = np.full(num_nodes, known + len(test))
     row[:known] = np.arange(known)
     row[test] = known + np.arange(len(test))
@@ -77,7 +77,7 @@ def _listing(parts: dict[str, Any]) -> Listing:
 
 
 def _features(matrix: Matrix) -> csr_array:
-    """``[rows, F]`` float32, every column of a row once."""
+    """Return ``[rows, F]`` float32 features without repeated entries."""
     columns, ends = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
     rows = csr_array((matrix.data.astype(np.float32), columns, ends), shape=matrix._shape)
     rows.sum_duplicates()
@@ -85,5 +85,5 @@ def _features(matrix: Matrix) -> csr_array:
 
 
 def _classes(one_hot: np.ndarray) -> np.ndarray:
-    """``[rows]`` the column that is one; -1 where a row has none."""
+    """Return the ``[rows]`` class of each one-hot row; -1 for a row of zeros."""
     return np.where(one_hot.any(1), one_hot.argmax(1), -1)

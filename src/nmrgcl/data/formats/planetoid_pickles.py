@@ -1,7 +1,7 @@
-"""The published files of Planetoid, known by their SHA-256; all but ``test.index`` are pickles.
+"""Read the published Planetoid files, identified by their SHA-256; all but ``test.index`` are pickles.
 
-A pickle is a program that may call anything. A file with another digest is refused before a byte of it is interpreted,
-and what a published one asks for by name is looked up in a list of six.
+A pickle can execute arbitrary code. A file with another digest is refused before it is unpickled, and the unpickler
+resolves only six names.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ from nmrgcl.data.files.archive import Readable
 from nmrgcl.errors import DataError
 
 MAX_BYTES = 16 << 20
-"""The largest file, PubMed's ``allx``, has 7.6 MB."""
+"""Largest size that is read; the largest published file, PubMed's ``allx``, has 7.6 MB."""
 
 _LIST = Path(__file__).with_name("planetoid.sha256")
 DIGESTS = {name: digest for digest, name in (line.split() for line in reading.read_text(_LIST).splitlines())}
 
 
 class Matrix:
-    """Holds what was saved of a ``scipy.sparse.csr_matrix``: ``data``, ``indices``, ``indptr``, ``_shape``."""
+    """The pickled attributes of a ``scipy.sparse.csr_matrix``."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -46,20 +46,20 @@ _NAMES = {
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if f"{module}.{name}" not in _NAMES:
-            raise DataError(f"a Planetoid file asks for {module}.{name}, which is not on the list of what it may need")
+            raise DataError(f"a Planetoid file refers to {module}.{name}, which is not allowed")
         return _NAMES[f"{module}.{name}"]
 
 
 def read_published(stream: Readable, file: str) -> bytes:
-    """The content of the file called ``file``, if it is the published one."""
+    """Read the file called ``file``; raise DataError unless it is the published one."""
     data = bytearray()
     while len(data) <= MAX_BYTES and (block := stream.read(1 << 20)):
         data += block
     if hashlib.sha256(data).hexdigest() != DIGESTS.get(file):
-        raise DataError(f"{file}: is not the file that Planetoid published (its SHA-256 differs); fetch it again")
+        raise DataError(f"{file}: differs from the published Planetoid file (SHA-256); download it again")
     return bytes(data)
 
 
 def unpickle(published: bytes) -> Any:
-    """The array, ``Matrix`` or dictionary of lists in a published file; text of Python 2 is read as Latin-1."""
+    """Return the array, ``Matrix`` or dictionary of lists in a published file, which Python 2 wrote."""
     return _Unpickler(io.BytesIO(published), encoding="latin1").load()

@@ -1,4 +1,4 @@
-"""Comma-separated numbers as arrays: ``numpy.loadtxt`` block by block, stricter, and with the line in its errors."""
+"""Read comma-separated numbers with ``numpy.loadtxt``, but strictly, in blocks, and with line numbers in errors."""
 
 import io
 import warnings
@@ -18,9 +18,9 @@ _REALS = _INTEGERS + b".eE"
 
 
 def read_table(stream: Readable, file: str, *, integers: bool, columns: int | None = None) -> np.ndarray:
-    """``[rows, columns]`` int64 or float32; line ``i`` is row ``i - 1``; the first line decides ``columns`` if None.
+    """Return ``[rows, columns]`` int64 or float32, one row per line; the first line determines ``columns`` if None.
 
-    Line ends of either kind, padding and blank lines at the end are fine; anything else is an error.
+    CRLF line ends, padding, and blank lines at the end are accepted; anything else is an error.
     """
     parts: list[np.ndarray] = []
     line = 1
@@ -33,18 +33,18 @@ def read_table(stream: Readable, file: str, *, integers: bool, columns: int | No
         parts.append(rows)
         line += len(rows)
     if not parts:
-        raise DataError(f"{file}, line 1: the file is empty; fetch the dataset again")
+        raise DataError(f"{file}, line 1: the file is empty; download the dataset again")
     return np.concatenate(parts)
 
 
 def _blocks(stream: Readable, file: str) -> Iterator[bytes]:
-    """The stream in pieces of whole lines, of which the last is not blank; what ends a piece is left out."""
+    """Yield blocks of whole lines without the final line break; the last line of a block is not blank."""
     rest, line = b"", 1
     while data := stream.read(BLOCK):
         if line == 1 and not rest:
-            data = data.removeprefix(b"\xef\xbb\xbf")  # the mark some editors put in front of UTF-8
+            data = data.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
         rest += data
-        # Blank lines may only end a file, so the last line with something in it waits for what follows.
+        # Blank lines are allowed only at the end of the file, so the last non-blank line waits for what follows.
         block, newline, _ = rest.rstrip(_LAYOUT[1:]).rpartition(b"\n")
         if newline:
             yield block
@@ -56,13 +56,13 @@ def _blocks(stream: Readable, file: str) -> Iterator[bytes]:
 
 
 def _read_block(block: bytes, integers: bool, columns: int) -> np.ndarray | None:
-    """One row per line, or None if a line is not ``columns`` finite numbers."""
+    """Return one row per line, or None if a line does not consist of ``columns`` finite numbers."""
     if block.translate(None, _INTEGERS if integers else _REALS):
-        return None  # loadtxt would take NaN, and padding of any alphabet
+        return None  # loadtxt would accept NaN and Unicode white space
     lines, dtype = block.count(b"\n") + 1, np.int64 if integers else np.float32
     try:
         with warnings.catch_warnings(), np.errstate(over="ignore"):
-            warnings.simplefilter("error")  # it warns about a blank line and passes over it
+            warnings.simplefilter("error")  # it only warns about blank lines
             text = io.StringIO(block.decode("ascii"))
             rows = np.loadtxt(text, dtype, comments=None, delimiter=",", ndmin=2, max_rows=lines)
     except (ValueError, OverflowError, Warning):
@@ -71,7 +71,7 @@ def _read_block(block: bytes, integers: bool, columns: int) -> np.ndarray | None
 
 
 def _refused(lines: list[bytes], file: str, number: int, integers: bool, columns: int) -> DataError:
-    """Halve the lines, the first of which is ``number`` of the file, until the first wrong one is left."""
+    """Find the first wrong line by bisection; ``number`` is the number of the first line."""
     while len(lines) > 1:
         half = len(lines) // 2
         if _read_block(b"\n".join(lines[:half]), integers, columns) is None:
@@ -81,4 +81,4 @@ def _refused(lines: list[bytes], file: str, number: int, integers: bool, columns
     shown = repr(lines[0][:40].decode("ascii", "backslashreplace")) if lines[0].strip() else "a blank line"
     kind = "64-bit integer" if integers else "finite 32-bit number"
     wanted = f"{columns} comma-separated values, each a {kind}" if columns > 1 else f"a {kind}"
-    return DataError(f"{file}, line {number}: expected {wanted}, not {shown}; correct it or fetch the dataset again")
+    return DataError(f"{file}, line {number}: expected {wanted}, not {shown}; correct it or download the dataset again")

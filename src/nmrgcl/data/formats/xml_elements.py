@@ -1,6 +1,6 @@
-"""XML element by element, with the line of each; what does not belong is refused, what editors add is passed over.
+"""Read XML element by element, with line numbers; unexpected elements are errors.
 
-A DOCTYPE is refused: it is the only place for entities, which may expand without end or name other files.
+A DOCTYPE is refused, because entities, which may expand exponentially or read other files, are declared there.
 """
 
 import re
@@ -9,23 +9,25 @@ from collections.abc import Collection, Mapping
 from typing import ClassVar
 from xml.parsers import expat
 
-from nmrgcl.data.formats.attribute_values import refusal, shown
+from nmrgcl.data.formats.attribute_values import refusal
+from nmrgcl.data.formats.classes import shown
 from nmrgcl.errors import DataError
 
-# In characters of one byte or two. A handler would come too late: when it raises, expat still reads on, and expands.
+# In 8-bit or 16-bit characters. A handler would come too late: expat goes on expanding entities after it raises.
 _DOCTYPE = re.compile(b"\x00?".join(re.escape(bytes([byte])) for byte in b"<!DOCTYPE"))
 _SPACE = " \t\r\n"
 
 
 class XmlReader(ABC):
-    """Reads one file; a subclass says in ``begin`` and ``end`` what elements mean.
+    """Reads one file; a subclass handles its elements in ``begin`` and ``end``.
+
+    Elements outside the namespace of the root are ignored with all they contain.
 
     Attributes:
-        inside: the elements that may stand in each element; those in "" may be the root. Only elements of the root's
-            namespace are read, and those of others passed over with all they contain.
-        with_text: elements that contain text; elements in them are passed over.
-        passed_over: elements of the root's namespace to pass over, as pairs of the element around them and themselves.
-        remedies: what to do about an element that stands where it may not.
+        inside: the elements allowed in each element; "" lists those allowed as root.
+        with_text: elements that contain text; elements inside them are ignored.
+        passed_over: further elements to ignore, as pairs of parent and element.
+        remedies: the advice for an element that is not allowed.
     """
 
     inside: ClassVar[Mapping[str, Collection[str]]]
@@ -36,7 +38,7 @@ class XmlReader(ABC):
     def __init__(self, file: str) -> None:
         self.file, self.namespace = file, ""
         self.open = [""]
-        self._depth = 0  # inside an element that is passed over
+        self._depth = 0  # nesting depth inside an element that is ignored
         self._text: list[str] | None = None
         self._parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
@@ -46,33 +48,33 @@ class XmlReader(ABC):
 
     @abstractmethod
     def begin(self, kind: str, around: str, attributes: dict[str, str]) -> None:
-        """An element begins inside another."""
+        """Handle the start of an element inside ``around``."""
 
     @abstractmethod
     def end(self, kind: str, around: str, text: str | None) -> None:
-        """It ends; ``text`` is None if it is not of those that contain text, or contains elements too."""
+        """Handle its end; ``text`` is None unless it is one of ``with_text`` and contains no elements."""
 
     @property
     def line(self) -> int:
-        """Where the reader is."""
+        """The current line."""
         return self._parser.CurrentLineNumber
 
     def refusal(self, why: str) -> DataError:
-        """The error to raise about this line."""
+        """Return the error about the current line."""
         return refusal(self.file, self.line, why)
 
     def read(self, content: bytes) -> None:
-        """Call ``begin`` and ``end`` for all elements."""
+        """Call ``begin`` and ``end`` for every element."""
         if found := _DOCTYPE.search(content):
             line = content.count(b"\n", 0, found.start()) + 1
-            raise refusal(self.file, line, "a DOCTYPE may hold entities that expand without end; remove it")
+            raise refusal(self.file, line, "a DOCTYPE is not accepted, because it may declare entities; remove it")
         try:
             self._parser.Parse(content, True)
         except expat.ExpatError as error:
-            why = f"is not well-formed XML ({expat.ErrorString(error.code)}); correct the file or fetch it again"
+            why = f"is not well-formed XML ({expat.ErrorString(error.code)}); correct the file or download it again"
             raise refusal(self.file, error.lineno, why) from None
         except (LookupError, ValueError):
-            raise refusal(self.file, 1, "names an encoding that is not known; save the file as UTF-8") from None
+            raise refusal(self.file, 1, "declares an unknown encoding; save the file as UTF-8") from None
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._depth:
@@ -87,7 +89,7 @@ class XmlReader(ABC):
         elif namespace != self.namespace or (around, kind) in self.passed_over:
             self._depth = 1
         elif kind not in self.inside[around]:
-            place = f"stands inside {around!r}" if around else "is the first element"
+            place = f"is not allowed inside {around!r}" if around else "is not a known root element"
             raise self.refusal(f"{shown(kind)} {place}; {self.remedies.get(kind, 'correct or remove it')}")
         else:
             self.open.append(kind)
@@ -106,6 +108,6 @@ class XmlReader(ABC):
         if self._text is not None:
             self._text.append(text)
         elif not self._depth and self.open[-1] not in self.with_text and (stray := text.strip(_SPACE)):
-            # The parser collects text and is at its end by now.
+            # The parser collects text and has already reached its end.
             line = self.line - text.lstrip(_SPACE).count("\n")
-            raise refusal(self.file, line, f"text {shown(stray)} stands between elements; correct or remove it")
+            raise refusal(self.file, line, f"text {shown(stray)} between elements; correct or remove it")

@@ -1,4 +1,4 @@
-"""Molecules: SMILES, and the files that list them, as graphs of atoms and bonds."""
+"""Convert SMILES, and files of them, to graphs of atoms and bonds."""
 
 from nmrgcl.data.molecules.read import Molecules, read_molecules
 from nmrgcl.data.molecules.smiles import Invalid, featurise, featurise_in_parts

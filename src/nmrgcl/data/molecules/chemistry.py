@@ -1,4 +1,4 @@
-"""RDKit, which is an optional extra: imported on first use, and silent."""
+"""Import RDKit, an optional dependency, and silence it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from nmrgcl.errors import DataError
 
 @contextmanager
 def rdkit() -> Iterator[Any]:
-    """The module ``rdkit.Chem``; what RDKit would print about bad molecules is suppressed inside the block."""
+    """Yield the module ``rdkit.Chem``, with RDKit's log messages about invalid molecules suppressed."""
     try:
         from rdkit import Chem, rdBase
     except ImportError:

@@ -1,4 +1,4 @@
-"""Which columns of a table are SMILES and which are labels, and their values."""
+"""Find the columns of SMILES and labels in a table, and convert their values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from nmrgcl.data.molecules.chemistry import rdkit
 from nmrgcl.errors import DataError, nearest, printable
 
 NAMES = ("smiles", "canonical_smiles")
-"""Names of the SMILES column, in lower case; capitals do not matter."""
+"""Recognised names of the SMILES column; case is ignored."""
 LOOKED_AT = 50
-"""Cells of a column that are tried as SMILES where no column has their name."""
+"""Number of cells that are parsed as SMILES to guess the column."""
 
 
 def smiles_column(columns: Any, source: str, wanted: str | None = None) -> str:
-    """The column that was asked for, or the one that has the name; otherwise an error offers the likeliest."""
+    """Return the requested column, or the one with a recognised name; otherwise, the error suggests one."""
     if wanted is not None:
         return _known(columns, wanted, source)
     names = {name.lower(): name for name in reversed(columns.column_names)}
@@ -26,20 +26,20 @@ def smiles_column(columns: Any, source: str, wanted: str | None = None) -> str:
     likeliest = likely_smiles(columns)
     if likeliest is not None:
         use = f"rename it, or use smiles={likeliest!r} (--smiles of nmrgcl datasets import)"
-        raise DataError(printable(f"{source}: no column is named smiles; {likeliest!r} looks like one: {use}"))
+        raise DataError(printable(f"{source}: no column is named smiles; {likeliest!r} looks like SMILES: {use}"))
     listed = ", ".join(columns.column_names[:8]) + (", …" if columns.num_columns > 8 else "")
-    raise DataError(printable(f"{source}: no column is named smiles, and none looks like one; there are {listed}"))
+    raise DataError(printable(f"{source}: no column is named smiles or looks like SMILES; there are {listed}"))
 
 
 def likely_smiles(columns: Any) -> str | None:
-    """The column of which most cells are valid SMILES, if there is one."""
+    """Return the column with the largest share of valid SMILES, if it is more than half."""
     shares = {name: _share_valid(columns[name]) for name in columns.column_names}
     likeliest = max(shares, key=lambda name: shares[name])
     return likeliest if shares[likeliest] > 0.5 else None
 
 
 def label_columns(columns: Any, source: str, smiles: str, wanted: Sequence[str] | None = None) -> list[str]:
-    """The columns that were asked for, or all of numbers; not one that only counts the rows upwards."""
+    """Return the requested columns, or all numeric ones except for a running number."""
     if wanted is not None:
         return [_known(columns, name, source) for name in wanted]
     others = (name for name in columns.column_names if name != smiles)
@@ -47,21 +47,21 @@ def label_columns(columns: Any, source: str, smiles: str, wanted: Sequence[str] 
 
 
 def numbers(column: Any, name: str, source: str) -> np.ndarray:
-    """``[R]`` float32, NaN where a cell is empty."""
+    """Return ``[R]`` float32, NaN where a cell is empty."""
     if not _is_numeric(column.type):
         example = next((value for value in column.to_pylist() if value is not None), None)
         if example is not None:
-            raise DataError(printable(f"{source}: column {name!r} holds {example!r}; labels must be numbers"))
+            raise DataError(printable(f"{source}: column {name!r} contains {example!r}; labels must be numbers"))
         return np.full(len(column), np.nan, np.float32)
     with np.errstate(over="ignore"):
         values = column.cast("float64", safe=False).to_numpy().astype(np.float32)
     if np.isinf(values).any():
-        raise DataError(printable(f"{source}: column {name!r} holds a number that 32 bits cannot; correct it"))
+        raise DataError(printable(f"{source}: column {name!r} contains a number that does not fit a 32-bit float"))
     return values
 
 
 def texts(column: Any) -> list[str | None]:
-    """Cells as text; what is not UTF-8 in them is replaced by a character that no SMILES has."""
+    """Return cells as text; invalid UTF-8 is replaced by a character that does not occur in SMILES."""
     return [value if value is None or isinstance(value, str) else _text(value) for value in column.to_pylist()]
 
 
@@ -71,7 +71,7 @@ def _text(value: Any) -> str:
 
 def _known(columns: Any, name: str, source: str) -> str:
     if name not in columns.column_names:
-        raise DataError(printable(f"{source}: has no column {name!r}; {nearest(name, columns.column_names)}"))
+        raise DataError(printable(f"{source}: there is no column {name!r}; {nearest(name, columns.column_names)}"))
     return name
 
 
@@ -81,14 +81,14 @@ def _is_numeric(kind: Any) -> bool:
 
 
 def _counts_rows(column: Any) -> bool:
-    """Whether whole numbers ascend from row to row, as identifiers do and labels do not."""
+    """Return True if integers increase from row to row, as identifiers do."""
     if len(column) < 3 or column.null_count or not arrow().types.is_integer(column.type):
         return False
     return bool((np.diff(column.to_numpy()) > 0).all())
 
 
 def _share_valid(column: Any) -> float:
-    """Among the first cells, those that RDKit reads as molecules of at least two atoms."""
+    """Return the share of the first cells that RDKit parses as molecules of at least two atoms."""
     types = arrow().types
     if not (types.is_string(column.type) or types.is_large_string(column.type)):
         return 0.0

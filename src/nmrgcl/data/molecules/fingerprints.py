@@ -10,11 +10,11 @@ from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY
 from nmrgcl.errors import DataError, printable
 
 RADIUS, BITS = 2, 2048
-"""ECFP4, the usual choice: neighbourhoods of up to two bonds, folded to so many bits."""
+"""ECFP4, the usual choice: neighbourhoods of radius 2, folded to 2048 bits."""
 
 
 def ecfp(smiles: Sequence[str], *, radius: int = RADIUS, bits: int = BITS) -> np.ndarray:
-    """``[M, bits]`` uint8: 1 where a molecule has a neighbourhood of that number."""
+    """Return ``[M, bits]`` uint8 fingerprints: 1 where a molecule has a neighbourhood with that hash."""
     rows = np.zeros((len(smiles), bits), np.uint8)
     with rdkit() as chem:
         from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
@@ -29,7 +29,7 @@ def ecfp(smiles: Sequence[str], *, radius: int = RADIUS, bits: int = BITS) -> np
 
 
 def ecfp_in_parts(smiles: Sequence[str]) -> Iterator[np.ndarray]:
-    """``ecfp`` for more molecules than fit in memory: a few thousand at a time, for many of them by all cores."""
+    """Yield fingerprints a few thousand at a time; many molecules are processed on all cores."""
     parts = (smiles[first : first + AT_A_TIME] for first in range(0, len(smiles), AT_A_TIME))
     jobs = 1 if len(smiles) < MANY else -1
     for packed in Parallel(n_jobs=jobs, return_as="generator")(delayed(_packed)(part) for part in parts):
@@ -37,12 +37,12 @@ def ecfp_in_parts(smiles: Sequence[str]) -> Iterator[np.ndarray]:
 
 
 def tanimoto(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """``[A, B]``: of the bits that either of two fingerprints has, the share that both have; 0 where there are none."""
+    """Return the ``[A, B]`` Tanimoto similarities: shared bits over all bits of a pair, 0 if both are empty."""
     both = first.astype(np.float32) @ second.astype(np.float32).T  # exact: counts are far below 2²⁴
     either = first.sum(1, dtype=np.float32)[:, None] + second.sum(1, dtype=np.float32) - both
     return both / np.maximum(either, 1)
 
 
 def _packed(smiles: Sequence[str]) -> np.ndarray:
-    """Eight bits per byte, as they go to another process."""
+    """Pack eight bits per byte for the transfer between processes."""
     return np.packbits(ecfp(smiles), axis=1)

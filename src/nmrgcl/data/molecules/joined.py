@@ -1,9 +1,8 @@
-"""Several datasets of molecules → the store of one, in their order; of the graphs only some are in memory at a time."""
+"""Join datasets of molecules into the store of one, with only part of the graphs in memory at a time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,35 +10,33 @@ import torch
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.molecule_rows import LISTED, MoleculeRows, class_codes
 from nmrgcl.data.molecules.dataset import Watch
-from nmrgcl.data.stored_molecules import MOLECULES, molecule_arrays, molecule_notes
+from nmrgcl.data.stored_molecules import MOLECULES, dataset_meta, molecule_arrays, molecule_notes
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import write_store
 
 AT_A_TIME = 65_536
-"""Graphs that are in memory."""
+"""Number of graphs in memory at a time."""
 
 
 def write_joined(folder: Path, datasets: Sequence[Dataset], *, name: str, watch: Watch | None = None) -> None:
-    """Write the store of all molecules of ``datasets``; what occurs more than once stays so."""
-    rows = join_rows(datasets)
-    meta: dict[str, Any] = {"name": name, "level": "graph", "classes": [0, 1] if rows.binary else []}
-    meta |= dict.fromkeys(("self_loops", "duplicate_edges", "one_way_edges"), 0)
-    meta[MOLECULES] = molecule_notes(rows)
+    """Write the store of all molecules of ``datasets``, in order; repeated molecules are kept."""
+    rows = _join_rows(datasets)
+    meta = {**dataset_meta(name, [0, 1] if rows.binary else []), MOLECULES: molecule_notes(rows)}
     write_store(folder, _parts(datasets, rows, watch), extra=molecule_arrays(rows), meta=meta)
 
 
-def join_rows(datasets: Sequence[Dataset]) -> MoleculeRows:
-    """What is known of all molecules; lines go on from file to file. Names are those of files that all have some."""
+def _join_rows(datasets: Sequence[Dataset]) -> MoleculeRows:
+    """Concatenate the rows; line numbers continue from file to file. Names are kept if all files have them."""
     rows = [dataset.molecules for dataset in datasets if dataset.molecules is not None]
     for dataset in datasets:
         if dataset.molecules is None:
-            raise DataError(f"{dataset.name}: is not a file of molecules; only such files can be read as one")
+            raise DataError(f"{dataset.name}: is not a file of molecules; only files of molecules can be joined")
         if dataset.molecules.tasks != rows[0].tasks:
             ours, theirs = (", ".join(one.tasks) or "none" for one in (dataset.molecules, rows[0]))
             told = f"{dataset.name}: its labels are {ours}, but those of {datasets[0].name} are {theirs}"
-            raise DataError(f"{told}; name columns that all files have")
+            raise DataError(f"{told}; choose columns that all files have")
     lasts = [max([0, *one.lines[-1:].tolist(), *(bad.row for bad in one.invalid)]) for one in rows]
     before = np.cumsum([0, *lasts[:-1]]).tolist()
     names = [one.names for one in rows if one.names is not None]
@@ -55,17 +52,12 @@ def join_rows(datasets: Sequence[Dataset]) -> MoleculeRows:
     )
 
 
-def count_repeated(smiles: Sequence[str]) -> int:
-    """How many molecules have the SMILES, as text, of an earlier one."""
-    return len(smiles) - len(set(smiles))
-
-
 def _join_texts(parts: Sequence[Texts]) -> Texts:
     return Texts(np.concatenate([part.data for part in parts]), np.concatenate([part.lengths for part in parts]))
 
 
 def _parts(datasets: Sequence[Dataset], rows: MoleculeRows, watch: Watch | None) -> Iterator[Graphs]:
-    """All graphs; classes are those of all molecules together, of which one file may have only one."""
+    """Yield all graphs; classes are assigned here, because a single file may contain only one of the two."""
     y = torch.from_numpy(class_codes(rows.targets)) if rows.binary else None
     done = 0
     for dataset in datasets:

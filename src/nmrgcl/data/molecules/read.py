@@ -1,4 +1,4 @@
-"""A file of molecules → graphs, labels and identifiers."""
+"""Read a file of molecules as graphs, labels and identifiers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from nmrgcl.errors import DataError, SettingError, printable
 from nmrgcl.graphs import Graphs
 
 IDENTIFIERS = ("id", "mol_id", "molecule_id", "name")
-"""Columns that identify molecules, whatever their capitals; the first that is there counts."""
+"""Columns that identify molecules, ignoring case; the first one found is used."""
 
 
 @dataclass(frozen=True, eq=False)
 class Molecules:
-    """``M`` valid molecules, in the order of the file.
+    """The ``M`` valid molecules of a file, in order.
 
     Attributes:
-        name: the file without its endings.
-        graphs: as ``featurise`` makes them, one per molecule.
-        smiles: as written in the file.
-        lines: ``[M]`` the line of each molecule, from 1.
+        name: name of the file without its endings.
+        graphs: one graph per molecule, as returned by ``featurise``.
+        smiles: SMILES as written in the file.
+        lines: ``[M]`` line number of each molecule, from 1.
         labels: ``[M, T]`` float32, NaN where a label is missing.
-        tasks: the names of the ``T`` columns of labels.
+        tasks: names of the ``T`` label columns.
         invalid: rows that were skipped, by line.
         columns: all columns of the file, as a ``pyarrow.Table`` of ``M`` rows.
         source: the path.
@@ -49,7 +49,7 @@ class Molecules:
 
     @property
     def ids(self) -> list[str]:
-        """The column of names or identifiers, as text; line numbers where there is none."""
+        """The identifier column as text, or line numbers if there is none."""
         found = names_column(self.columns)
         if found is None:
             return [str(line) for line in self.lines.tolist()]
@@ -63,13 +63,13 @@ def read_molecules(
     labels: Sequence[str] | None = None,
     invalid: Literal["skip", "error"] = "skip",
 ) -> Molecules:
-    """The molecules of a CSV, TSV, Parquet, SMI or SDF file, plain or packed with gzip or xz.
+    """Read a CSV, TSV, Parquet, SMI or SDF file, optionally compressed with gzip or xz.
 
     Args:
         path: the file.
-        smiles: the column of SMILES; the one with that name, or ``canonical_smiles``, unless given.
-        labels: the columns of labels. Unless given, every column of numbers, but not one that counts the rows upwards.
-        invalid: skip rows that are not molecules, which are listed in the result, or refuse the file.
+        smiles: the SMILES column; None: the one named ``smiles`` or ``canonical_smiles``.
+        labels: the label columns; None: every numeric column except for a running number.
+        invalid: ``skip`` rows that are not molecules and list them in the result, or raise an ``error``.
     """
     listing = list_molecules(path, smiles=smiles, labels=labels, invalid=invalid)
     graphs, refused = featurise(listing.cells())
@@ -92,7 +92,7 @@ def read_molecules(
 
 @dataclass(frozen=True, eq=False)
 class MoleculeListing:
-    """A file of molecules before they are made graphs: its table, the column of SMILES, ``[R, T]`` labels, tasks."""
+    """A file of molecules before conversion to graphs: its table, SMILES column, tasks and ``[R, T]`` labels."""
 
     path: Path
     table: MoleculeTable
@@ -104,16 +104,16 @@ class MoleculeListing:
         return len(self.table.lines)
 
     def cells(self) -> list[str | None]:
-        """The SMILES of all rows."""
+        """Return the SMILES of all rows."""
         return texts(self.table.columns[self.smiles])
 
     def parts(self, size: int) -> Iterator[str | None]:
-        """The same, of which no more than ``size`` are made Python's at a time."""
+        """Yield the SMILES of all rows, converting only ``size`` to Python strings at a time."""
         for batch in self.table.columns.select([self.smiles]).to_batches(max_chunksize=size):
             yield from texts(batch.column(0))
 
     def located(self, one: Invalid) -> Invalid:
-        """The same, by its line in the file."""
+        """Replace the index of an invalid row by its line in the file."""
         empty = not self.table.columns[self.smiles][one.row].is_valid
         return one._replace(row=int(self.table.lines[one.row]), reason=self.table.missing if empty else one.reason)
 
@@ -121,9 +121,9 @@ class MoleculeListing:
 def list_molecules(
     path: str | Path, *, smiles: str | None = None, labels: Sequence[str] | None = None, invalid: str = "skip"
 ) -> MoleculeListing:
-    """What ``read_molecules`` reads, up to where the molecules are made graphs."""
+    """Read the table and labels of a file; the arguments are those of ``read_molecules``."""
     if invalid not in ("skip", "error"):
-        raise SettingError(f"invalid is {invalid!r}; it is skip or error")
+        raise SettingError(f"invalid is {invalid!r}; it must be skip or error")
     path = Path(path).expanduser()
     table = read_table(path)
     column = smiles_column(table.columns, str(path), smiles)
@@ -134,13 +134,13 @@ def list_molecules(
 
 
 def names_column(columns: Any) -> str | None:
-    """The column that identifies molecules."""
+    """Return the column that identifies molecules, if there is one."""
     names = {name.lower(): name for name in reversed(columns.column_names)}
     return next((names[name] for name in IDENTIFIERS if name in names), None)
 
 
 def refusal(first: Invalid, bad: int, rows: int, path: Path) -> DataError:
-    """What is said where the first of ``bad`` invalid rows, or all of them, are too many."""
+    """Return the error about ``bad`` invalid rows, of which it names the first."""
     told = f"line {first.row}, {first.text!r}: {first.reason}"
     if bad == rows:
         return DataError(printable(f"{path}: none of its {rows} rows is a valid molecule; {told}"))

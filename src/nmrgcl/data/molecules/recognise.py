@@ -1,4 +1,4 @@
-"""Which files are molecules: a CSV file may also be a list of edges, and its header tells."""
+"""Recognise files of molecules: a CSV file may also be an edge list, depending on its header."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from nmrgcl.data.molecules.tables import read_table
 from nmrgcl.errors import DataError, printable
 
 ENDINGS = (".tsv", ".parquet", ".smi", ".sdf")
-"""Those of files that are read as nothing else."""
+"""Endings that are used for molecules only."""
 _EDGES = {"source", "target", *(alias for alias, meant in ALIASES.items() if meant in ("source", "target"))}
 _HEADER = 1 << 20
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is one of molecules, by its ending or, of CSV, by its header."""
+    """Return True for a file of molecules, judged by its ending or, for CSV, by its header."""
     if not path.is_file():
         return False
     name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
@@ -24,15 +24,15 @@ def is_table(path: Path) -> bool:
 
 
 def require_edges(path: Path) -> None:
-    """Refuse a CSV file whose header names neither the ends of edges nor SMILES, and say what it might be."""
+    """Raise DataError if the header of a CSV file has columns for neither edges nor SMILES."""
     names = _header(path)
     if not names or _EDGES & {name.lower() for name in names}:
         return
     listed = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-    told = f"{path}, line 1: no column is named source and target (edges) or smiles (molecules), but {listed}"
+    told = f"{path}, line 1: there is no column source, target (edges) or smiles (molecules), only {listed}"
     try:
         likeliest = likely_smiles(read_table(path).columns)
-    except DataError:  # without RDKit, or not a table at all
+    except DataError:  # RDKit is missing, or the file is not a table
         likeliest = None
     if likeliest is None:
         raise DataError(printable(f"{told}; write a header line"))
@@ -50,6 +50,6 @@ def _header_says_molecules(path: Path) -> bool:
 
 
 def _header(path: Path) -> list[str]:
-    """The cells of the first line."""
+    """Return the cells of the first line."""
     with open_text(path) as stream:
         return header(stream.read(_HEADER))

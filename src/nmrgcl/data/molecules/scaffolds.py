@@ -1,4 +1,4 @@
-"""Bemis–Murcko scaffolds: the rings of a molecule and what links them."""
+"""Bemis–Murcko scaffolds: the rings of a molecule and their linkers."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from nmrgcl.data.molecules.chemistry import rdkit
 
 
 def scaffolds(smiles: Sequence[str]) -> list[str]:
-    """The scaffold of each valid molecule, with chirality; empty for a molecule without rings."""
+    """Return the scaffold of each molecule, with chirality; it is empty for a molecule without rings."""
     with rdkit() as chem:
         from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
@@ -16,6 +16,6 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
 
 
 def numbered(scaffolds: Sequence[str] | Sequence[int]) -> np.ndarray:
-    """``[M]`` int64: scaffolds counted from 0 in the order they are met."""
+    """Number scaffolds from 0 in order of first appearance, ``[M]`` int64."""
     known: dict[str | int, int] = {}
     return np.array([known.setdefault(scaffold, len(known)) for scaffold in scaffolds], np.int64)

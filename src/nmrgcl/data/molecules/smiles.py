@@ -1,4 +1,4 @@
-"""SMILES → graphs of atoms and bonds, with the features of Hu et al. 2020."""
+"""Convert SMILES to graphs of atoms and bonds, with the features of Hu et al. 2020."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,24 +17,23 @@ from nmrgcl.errors import printable
 from nmrgcl.graphs import Graphs
 
 SHOWN = 60
-"""Characters of an invalid SMILES that are kept for messages."""
+"""Number of characters of an invalid SMILES that messages show."""
 MAX_ATOMS = 4096
-"""In one molecule; the matrix of its bonds then takes 128 MiB for a moment."""
+"""Largest molecule; its bond matrix temporarily takes 128 MiB."""
 AT_A_TIME = 4096
-"""Molecules that one process is given."""
+"""Number of molecules per task of a worker process."""
 MANY = 20_000
-"""Molecules from which on all cores are used by default, as starting processes takes seconds."""
+"""From this number on, all cores are used by default; starting processes takes seconds."""
 
 
 def featurise(smiles: Sequence[str | None], *, jobs: int | None = None) -> tuple[Graphs, list[Invalid]]:
-    """One graph per valid SMILES, in the order given, and the rows that are left out.
+    """Return one graph per valid SMILES, in order, and the invalid rows.
 
-    ``x`` is categorical, ``[N, 2]``: the atomic number minus 1, and 120 plus the chirality. ``edge_attr``, ``[E, 2]``,
-    is alike for both directions of a bond: its type from 1, and the direction that stereo double bonds give it, 0 for
-    none. Hydrogens are left out unless RDKit keeps them, as it does for isotopes.
+    ``x`` ``[N, 2]`` is categorical: the atomic number minus 1, and 120 plus the chirality. ``edge_attr`` ``[E, 2]`` is
+    the same for both directions of a bond: its type from 1, and its direction next to a stereo double bond, 0 for none.
+    Hydrogens are omitted unless RDKit keeps them, as it does for isotopes.
 
-    ``jobs`` processes share the work, -1 for one per core. Unless given, it is one process for a few molecules and all
-    cores for many.
+    ``jobs`` is the number of processes, -1 for one per core; by default, all cores are used only for many molecules.
     """
     if jobs is None:
         jobs = 1 if len(smiles) < MANY else -1
@@ -44,21 +43,21 @@ def featurise(smiles: Sequence[str | None], *, jobs: int | None = None) -> tuple
 
 
 def featurise_in_parts(smiles: Iterable[str | None], *, jobs: int = -1) -> Iterator[tuple[Graphs, list[Invalid]]]:
-    """``featurise`` for more molecules than fit in memory: one part at a time, such as ``write_store`` takes."""
+    """Yield graphs and invalid rows in parts, for more molecules than fit in memory."""
     for flat, invalid in _parts(smiles, jobs):
         yield _graphs(flat), invalid
 
 
 class _RefusedError(Exception):
-    """Why a row is not a molecule that can be used."""
+    """The reason why a row is not a valid molecule."""
 
 
 @dataclass
 class _Listed:
-    """Molecules so far, as flat arrays.
+    """Collects molecules as flat arrays.
 
-    RDKit's calls for single atoms and bonds take most of the time, so bonds come from one matrix per molecule, which
-    also has them sorted and in both directions.
+    RDKit's calls for single atoms and bonds take most of the time. Bonds are therefore read from one matrix per
+    molecule, which also lists them sorted and in both directions.
     """
 
     sizes: array = field(default_factory=lambda: array("q"))
@@ -69,19 +68,19 @@ class _Listed:
     bonds: list[np.ndarray] = field(default_factory=list)
 
     def add(self, chem: Any, text: Any) -> None:
-        """Append one molecule, or nothing and raise."""
+        """Append one molecule, or raise without appending anything."""
         molecule = _parsed(chem, text)
         atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]  # 40 % less time than GetAtoms()
         numbers = bytes([atom.GetAtomicNum() for atom in atoms])
         if 0 in numbers:
             raise _RefusedError(f"atom {numbers.index(0) + 1} is not an element")
         matrix = chem.GetAdjacencyMatrix(molecule, useBO=True)
-        matrix = np.maximum(matrix, matrix.T)  # a dative bond stands in only one of the two places
+        matrix = np.maximum(matrix, matrix.T)  # a dative bond occupies only one of its two entries
         orders = matrix.ravel()
         place = np.flatnonzero(orders)
         if len(place) != 2 * molecule.GetNumBonds() or not TYPES.keys() >= set(orders[place].tolist()):
             raise _RefusedError("a bond is neither single, double, triple nor aromatic")
-        # Only these characters can give a direction or a tag, so most molecules need not be asked for them.
+        # Only these characters can give a bond direction or chiral tag; most molecules have neither.
         if "/" in text or "\\" in text or "|" in text:
             for bond in molecule.GetBonds():
                 begin, end = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
@@ -96,7 +95,7 @@ class _Listed:
         self.bonds.append(matrix.ravel()[place])
 
     def flat(self) -> "_Flat":
-        """All of them, in as few bytes as they need, as they may go to another process."""
+        """Return all molecules in compact types, for the transfer between processes."""
         sizes, counts = np.array(self.sizes, np.int64), np.array(self.edge_counts, np.int64)
         rows, columns = np.divmod(np.concatenate([_NO_EDGE, *self.edges]), np.repeat(sizes, counts))
         direction, order = np.divmod(np.concatenate([_NO_EDGE, *self.bonds]), DIRECTED)
@@ -112,7 +111,7 @@ class _Listed:
 
 
 class _Flat(NamedTuple):
-    """``[M]`` atoms and edges of each molecule; ``x`` and ``edge_attr``; ends of edges, counted in their molecule."""
+    """Numbers ``[M]`` of atoms and edges; features of atoms; edges, numbered within each molecule; bond features."""
 
     sizes: np.ndarray
     counts: np.ndarray
@@ -122,7 +121,7 @@ class _Flat(NamedTuple):
 
 
 def _parts(smiles: Iterable[str | None], jobs: int) -> Iterator[tuple[_Flat, list[Invalid]]]:
-    """Parts in order; rows of invalid ones are counted over all parts."""
+    """Yield parts in order; the rows of invalid SMILES are counted over all parts."""
     texts = iter(smiles)
     lengths: list[int] = []
 
@@ -139,7 +138,7 @@ def _parts(smiles: Iterable[str | None], jobs: int) -> Iterator[tuple[_Flat, lis
 
 
 def _featurised(smiles: Sequence[str | None]) -> tuple[_Flat, list[Invalid]]:
-    """One part, in one process."""
+    """Convert one part, in one process."""
     listed, invalid = _Listed(), []
     with rdkit() as chem:
         for row, text in enumerate(smiles):
@@ -147,7 +146,7 @@ def _featurised(smiles: Sequence[str | None]) -> tuple[_Flat, list[Invalid]]:
                 listed.add(chem, text)
             except _RefusedError as refused:
                 invalid.append(Invalid(row, _shown(text), str(refused)))
-            except (RuntimeError, ValueError):  # a failure inside RDKit costs one row, not all
+            except (RuntimeError, ValueError):  # a failure inside RDKit should cost only one row
                 invalid.append(Invalid(row, _shown(text), "RDKit fails on it"))
     return listed.flat(), invalid
 
@@ -165,20 +164,20 @@ def _graphs(flat: _Flat) -> Graphs:
 
 
 DIRECTED = 8.0
-"""Added to the order of a bond in the matrix, once for up and twice for down; orders are less."""
+"""Added to the bond order in the matrix, once for up and twice for down; it exceeds all orders."""
 _TYPE = np.array([TYPES.get(twice / 2, 0) for twice in range(7)])
-"""By twice the order, which is a whole number."""
+"""The type of a bond, indexed by twice its order, which is an integer."""
 _NO_EDGE = np.zeros(0, np.int64)
 _NONE = _Listed().flat()
 
 
 def _parsed(chem: Any, text: Any) -> Any:
-    """RDKit's molecule."""
-    if text is None or text != text or not str(text).strip():  # pandas has NaN in empty cells
+    """Return RDKit's molecule; raise with the reason if there is none."""
+    if text is None or text != text or not str(text).strip():  # pandas uses NaN for empty cells
         raise _RefusedError("it is empty")
     if not isinstance(text, str):
         raise _RefusedError("it is not text")
-    if not text.isascii():  # RDKit would read up to there and ignore the rest
+    if not text.isascii():  # RDKit would silently stop at the first such character
         raise _RefusedError("it is not plain ASCII")
     molecule = chem.MolFromSmiles(text)
     if molecule is not None:

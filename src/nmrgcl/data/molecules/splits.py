@@ -1,4 +1,4 @@
-"""Which molecules are trained on and which are judged: by scaffold, at random, or as a column says."""
+"""Split molecules into training, validation and test part: by scaffold, at random, or by a column."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError, SettingError, nearest, printable
 
 SHARES = (0.8, 0.1)
-"""To train and to validate on; the rest is tested."""
+"""Shares of the training and validation part; the rest is the test part."""
 PARTS = {"train": 0, "valid": 1, "validation": 1, "val": 1, "test": 2}
-"""What a column may call the part of a molecule, whatever its capitals."""
+"""Recognised values of a split column; case is ignored."""
 
 
 def split_molecules(molecules: Molecules, by: str = "scaffold", *, seed: int = 0) -> Split:
-    """The split by ``scaffold``, at ``random`` (the only one that depends on ``seed``), or by ``column:NAME``."""
+    """Split by ``scaffold``, at ``random`` (which alone depends on ``seed``), or by ``column:NAME``."""
     if by == "scaffold":
         return scaffold_split(scaffolds(molecules.smiles))
     if by == "random":
@@ -27,29 +27,29 @@ def split_molecules(molecules: Molecules, by: str = "scaffold", *, seed: int = 0
         raise SettingError(f"unknown split {by!r}; known: scaffold, random, column:NAME")
     names = molecules.columns.column_names
     if column not in names:
-        raise DataError(printable(f"{molecules.source}: has no column {column!r}; {nearest(column, names)}"))
+        raise DataError(printable(f"{molecules.source}: there is no column {column!r}; {nearest(column, names)}"))
     return column_split(molecules.columns[column].to_pylist(), column)
 
 
 def split_rows(rows: MoleculeRows, by: str, *, seed: int) -> Split:
-    """The split of a dataset's molecules by ``scaffold``, which needs RDKit unless they are known, or at ``random``."""
+    """Split the molecules of a dataset by ``scaffold`` or at ``random``; unknown scaffolds need RDKit."""
     if by == "random":
         return random_split(len(rows), seed=seed)
     return scaffold_split(scaffolds(rows.smiles) if rows.scaffolds is None else rows.scaffolds.tolist())
 
 
 def scaffold_split(scaffolds: Sequence[str] | Sequence[int], shares: tuple[float, float] = SHARES) -> Split:
-    """No scaffold is in two parts; the same scaffolds are always split in the same way (Hu et al. 2020).
+    """Split deterministically such that no scaffold is in two parts (Hu et al. 2020).
 
-    Scaffolds are taken from the most to the least frequent, ties from the one met last. Each goes to the first part
-    that has room: training, then training and validation together, else test.
+    Scaffolds are assigned from the most to the least frequent, and among equals from the one that appears last. Each
+    goes to the training part if there is room, else to the validation part, else to the test part.
     """
     number = numbered(scaffolds)
     sizes = np.bincount(number)
     until_train, until_valid = shares[0] * len(scaffolds), sum(shares) * len(scaffolds)
     part = np.empty(len(sizes), np.int64)
     filled = [0, 0, 0]
-    for scaffold in np.argsort(sizes, kind="stable")[::-1]:  # they are numbered in the order they are met
+    for scaffold in np.argsort(sizes, kind="stable")[::-1]:  # scaffolds are numbered by first appearance
         size = sizes[scaffold]
         if filled[0] + size <= until_train:
             part[scaffold] = 0
@@ -60,7 +60,7 @@ def scaffold_split(scaffolds: Sequence[str] | Sequence[int], shares: tuple[float
 
 
 def random_split(count: int, *, seed: int = 0, shares: tuple[float, float] = SHARES) -> Split:
-    """Cut a seeded permutation."""
+    """Split a seeded random permutation."""
     part = np.full(count, 2)
     train, valid = (round(share * count) for share in np.cumsum(shares))
     order = np.random.default_rng(seed).permutation(count)
@@ -70,20 +70,20 @@ def random_split(count: int, *, seed: int = 0, shares: tuple[float, float] = SHA
 
 
 def column_split(values: Sequence[object], name: str) -> Split:
-    """As the values say: train, valid (or val, validation) and test; an empty cell is in no part."""
+    """Split by the values train, valid (or val, validation) and test; an empty cell is in no part."""
     part = np.full(len(values), -1)
     for row, value in enumerate(values):
         word = "" if value is None else str(value).strip().lower()
         if word and word not in PARTS:
-            raise DataError(printable(f"column {name!r} holds {value!r}; it must say train, valid or test"))
+            raise DataError(printable(f"column {name!r} contains {value!r}; it must be train, valid or test"))
         part[row] = PARTS.get(word, -1)
     return _split(part, f"column:{name}")
 
 
 def _split(part: np.ndarray, name: str) -> Split:
-    """Indices of each part, none of which may be empty."""
+    """Return the indices of each part, none of which may be empty."""
     parts = [np.flatnonzero(part == number) for number in range(3)]
     for found, purpose in zip(parts, ("train", "validate", "test"), strict=True):
         if not len(found):
-            raise DataError(printable(f"split {name}: there is nothing to {purpose} on among {len(part)} molecules"))
+            raise DataError(printable(f"split {name}: of {len(part)} molecules there are none to {purpose} on"))
     return Split(*parts)

@@ -1,4 +1,4 @@
-"""Files that list molecules → tables: CSV and TSV, Parquet, SMI, SDF; each may be packed with gzip or xz."""
+"""Read the tables in files of molecules: CSV, TSV, Parquet, SMI and SDF, optionally compressed with gzip or xz."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,21 +14,20 @@ from nmrgcl.data.molecules.chemistry import rdkit
 from nmrgcl.errors import DataError, printable
 
 SMILES = "smiles"
-"""The column that tables made from SMI and SDF files have."""
-
+"""The name of the SMILES column in tables made from SMI and SDF files."""
 
 _SMI_LINE = rf"^\s*(?P<{SMILES}>\S+)(?:\s+(?P<name>.*?))?\s*$"
 
 
 @dataclass(frozen=True, eq=False)
 class MoleculeTable:
-    """What a file holds.
+    """The table in a file.
 
     Attributes:
-        columns: a ``pyarrow.Table``, one row per molecule.
-        lines: ``[R]`` the line of each row; its number from 1 where the format has no lines. In a CSV file they are
-            right as long as no line before is blank and no quoted cell goes over several lines.
-        missing: why a row may have no SMILES.
+        columns: a ``pyarrow.Table`` with one row per molecule.
+        lines: ``[R]`` line of each row, or its number from 1 if the format has no lines. In a CSV file, blank lines and
+            quoted cells with line breaks shift the numbers after them.
+        missing: the reason to give for a row without SMILES.
     """
 
     columns: Any
@@ -37,11 +36,12 @@ class MoleculeTable:
 
 
 def read_table(path: Path) -> MoleculeTable:
-    """The table in a file, by the ending of its name."""
+    """Read a file according to its ending."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
     read = next((reader for ending, reader in _READERS.items() if name.endswith(ending)), None)
     if read is None:
-        raise DataError(printable(f"{path}: is not a file of molecules; known: {', '.join(_READERS)}, also .gz or .xz"))
+        known = ", ".join(_READERS)
+        raise DataError(printable(f"{path}: is not a file of molecules; known: {known}, optionally with .gz or .xz"))
     with open_text(path) as stream:
         content = read_all(stream, str(path))
     if not content.strip():
@@ -71,10 +71,10 @@ def _parquet(content: bytes, path: Path) -> MoleculeTable:
 
 
 def _smi(content: bytes, path: Path) -> MoleculeTable:
-    """Each line is a SMILES and, after a blank, a name; a first line that says so is a header."""
+    """Read a SMILES and, after white space, a name per line; the first line may be a header."""
     pyarrow = arrow()
     csv = pyarrow.csv
-    try:  # as one column: no text has this delimiter
+    try:  # as a single column, with a delimiter that does not occur in text
         lines = csv.read_csv(
             BytesIO(content.decode(errors="replace").encode()),
             read_options=csv.ReadOptions(column_names=["line"]),
@@ -96,7 +96,7 @@ def _smi(content: bytes, path: Path) -> MoleculeTable:
 
 
 def _sdf(content: bytes, path: Path) -> MoleculeTable:
-    """Structures as SMILES, the title as name, and the properties, which are numbers where all of them can be."""
+    """Read structures as SMILES, the title as name, and the properties, as numbers if all values are numeric."""
     with rdkit() as chem:
         records = [
             (None, {}) if molecule is None else (chem.MolToSmiles(molecule), _properties(molecule))

@@ -1,7 +1,7 @@
-"""Graphs of molecules ↔ one sequence of small numbers each, which compresses about as well as SMILES.
+"""Encode graphs of molecules as sequences of small numbers, which compress about as well as SMILES.
 
-Atom after atom: its type and chirality as one number, then one for each bond to an earlier atom, nearest last: how far
-back that atom is, the type and the direction. Sizes say where a molecule ends.
+The sequence lists the atoms in order. An atom is one number for its type and chirality, followed by one number for each
+bond to an earlier atom, nearest last: the distance to that atom, and the type and direction of the bond.
 """
 
 from typing import NamedTuple
@@ -15,33 +15,33 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 
 FIRST_BOND = ATOMS * CHIRALITIES
-"""Smaller numbers are atoms."""
+"""Numbers below are atoms, the others bonds."""
 TYPES, DIRECTIONS = BONDS[0], BONDS[1] + 1
 END = FIRST_BOND + MAX_ATOMS * TYPES * DIRECTIONS
-"""No number is that large; 16 bits hold them all."""
+"""Upper bound of all numbers, which fit in 16 bits."""
 
 
 class Tokens(NamedTuple):
-    """``[M]`` atoms of each molecule, and the numbers of all of them."""
+    """The number of atoms of each molecule, ``[M]``, and the concatenated sequences."""
 
     sizes: np.ndarray
     numbers: np.ndarray
 
 
 def to_tokens(graphs: Graphs) -> Tokens:
-    """The sequences of graphs as ``featurise`` makes them."""
+    """Encode graphs made by ``featurise``."""
     if graphs.edge_attr is None:
-        raise DataError("graphs without bonds are no molecules; make them from SMILES")
+        raise DataError("these graphs have no bonds, so they are not molecules; create them from SMILES")
     source, destination = graphs.edge_index.numpy()
     x, bonds = graphs.x.numpy(), graphs.edge_attr.numpy()
     if not graphs.symmetric or (source == destination).any() or (bonds != bonds[graphs.pair.numpy()]).any():
-        raise DataError("a bond differs between its directions; make the graphs from SMILES")
+        raise DataError("a bond differs between its two directions; create the graphs from SMILES")
     back = source < destination  # sorted by destination, then source: atom after atom, nearest last
     step, (kind, direction) = (destination - source)[back], bonds[back].T
     atoms = x[:, 0] * CHIRALITIES + x[:, 1] - ATOMS
     links = FIRST_BOND + ((step - 1) * TYPES + kind - 1) * DIRECTIONS + direction
     if len(step) and (step.max() > MAX_ATOMS or kind.min() < 1):
-        raise DataError("a bond has no type or is too far; make the graphs from SMILES")
+        raise DataError("a bond has no type or joins atoms that are too far apart; create the graphs from SMILES")
     before = np.bincount(destination[back], minlength=len(x)).cumsum()
     is_atom = np.zeros(len(atoms) + len(links), bool)
     is_atom[np.arange(len(atoms)) + np.concatenate([[0], before[:-1]])[: len(atoms)]] = True
@@ -51,12 +51,12 @@ def to_tokens(graphs: Graphs) -> Tokens:
 
 
 def from_tokens(tokens: Tokens) -> Graphs:
-    """The inverse; ValueError where the numbers are not those of molecules."""
+    """Decode sequences; raise ValueError if they are not valid molecules."""
     sizes, numbers = tokens.sizes.astype(np.int64), tokens.numbers.astype(np.int64)
     is_atom = numbers < FIRST_BOND
     atoms, links = numbers[is_atom], numbers[~is_atom] - FIRST_BOND
     if sizes.size == 0 or sizes.min() < 1 or sizes.sum() != len(atoms) or not is_atom[0] or numbers.max() >= END:
-        raise ValueError("sizes and atoms differ")
+        raise ValueError("the sizes do not match the atoms")
     owner = (np.cumsum(is_atom) - 1)[~is_atom]
     node_ptr = np.concatenate([[0], np.cumsum(sizes)])
     rest, direction = np.divmod(links, DIRECTIONS)

@@ -1,28 +1,14 @@
-"""Batches of padded size, put together from a dataset's tensors in two launches."""
-
-from typing import NamedTuple
+"""Batches of padded size, gathered from a dataset's tensors in two launches."""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+from nmrgcl.ops.batch import Structure
+
 BLOCK = 256
 """Nodes or edges at a time."""
-
-
-class Structure(NamedTuple):
-    """Tensors of a padded batch as ``nmrgcl.graphs.Graphs`` has them, and which node and edge each of them was."""
-
-    nodes: Tensor
-    edges: Tensor
-    edge_index: Tensor
-    row_ptr: Tensor
-    node_ptr: Tensor
-    batch: Tensor
-    pair: Tensor
-    node_keep: Tensor
-    edge_keep: Tensor
 
 
 def gather_structure(
@@ -37,7 +23,7 @@ def gather_structure(
     nodes: int,
     edges: int,
 ) -> Structure:
-    """The graphs that ``index`` names, one after another, with room for ``nodes`` and ``edges``, which must suffice."""
+    """``nmrgcl.ops.batch.gather_padded`` of a dataset that these tensors describe."""
     graphs, device = index.shape[0], index.device
 
     def whole(*shape: int) -> Tensor:
@@ -92,10 +78,7 @@ def _copy_graphs(
     edge_room: tl.tensor, stride: tl.tensor,
     NODES_KEPT: tl.constexpr, EDGES_KEPT: tl.constexpr, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program copies the nodes, or the edges, of one graph; after the last graph it fills what room is left.
-
-    The rest is masked, lies in no row and no graph; its edges are loops of the last node, each a pair of its own.
-    """
+    """One program copies the nodes, or the edges, of one graph; the last program fills the room that is left."""
     graph = tl.program_id(0)
     is_rest = graph == graphs
     source = tl.load(index + graph, mask=graph < graphs, other=0)

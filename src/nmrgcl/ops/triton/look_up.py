@@ -1,4 +1,4 @@
-"""Rows of a table by their names, several to a row added up; and backwards, without sorting the names."""
+"""Rows of a table by name, several added up; the backward pass does not sort the names."""
 
 import torch
 import triton
@@ -8,7 +8,7 @@ from torch import Tensor
 from nmrgcl.ops.triton.rows import column_sums
 
 ROWS, PROGRAMS = 32, 264
-"""Rows at a time, and how many programs divide them among them in the backward pass."""
+"""Rows of one tile, and the number of programs that share the tiles in the backward pass."""
 
 
 def look_up(table: Tensor, names: Tensor) -> Tensor:
@@ -26,7 +26,7 @@ def look_up(table: Tensor, names: Tensor) -> Tensor:
 def look_up_gradient(grad: Tensor, names: Tensor, count: int) -> Tensor:
     """``[count, D]`` float32: for each name the sum of the rows of ``grad`` ``[N, D]`` that list it.
 
-    A program holds the result for a block of columns: there should be no more than some hundred names.
+    Each program holds the result for a block of columns, so there should be no more than a few hundred names.
     """
     rows, width = grad.shape
     tiles = triton.cdiv(rows, ROWS)
@@ -39,6 +39,18 @@ def look_up_gradient(grad: Tensor, names: Tensor, count: int) -> Tensor:
         NAMES=names.shape[1], COUNT=max(16, triton.next_power_of_2(count)), ROWS=ROWS, UNITS=units,
     )  # fmt: skip
     return column_sums(partial.view(partial.shape[0], -1)).view(count, width)
+
+
+def name_counts(names: Tensor, categories: int, dtype: torch.dtype) -> Tensor:
+    """``[N, K]``: how often each row of ``names`` (``[N, C]``, integers; -1 is none) names each of ``categories``."""
+    out = torch.empty(names.shape[0], categories, dtype=dtype, device=names.device)
+    if out.numel():
+        wide = triton.next_power_of_2(categories)
+        rows = max(1, 2048 // wide)
+        _count_names[(triton.cdiv(out.shape[0], rows),)](
+            out, names, out.shape[0], categories, NAMES=names.shape[1], ROWS=rows, CATEGORIES=wide
+        )
+    return out
 
 
 @triton.jit
@@ -65,7 +77,7 @@ def _sum_by_name(
     row_stride: tl.tensor, name_stride: tl.tensor, count: tl.tensor, share: tl.tensor,
     NAMES: tl.constexpr, COUNT: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: the product of the one-hot form of its rows with a block of the gradient's columns."""
+    """One program: the one-hot form of its rows, transposed, times a block of the gradient's columns."""
     unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
     every = tl.arange(0, COUNT)
     total = tl.zeros([COUNT, UNITS], tl.float32)
@@ -80,3 +92,19 @@ def _sum_by_name(
         total += tl.dot(listed, g, input_precision="ieee")
     place = (tl.program_id(0).to(tl.int64) * count + every)[:, None] * width + unit[None, :]
     tl.store(partial + place, total, mask=(every < count)[:, None] & (unit < width)[None, :])
+
+
+@triton.jit
+def _count_names(
+    out: tl.tensor, names: tl.tensor, rows: tl.tensor, categories: tl.tensor,
+    NAMES: tl.constexpr, ROWS: tl.constexpr, CATEGORIES: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program: some rows."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    category, there = tl.arange(0, CATEGORIES), row < rows
+    total = tl.zeros([ROWS, CATEGORIES], tl.float32)
+    for c in tl.static_range(NAMES):
+        name = tl.load(names + row * NAMES + c, mask=there, other=-1)
+        total += (name[:, None] == category[None, :]).to(tl.float32)
+    exists = there[:, None] & (category < categories)[None, :]
+    tl.store(out + row[:, None] * categories + category[None, :], total.to(out.dtype.element_ty), mask=exists)

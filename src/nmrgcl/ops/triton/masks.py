@@ -1,4 +1,4 @@
-"""What views remove, each in one launch; the draws come from torch's generator, new at every replay of a recording."""
+"""What views remove, each in one launch; ``nmrgcl.ops.masks`` describes the functions."""
 
 import torch
 import triton
@@ -12,15 +12,7 @@ BLOCK = 256
 def keep_drawn_nodes(
     draw: Tensor, node_ptr: Tensor, keep: Tensor | None, chosen: Tensor | None, p: float
 ) -> Tensor:  # fmt: skip
-    """``[N]`` bool, of each chosen graph the nodes with a draw of at least ``p``, or else the one with the largest.
-
-    Args:
-        draw: ``[N]`` in [0, 1).
-        node_ptr: ``[B + 1]``; nodes beyond are as they were.
-        keep: ``[N]`` the nodes that there are; None means all.
-        chosen: ``[B]``; the nodes of other graphs are as they were.
-        p: share of nodes to remove.
-    """
+    """Which nodes stay; those beyond the last graph stay as they were."""
     out = torch.empty_like(draw, dtype=torch.bool)
     graphs = node_ptr.shape[0] - 1
     _keep_drawn_nodes[(graphs + 1,)](
@@ -33,10 +25,7 @@ def keep_drawn_nodes(
 def keep_drawn_edges(
     draw: Tensor, pair: Tensor, owner: Tensor, batch: Tensor, keep: Tensor | None, chosen: Tensor | None, p: float
 ) -> Tensor:
-    """``[E]`` bool: an edge of a chosen graph stays if the draw of its ``pair`` is at least ``p``.
-
-    ``owner`` (``[E]``) is a node of each edge, whose graph ``batch`` (``[N]``) tells.
-    """
+    """Which edges stay."""
     out = torch.empty_like(draw, dtype=torch.bool)
     if out.numel():
         _keep_drawn_edges[(triton.cdiv(out.shape[0], BLOCK),)](
@@ -47,7 +36,7 @@ def keep_drawn_edges(
 
 
 def blank_drawn_rows(x: Tensor, draw: Tensor, batch: Tensor, chosen: Tensor | None, p: float, blank: float) -> Tensor:
-    """``x`` ``[N, C]`` with ``blank`` in the rows of chosen graphs that have a draw below ``p``."""
+    """``x`` with ``blank`` in the rows that are removed."""
     out = torch.empty_like(x)
     if out.numel():
         columns = triton.next_power_of_2(x.shape[1])
@@ -60,7 +49,7 @@ def blank_drawn_rows(x: Tensor, draw: Tensor, batch: Tensor, chosen: Tensor | No
 
 
 def edges_between(edge_index: Tensor, node_keep: Tensor, edge_keep: Tensor | None) -> Tensor:
-    """``[E]`` bool: the edges of which both ends are kept, and which are kept themselves."""
+    """Which edges are kept themselves and have both ends kept."""
     out = torch.empty(edge_index.shape[1], dtype=torch.bool, device=edge_index.device)
     if out.numel():
         _edges_between[(triton.cdiv(out.shape[0], BLOCK),)](
@@ -75,7 +64,7 @@ def _keep_drawn_nodes(
     out: tl.tensor, draw: tl.tensor, node_ptr: tl.tensor, keep: tl.tensor, chosen: tl.tensor, p: tl.tensor,
     graphs: tl.tensor, nodes: tl.tensor, KEPT: tl.constexpr, CHOSEN: tl.constexpr, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: one graph; the last one: what is beyond all graphs."""
+    """One program: one graph; the last program: the nodes beyond all graphs."""
     graph = tl.program_id(0)
     first = tl.load(node_ptr + graph)
     last = tl.where(graph < graphs, tl.load(node_ptr + graph + 1, mask=graph < graphs, other=0), nodes)

@@ -1,4 +1,4 @@
-"""InfoNCE's sum over negatives without the matrix of similarities: computed in tiles, and again for the gradient."""
+"""InfoNCE's sum over negatives without the matrix of similarities: in tiles, computed again for the gradient."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ import triton.language as tl
 from torch import Tensor
 
 Precision = Literal["ieee", "tf32", "tf32x3"]
-"""Of similarities: float32 as such; rounded to TF32; in three products, some 22 bits, on the tensor cores."""
+"""How similarities are computed: in float32; rounded to TF32; or as three TF32 products, which keep some 22 bits."""
 
 UNITS = 32
 """How many units of z are multiplied at a time."""
 
 MANY = 4096
-"""From here on tiles of similarities are large; before, there would be too few of them to go round."""
+"""Above this many rows tiles are large; below, large tiles would be too few to occupy the GPU."""
 
 PANEL = 512
 """Columns whose weights exist at once in the backward pass."""
@@ -30,12 +30,12 @@ def negatives_logsumexp(z: Tensor, tau: float, *, precision: Precision = "ieee",
             there are several graphs.
         tau: temperature.
         precision: of the similarities.
-        across: the other view's rows only.
+        across: sum over the rows of the other view only.
     """
     count, width = z.shape
     tile = _tile(count)
     blocks = triton.cdiv(count, tile)
-    # Where there are few rows, several programs divide the columns of each block among them.
+    # If there are few rows, several programs share the columns of each block.
     share = tile * triton.cdiv(blocks, min(16, max(1, 1024 // blocks)))
     partial = torch.empty(triton.cdiv(count, share), count, device=z.device)
     _sum_negatives[(blocks, partial.shape[0])](
@@ -51,12 +51,12 @@ def negatives_logsumexp(z: Tensor, tau: float, *, precision: Precision = "ieee",
 def negatives_gradient(
     z: Tensor, total: Tensor, grad: Tensor, tau: float, *, precision: Precision = "ieee", across: bool = False
 ) -> Tensor:
-    """``[N, D]``: the gradient of ``negatives_logsumexp``, whose result is ``total``; ``grad`` (``[N]``) is that of it.
+    """``[N, D]`` the gradient of z, where ``total`` is the result of ``negatives_logsumexp`` and ``grad`` its gradient.
 
-    dz_i = Σ_j w_ij z_j with w_ij = (P_ij grad_i + P_ji grad_j) / tau and P_ij = exp(z_i · z_j / tau − total_i). The
-    weights of one panel of columns after another come from the kernel, their products with z from PyTorch: a program
-    that held the rows of the gradient as well would have registers for small tiles only (measured on an H200 with
-    N = 16,384, D = 512, TF32: 10 ms, where the forward pass over the same tiles takes 1.5).
+    It is Σ_j w_ij z_j with w_ij = (P_ij grad_i + P_ji grad_j) / tau and P_ij = exp(z_i · z_j / tau − total_i), which
+    ``nmrgcl.ops.negatives`` derives. The kernel computes the weights of one panel of columns after another, PyTorch
+    their products with z: a program that held rows of the gradient as well would have registers for small tiles only
+    (H200, N = 16,384, D = 512, TF32: 10 ms, while the forward pass over the same tiles takes 1.5).
     """
     count, width = z.shape
     high, low = _split(z, precision)
@@ -87,7 +87,7 @@ def negatives_gradient(
 
 @contextmanager
 def _tf32() -> Iterator[None]:
-    """Products of what TF32 keeps of numbers are exact on the tensor cores."""
+    """Multiply in TF32, which is exact for numbers that have no more bits than TF32 keeps."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     try:
@@ -103,8 +103,8 @@ def _tile(count: int) -> int:
 def _split(z: Tensor, precision: Precision) -> tuple[Tensor, Tensor]:
     """What to multiply: of many rows the first 11 bits, as many as TF32 keeps, and for full precision the next 11.
 
-    Tiles come from the cache again and again, and that is what takes the time: numbers of 16 bits are half of what
-    those of TF32 would be, and rows of unit length need no more range.
+    Most of the time goes into reading tiles from the cache again and again. Numbers of 16 bits are half of what those
+    of TF32 would be, and rows of unit length need no more range.
     """
     if precision == "ieee" or z.shape[0] <= MANY:
         return z, z
@@ -117,7 +117,7 @@ def _options(count: int, precision: Precision, across: bool) -> dict[str, int | 
         "ACROSS": across,
         "TILE": _tile(count),
         "UNITS": UNITS if precision == "ieee" or count <= MANY else 2 * UNITS,
-        # Few rows are divided in two by the compiler, in the kernel; of many that would take longer than the products.
+        # For few rows the compiler splits numbers inside the kernel; for many that would take longer than the products.
         "SPLIT": precision == "tf32x3" and count > MANY,
         "PRECISION": "tf32" if precision == "tf32x3" and count > MANY else precision,
         "num_warps": 8 if count > MANY else 4,
@@ -149,7 +149,7 @@ def _similarity(
         right, is_right = column[:, None] * width + unit[None, :], (column < count)[:, None] & inside
         a = tl.load(high + left, mask=is_left, other=0.0)
         b = tl.load(high + right, mask=is_right, other=0.0)
-        if SPLIT:  # the product of both rests is below float32's own rounding
+        if SPLIT:  # the product of both remainders is below the rounding of float32
             a_rest = tl.load(low + left, mask=is_left, other=0.0)
             b_rest = tl.load(low + right, mask=is_right, other=0.0)
             tile = tl.dot(a_rest, tl.trans(b), tile)
@@ -186,7 +186,7 @@ def _sum_negatives(
         column = start + tl.arange(0, TILE)
         tile = _similarity(high, low, row, column, count, width, scale, ACROSS, TILE, UNITS, SPLIT, PRECISION)
         higher = tl.maximum(most, tl.max(tile, 1))
-        # Nothing but minus infinity so far: any finite value will do to take the distance from.
+        # As long as all are minus infinity, any finite base will do.
         base = tl.where(higher == float("-inf"), 0.0, higher)
         total = total * tl.exp(most - base) + tl.sum(tl.exp(tile - base[:, None]), 1)
         most = higher
@@ -245,7 +245,7 @@ def _weigh_negatives(
     weight += other * tl.load(grad + column, mask=is_column, other=0.0)[None, :]
     there = is_row[:, None] & (place < columns)[None, :]
     weight *= scale
-    if SPLIT:  # what TF32 keeps, and the rest
+    if SPLIT:  # what TF32 keeps, and the remainder
         kept = (weight.to(tl.int32, bitcast=True) & -8192).to(tl.float32, bitcast=True)
         tl.store(rest + row[:, None] * stride + place[None, :], weight - kept, mask=there)
         weight = kept

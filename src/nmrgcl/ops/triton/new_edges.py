@@ -1,38 +1,28 @@
 """New edges between nodes that are not adjacent, drawn and sorted in among the others.
 
-As operations on whole batches this is some hundred launches, most of them for a few thousand numbers. Here it is three,
-one program a graph, which brings its few new edges into order by comparing each with all. Where graphs have many, that
-would take long, and the largest graph longest: then programs share all of them evenly, and a sort comes in between.
+As operations on whole batches this takes some hundred launches, most of them for a few thousand numbers. Here it takes
+three. One program per graph sorts the few new edges of the graph by comparing each with all others. If there are many,
+that would take too long, most of all for the largest graph: then programs share all new edges, with a sort in between.
 """
-
-from typing import NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+from nmrgcl.ops.new_edges import Merged
+
 BLOCK = 128
 """Nodes, edges or draws at a time."""
 
 WIDE_BLOCK = 1024
-"""Likewise where graphs are large."""
+"""The same for large graphs."""
 
 MANY = 64
-"""New directed edges a graph, in the mean, from which on all are sorted at once."""
+"""New directed edges per graph, on average, above which all of them are sorted at once."""
 
 ROUNDS = 48
-"""Of the shuffle that draws without replacement; what is left of the order it began with halves with each of them."""
-
-
-class Merged(NamedTuple):
-    """Tensors of the graphs with their new edges, and which edge each was; new and padded ones: one beyond the last."""
-
-    edge_index: Tensor
-    row_ptr: Tensor
-    pair: Tensor
-    edge_keep: Tensor
-    origin: Tensor
+"""Rounds of the shuffle that draws without replacement; each halves what is left of the original order."""
 
 
 def add_edges(
@@ -50,7 +40,7 @@ def add_edges(
 ) -> Merged:
     """Add ``round(p · edges)`` undirected edges to each chosen graph, or as many as there are pairs without one.
 
-    Every set of free pairs is as likely as any other of its size. The graphs must be symmetric.
+    ``nmrgcl.ops.new_edges.draw_edges`` describes them. The graphs must be symmetric.
 
     Args:
         edge_index: ``[2, E]``, sorted by destination, then source.
@@ -62,7 +52,7 @@ def add_edges(
         seed: ``[B]`` int64, new at every call.
         chosen: ``[B]``; None means all.
         p: share of edges.
-        room: for new directed edges of all graphs together; it must suffice.
+        room: new directed edges of all graphs together, padding included.
     """
     graphs, (nodes, edges), device = node_ptr.shape[0] - 1, (row_ptr.shape[0] - 1, edge_index.shape[1]), pair.device
 
@@ -266,7 +256,7 @@ def _merge_new(
     pair: tl.tensor, live: tl.tensor, seed: tl.tensor, graphs: tl.tensor, nodes: tl.tensor, edges: tl.tensor,
     room: tl.tensor, stride: tl.tensor, ROUNDS: tl.constexpr, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program: one graph; after the last graph, what padding there is.
+    """One program: one graph; the last program: padding.
 
     An edge's key is destination · N + source. A new edge comes before an edge of the same key, which is a removed one.
     """
@@ -292,7 +282,7 @@ def _merge_new(
             there = slot < end
             mine = tl.load(key + slot, mask=there, other=0)
             rank = tl.zeros([BLOCK], tl.int64)
-            for other in range(begin, end):  # few: a fifth of a graph's edges
+            for other in range(begin, end):  # few: by default a fifth of a graph's edges
                 rank += (tl.load(key + other) < mine).to(tl.int64)
             destination, source = mine // nodes, mine % nodes
             tl.store(in_order + begin + rank, mine, mask=there)
@@ -400,7 +390,7 @@ def _merge_sorted(
     node_ptr: tl.tensor, pair: tl.tensor, live: tl.tensor, graphs: tl.tensor, nodes: tl.tensor, edges: tl.tensor,
     room: tl.tensor, stride: tl.tensor, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """Everything else: pairs of new edges, edges that were there, rows, and what padding there is."""
+    """Everything else: pairs of new edges, edges that were there, rows, and padding."""
     item, width = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK), edges + room
     new, old, half = tl.load(new_ptr + graphs), tl.load(row_ptr + tl.load(node_ptr + graphs)), room // 2
     is_new = 2 * item < new

@@ -17,20 +17,10 @@ def row_sums(
     edge_table: Tensor | None = None,
     looped: bool = False,
 ) -> Tensor:
-    """``[R, D]``, row v: ``self_weight · h[v] + Σ weight[e] · (h[column[e]] + Σ_c edge_table[edge_attr[e, c]])``.
+    """``[R, D]``: see ``ops.rows.row_sums``; sums are in float32 or wider.
 
-    The sum is over the edges e of ``row_ptr[v]:row_ptr[v + 1]``, always in the same order, in float32 or wider. On
-    a symmetric graph the sum without a table is its own backward pass.
-
-    Args:
-        h: ``[N, D]`` float64, float32, bfloat16 or float16.
-        column: ``[E]`` the source of each edge; None: that of edge e is e.
-        row_ptr: ``[R + 1]``; R is N unless ``self_weight`` is 0.
-        weight: ``[E]`` floating point or bool; where it is zero, the source is not even read. None means all one.
-        self_weight: compiled into the kernel, so it should not change from step to step.
-        edge_attr: ``[E, C]`` the rows of ``edge_table`` that an edge adds to its message; -1 names none.
-        edge_table: ``[K, D]``.
-        looped: the last row of ``edge_table`` is added to every row, once.
+    Where ``weight`` is zero, the source is not even read. ``self_weight`` is compiled into the kernel, so it should not
+    change from step to step.
     """
     h = h if h.stride(1) == 1 else h.contiguous()
     out = torch.empty(row_ptr.shape[0] - 1, h.shape[1], dtype=h.dtype, device=h.device)
@@ -49,10 +39,7 @@ def row_sums(
 
 
 def edge_products(left: Tensor, right: Tensor, edge_index: Tensor) -> Tensor:
-    """``[E]``: the product of row v of ``left`` with row u of ``right`` (``[N, D]``) for each edge u → v.
-
-    Summed in float32 or wider, which is also the type of the result; no ``[E, D]`` exists.
-    """
+    """``[E]``: see ``ops.rows.edge_products``; sums, and the result, are in float32 or wider."""
     left, right = (h if h.stride(1) == 1 else h.contiguous() for h in (left, right))
     wide = torch.float64 if torch.float64 in (left.dtype, right.dtype) else torch.float32
     out = torch.empty(edge_index.shape[1], dtype=wide, device=left.device)
@@ -77,7 +64,7 @@ def column_sums(partial: Tensor) -> Tensor:
 
 
 def spread_rows(h: Tensor, owner: Tensor, keep: Tensor | None) -> Tensor:
-    """``[N, D]``: row ``owner[i]`` of ``h``, zeros where ``keep`` (``[N]``) is false."""
+    """``[N, D]``: row ``owner[i]`` of ``h``, or zeros where ``keep`` (``[N]``) is false."""
     out = torch.empty(owner.shape[0], h.shape[1], dtype=h.dtype, device=h.device)
     if out.numel():
         units = min(triton.next_power_of_2(h.shape[1]), 512)
@@ -89,9 +76,9 @@ def spread_rows(h: Tensor, owner: Tensor, keep: Tensor | None) -> Tensor:
 
 
 def take_rows(values: Tensor, index: Tensor) -> Tensor:
-    """``values[index]``, of one or two dimensions: PyTorch's kernels for that are slow where rows are short.
+    """``values[index]`` for one or two dimensions, because PyTorch's kernels are slow if rows are short.
 
-    It is they, nonetheless, that have a gradient.
+    Values that need a gradient are left to PyTorch.
     """
     out = torch.empty(index.shape[0], *values.shape[1:], dtype=values.dtype, device=values.device)
     if out.numel() == 0 or values.dim() > 2 or values.requires_grad:
@@ -106,13 +93,7 @@ def take_rows(values: Tensor, index: Tensor) -> Tensor:
 
 
 def row_counts(edge_attr: Tensor, row_ptr: Tensor, weight: Tensor | None, categories: int, loop: int = -1) -> Tensor:
-    """``[N, K]`` float32: how often (by ``weight``) the edges of each row name each of the ``categories``.
-
-    Column ``loop``, if there is one, is 1: that of the loop which every node has to itself.
-
-    A table's share in ``row_sums`` is the product of these counts with it, so the table's gradient is one small
-    product of matrices, ``counts.T @ grad``: no atomics, and the same result every time.
-    """
+    """``[N, K]`` float32: see ``ops.rows.row_counts``; ``loop`` = -1: there is no such column."""
     out = torch.empty(row_ptr.shape[0] - 1, categories, device=row_ptr.device)
     if out.numel() == 0:
         return out
@@ -125,23 +106,11 @@ def row_counts(edge_attr: Tensor, row_ptr: Tensor, weight: Tensor | None, catego
     return out
 
 
-def name_counts(names: Tensor, categories: int, dtype: torch.dtype) -> Tensor:
-    """``[N, K]``: how often each row of ``names`` (``[N, C]``, integers; -1 is none) names each of ``categories``."""
-    out = torch.empty(names.shape[0], categories, dtype=dtype, device=names.device)
-    if out.numel():
-        wide = triton.next_power_of_2(categories)
-        rows = max(1, 2048 // wide)
-        _count_names[(triton.cdiv(out.shape[0], rows),)](
-            out, names, out.shape[0], categories, NAMES=names.shape[1], ROWS=rows, CATEGORIES=wide
-        )
-    return out
-
-
 def _tile(width: int, mean: float) -> dict[str, int]:
     """Rows, units and edges of one step of one program, and its warps, for rows of ``mean`` edges.
 
-    Finding a row's edges takes longer than reading what they point at: whole rows up to 512 units are best (27,000
-    rows of 300 on an H200: 25 µs; in blocks of 128 units 51), and of narrow rows several at a time.
+    Finding a row's edges takes longer than reading their sources. So a program takes whole rows up to 512 units
+    (27,000 rows of 300 on an H200: 25 µs, against 51 in blocks of 128 units), and several rows if they are narrow.
     """
     units = min(triton.next_power_of_2(width), 512)
     edges = min(triton.next_power_of_2(max(2, round(mean))), 16, max(2, 2048 // units))
@@ -150,7 +119,7 @@ def _tile(width: int, mean: float) -> dict[str, int]:
 
 
 def _range_tile(width: int) -> dict[str, int]:
-    """The same for rows whose edges are neighbours in memory: graphs of some dozens of nodes, few of them at a time."""
+    """The same for sums over ranges: rows with dozens of entries that are contiguous in memory."""
     units = min(triton.next_power_of_2(width), 32)
     return {"ROWS": 1, "UNITS": units, "EDGES": 64, "LONG": 64, "num_warps": 4}
 
@@ -180,9 +149,9 @@ def _sum_rows(
 ) -> None:
     """One program sums one block of units of some destination rows.
 
-    No two programs write to the same place, so there are no atomics. The sources of ``EDGES`` edges of each row are
-    gathered at once: most rows of molecules need one such step. Rows of more than ``LONG`` edges come after the others,
-    one at a time and ``LONG`` edges at once: beside a hub of thousands, most nodes have two neighbours.
+    No two programs write to the same place, so no atomics are needed. The sources of ``EDGES`` edges of each row are
+    gathered at once; most rows of molecules need one such step. Rows of more than ``LONG`` edges come after the others,
+    one at a time and ``LONG`` edges at once: a hub may have thousands of edges where most nodes have two.
     """
     wide: tl.constexpr = tl.float64 if h.dtype.element_ty == tl.float64 else tl.float32
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
@@ -277,7 +246,7 @@ def _count_rows(
     categories: tl.tensor, loop: tl.tensor,
     WEIGHTED: tl.constexpr, NAMES: tl.constexpr, ROWS: tl.constexpr, CATEGORIES: tl.constexpr, EDGES: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program counts the categories of some rows' edges: a comparison with all of them at once, and a sum."""
+    """One program counts the categories of some rows' edges, comparing each edge with all categories at once."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     category, there = tl.arange(0, CATEGORIES), row < rows
     first = tl.load(row_ptr + row, mask=there, other=0)
@@ -294,22 +263,6 @@ def _count_rows(
             total += tl.sum(found, 1)
     exists = there[:, None] & (category < categories)[None, :]
     tl.store(out + row[:, None] * categories + category[None, :], total, mask=exists)
-
-
-@triton.jit
-def _count_names(
-    out: tl.tensor, names: tl.tensor, rows: tl.tensor, categories: tl.tensor,
-    NAMES: tl.constexpr, ROWS: tl.constexpr, CATEGORIES: tl.constexpr,
-) -> None:  # fmt: skip
-    """One program: some rows."""
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    category, there = tl.arange(0, CATEGORIES), row < rows
-    total = tl.zeros([ROWS, CATEGORIES], tl.float32)
-    for c in tl.static_range(NAMES):
-        name = tl.load(names + row * NAMES + c, mask=there, other=-1)
-        total += (name[:, None] == category[None, :]).to(tl.float32)
-    exists = there[:, None] & (category < categories)[None, :]
-    tl.store(out + row[:, None] * categories + category[None, :], total.to(out.dtype.element_ty), mask=exists)
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""The random walk with restart of every graph of a batch, as one kernel instead of several launches a step."""
+"""The random walks with restart of a batch as one kernel, instead of several launches per step."""
 
 import torch
 import triton
@@ -18,22 +18,7 @@ def visited_nodes(
     p: float,
     ratio: float,
 ) -> Tensor:
-    """``[N]`` bool: what the walk of each graph sees, up to ``ratio`` of the graph's nodes (but at least one).
-
-    The result is that of the loop in ``nmrgcl.augment.subgraph`` for the same draws. They come from outside, so that
-    torch's generator makes them and a captured CUDA graph has new ones at every replay.
-
-    Args:
-        start: ``[B]`` where each walk begins; not looked at where there are no nodes.
-        size: ``[B]`` how many nodes each graph has.
-        row_ptr: ``[N + 1]``.
-        source: ``[E]``.
-        below: ``[E]`` float64 running sum of the edges' weights; None means that all weigh 1.
-        draws: ``[steps, B]`` float64 in [0, 1): which edge a step takes.
-        restarts: ``[steps, B]`` float32 in [0, 1): a step returns to the start where it is less than ``p``.
-        p: probability of a restart.
-        ratio: share of the nodes after which a walk ends.
-    """
+    """What ``nmrgcl.ops.walk.visited_nodes`` describes."""
     keep = torch.zeros(row_ptr.shape[0] - 1, dtype=torch.bool, device=row_ptr.device)
     steps, graphs = draws.shape
     if graphs:
@@ -61,8 +46,8 @@ def _walk(
 ) -> None:
     """One program walks through one graph, until it has seen enough, has made all its steps or cannot move.
 
-    A step depends on the one before, so a program is one thread's work, and the graphs are what runs side by side.
-    The result itself tells which nodes were seen. The draws of the next step are fetched while this one is under way.
+    A step depends on the one before, so a program is the work of one thread, and graphs run side by side. The result
+    itself tells which nodes have been seen. The draws of the next step are fetched during this one.
     """
     graph, graphs = tl.program_id(0), tl.num_programs(0)
     nodes = tl.load(size + graph)
@@ -110,4 +95,4 @@ def _pick_edge(
     else:
         room = (high - low).to(tl.float64)
         edge = (low.to(tl.float64) + draw * room).to(tl.int64)
-    return tl.minimum(edge, last), room  # where rounding carries the mark to the row's end, the walk stays in the row
+    return tl.minimum(edge, last), room  # rounding may carry the mark to the end of the row

@@ -1,1 +1,1 @@
-"""What the paper's tables share: rows and printed figures as data, entries, tests, ranking, and texts."""
+"""What the tables of the paper share: rows and printed scores as data, entries, tests, ranking, and texts."""

@@ -1,4 +1,4 @@
-"""Texts of a table's cells: figures, differences, tests."""
+"""The texts of table cells: scores, differences and tests."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ LINES = {
 }
 MARKS = "†‡§¶"
 Marks = dict[tuple[str, ...], str]
-"""Devices of a figure → the sign for them."""
+"""The sign for each combination of devices."""
 
 
 def device_marks(found: Sequence[Entry]) -> Marks:
-    """None for the devices of most figures, a sign for each other combination."""
+    """No sign for the devices of most scores, and a sign for each other combination."""
     counts = Counter(entry.devices for entry in found if entry.devices)
     return {devices: ("", *MARKS)[min(n, len(MARKS))] for n, (devices, _) in enumerate(counts.most_common())}
 
 
 def marks_text(marks: Marks) -> str:
-    """What the signs mean."""
+    """The meaning of the signs."""
     usual, *others = [(" and ".join(devices), sign) for devices, sign in marks.items()] or [("", "")]
     if not others:
         return f"Computed on {usual[0]}." if usual[0] else ""
@@ -36,7 +36,7 @@ def marks_text(marks: Marks) -> str:
 
 
 def figure_text(entry: Entry | None, seeds: int, marks: Marks | None = None) -> str:
-    """Mean ± standard deviation, which one trial has none of; how many trials, where they are not ``seeds``."""
+    """Mean ± standard deviation (none for a single seed), and the number of seeds if it is not ``seeds``."""
     if entry is None:
         return MISSING
     if entry.mean is None:
@@ -48,13 +48,13 @@ def figure_text(entry: Entry | None, seeds: int, marks: Marks | None = None) -> 
 
 
 def line_text(entry: Entry) -> str:
-    """Whose figure it is and how it was judged, in few words."""
+    """A short text on whose score it is and how it was evaluated."""
     line = LINES.get(entry.line, entry.line)
     return line if entry.n is None else f"ours: {entry.protocol.split(',')[0]}, {line}"
 
 
 def interval_text(found: Comparison | None) -> str:
-    """A difference with its 95 % interval; bold where zero is outside."""
+    """A difference with its 95 % interval; bold if the interval excludes zero."""
     if found is None:
         return MISSING
     if found.n < 2 or found.high == float("inf"):

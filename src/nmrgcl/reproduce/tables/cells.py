@@ -1,7 +1,9 @@
-"""The cells that a table asks for: every row whose method exists here, on every dataset, seed and way to judge."""
+"""The cells of a table: every row whose method exists here, for every dataset, seed and evaluation."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import resources
 from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
@@ -9,35 +11,35 @@ from nmrgcl.methods import Level, MoleculePretraining, find_method, method_names
 from nmrgcl.own_code import is_reference, label
 from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
-from nmrgcl.reproduce.tables.tuned import tuned_values
 from nmrgcl.run.cell import BY_FOLDS, Cell, Start
 from nmrgcl.run.recipe import free_assignments, recipe
 from nmrgcl.settings import Settings
+from nmrgcl.settings.check import flatten
 
 SELECTIONS = ("honest", "paper")
 COMMON = "strong"
-"""The recipe of methods that bring none of their own."""
+"""The preset of methods without one of their own."""
 MOLECULES, FINETUNED = "molecules", "supervised_molecules"
-"""The recipe of methods that bring none for molecules, and the one by which a pre-trained encoder is fine-tuned."""
+"""The preset of methods without one for molecules, and the preset for fine-tuning pre-trained encoders."""
 QUICK_GRAPHS = 2000
-"""Molecules to pre-train on in a quick version."""
+"""The number of molecules to pre-train on in a quick version."""
 
 
 def table_rows(sheet: Sheet, level: Level) -> list[TableRow]:
-    """The paper's rows, then one for every other method that embeds any graphs, or nodes."""
+    """The rows of the paper, followed by one for every other method at this level."""
     named = {row.method for row in sheet.rows}
     others = [name for name in method_names() if name not in named and _embeds(name, level)]
     return [*sheet.rows, *(TableRow(name, "others", name) for name in others)]
 
 
 def _embeds(name: str, level: Level) -> bool:
-    """True if the method embeds such things in general, not molecules alone."""
+    """True if the method works at this level in general, not only for molecules."""
     kind = find_method(name)
     return level in kind.PRESETS and not issubclass(kind, MoleculePretraining)
 
 
 def chosen_rows(sheet: Sheet, level: Level, names: Sequence[str]) -> list[TableRow]:
-    """The rows named, in any case of letters; all rows if none is named. A reference is a method of the user's own."""
+    """The named rows, ignoring case, or all rows if none are named; references are to methods of the user."""
     own = [TableRow(label(name), "others", name) for name in names if is_reference(name)]
     rows = [*table_rows(sheet, level), *own]
     names = [label(name) for name in names]
@@ -50,27 +52,37 @@ def chosen_rows(sheet: Sheet, level: Level, names: Sequence[str]) -> list[TableR
 
 
 def computable(row: TableRow, level: Level) -> bool:
-    """True if its method exists here and embeds such things."""
+    """True if the method of the row exists here and works at this level."""
     return (row.method in method_names() or is_reference(row.method)) and level in find_method(row.method).PRESETS
 
 
 def row_settings(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> Settings | None:
-    """Settings of the cells of ``row`` on ``dataset``; None where it is a tuned row and no search found any for it."""
+    """The settings of ``row`` on ``dataset``; None for a tuned row without a search on this dataset."""
     tuned = tuned_values(dataset) if row.tuned else {}
     if tuned is None:
         return None
     own = find_method(row.method).PRESETS[level]
     preset = row.preset or (plan.preset if own == COMMON and plan.preset else own)
     settings = Settings().updated(tuned) if row.tuned else recipe(row.method, preset=preset, dataset=dataset)
-    if by_folds and settings.svm.c == "default":  # both selections choose C, and among the same values
+    if by_folds and settings.svm.c == "default":  # Both selections must choose C from the same values.
         settings = settings.updated({"svm.c": "grid"})
     settings = settings.updated(row.settings)
     settings = settings.updated(free_assignments(row.method, plan.assignments), source="--set")
     return _capped(settings, plan.most_epochs)
 
 
+def tuned_values(dataset: str) -> dict[str, Any] | None:
+    """The settings of ``dataset`` in ``presets/tuned.toml``; None if it was not searched."""
+    shared = resources.files("nmrgcl") / "presets" / "tuned.toml"
+    if not shared.is_file():
+        return None
+    values = tomllib.loads(shared.read_text(encoding="utf-8"))
+    special = values.pop("dataset", {})
+    return dict(flatten(values)) | dict(flatten(special[dataset])) if dataset in special else None
+
+
 def graph_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
-    """Cells of both selections; rows trained with labels have honest ones only: a validation part chooses the epoch."""
+    """Cells of both selections; rows trained with labels choose on validation data and have honest ones only."""
     cells = []
     for dataset in _there(sheet, plan):
         for row in chosen_rows(sheet, "graph", plan.rows):
@@ -85,12 +97,12 @@ def graph_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
 
 
 def _line(row: TableRow, selection: str) -> str:
-    """Where a cell stands: settings that were chosen with the labels of all graphs are not judged honestly."""
+    """The line of a cell: settings chosen with the labels of all graphs do not count as honest."""
     return "seen" if row.tuned and selection == "honest" else selection
 
 
 def node_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
-    """Cells of every split that the dataset has; cells that differ only in their split share one training."""
+    """Cells for every split of the dataset; cells that differ only in their split share a training."""
     cells = []
     for dataset in _there(sheet, plan):
         splits = [*sheet.splits, *(["public"] if dataset in sheet.public else [])]
@@ -102,10 +114,10 @@ def node_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
 
 
 def molecule_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
-    """The cells of the rows that name a protocol, all on the scaffold split.
+    """The cells of all rows with a protocol, on the scaffold split.
 
-    In a quick version, rows with pre-training are those that are asked for by name: their molecules, which nobody
-    publishes as one file, may not be there.
+    A quick version includes rows with pre-training only if they are named, because their molecules are not published
+    as one file and may not be available.
     """
     cells = []
     for dataset in _there(sheet, plan):
@@ -120,7 +132,7 @@ def molecule_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
 
 
 def _start(row: TableRow, plan: Plan) -> Start | None:
-    """The pre-training of a row, one for all its datasets and seeds; None where it has none."""
+    """The pre-training of a row, the same for all datasets and seeds; None if it has none."""
     if not row.pretrained_on:
         return None
     preset = row.preset or find_method(row.method).MOLECULES or MOLECULES
@@ -132,7 +144,7 @@ def _start(row: TableRow, plan: Plan) -> Start | None:
 
 
 def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: bool = False) -> list[Settings]:
-    """The settings of a row for each of its seeds; none where it cannot be computed."""
+    """The settings of a row for each seed; empty if the row cannot be computed."""
     settings = row_settings(row, dataset, plan, level, by_folds=by_folds) if computable(row, level) else None
     if settings is None:
         return []
@@ -140,7 +152,7 @@ def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: 
 
 
 def _there(sheet: Sheet, plan: Plan) -> list[str]:
-    """Datasets to compute on; one that is not available offline is tried only where it was asked for by name."""
+    """The datasets to compute on; those that are not available offline are included only if named explicitly."""
     whole = set(plan.datasets) >= set(sheet.columns)
     return [dataset for dataset in plan.datasets if not (whole and dataset in sheet.absent)]
 

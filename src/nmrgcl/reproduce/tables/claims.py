@@ -1,4 +1,4 @@
-"""Claims that are about a whole table."""
+"""Tests of claims about a whole table."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -16,9 +16,9 @@ from nmrgcl.reproduce.verdict import MARGIN, ClaimOutcome, Verdict, no_data
 def leads_on_most(
     claim: str, scores: Scores, ours: str, rivals: Sequence[str], *, share: float, line: str = "honest"
 ) -> Verdict:
-    """Confirmed where ``ours`` beats every rival beyond chance on that share of the datasets.
+    """Confirmed if ``ours`` is significantly better than every rival on this share of the datasets.
 
-    Not confirmed where its mean is not even the highest on as many.
+    Refuted if its mean is the highest on fewer datasets than that.
     """
     means = mean_and_deviation(scores.of(ours, line))[0]
     others = {name: mean_and_deviation(scores.of(name, line))[0] for name in rivals}
@@ -52,9 +52,9 @@ def leads_on_most(
 def reaches_printed(
     claim: str, sheet: Sheet, scores: Scores, row: str, printed_in: str, *, line: str = "honest"
 ) -> Verdict:
-    """Confirmed where no printed mean can be ``MARGIN`` above that of ``row``.
+    """Confirmed if no printed mean can be ``MARGIN`` above that of ``row``.
 
-    Not confirmed where one is above it beyond chance: what is gained on one dataset does not pay for another.
+    Refuted if some printed mean is significantly above it: gains on one dataset do not make up for another.
     """
     printed = next(one.printed for one in sheet.rows if one.name == printed_in)
     behind: dict[str, Comparison] = {}
@@ -81,7 +81,7 @@ def reaches_printed(
 
 
 def best_rival(scores: Scores, names: Sequence[str], line: str) -> np.ndarray:
-    """``[datasets, seeds]`` scores of the row with the highest mean on each dataset; NaN where there is none."""
+    """Scores ``[datasets, seeds]`` of the row with the highest mean on each dataset; NaN if there is none."""
     table = np.full((len(scores.datasets), scores.seeds), np.nan)
     for number in range(len(scores.datasets)):
         rows = [scores.of(name, line)[number] for name in names]

@@ -1,4 +1,4 @@
-"""What stands in a table: printed and computed figures by row, dataset and way to judge."""
+"""The entries of a table: printed and computed scores by row, dataset and evaluation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,22 +16,22 @@ SELECTED = {
     "seen": "settings chosen with the labels of all graphs, the evaluated ones among them",
     "paper": "epoch and C chosen by the evaluated folds",
 }
-"""Ways to select, in words."""
+"""The selections in words."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A figure of a table.
+    """A score in a table.
 
     Attributes:
-        line: "printed", "published", "optimism" or the way to judge (selection or split) of one computed here.
-        protocol: in words.
-        below: a limit, where no mean is printed.
-        n: trials; None where the source does not say.
-        best: whether no other row that sees no labels has a higher mean on that line and dataset.
-        low: lower end of the interval of a difference.
-        high: its upper end.
-        devices: that computed it.
+        line: "printed", "published", "optimism" or, for scores computed here, the selection or split.
+        protocol: the evaluation in words.
+        below: an upper limit that is printed instead of a mean.
+        n: the number of seeds; None if the source does not say.
+        best: whether it is the highest mean on its line and dataset among rows that see no labels.
+        low: the lower end of the interval of a difference.
+        high: the upper end.
+        devices: the devices that computed it.
     """
 
     row: str
@@ -50,14 +50,14 @@ class Entry:
 
 
 def entries(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> list[Entry]:
-    """Row by row: what is printed, then what was computed, in each way to judge."""
+    """For each row, the printed scores and then the computed ones of each line."""
     found = [one for row in rows for one in (*_printed(sheet, row, scores), *_computed(row, scores))]
-    apart = {row.name for row in rows if row.sees_labels}  # they had labels that others had not
+    apart = {row.name for row in rows if row.sees_labels}  # They had labels that the others did not have.
     places: dict[tuple[str, str], list[float]] = {}
     for entry in found:
         if entry.row not in apart and entry.mean is not None:
             places.setdefault((entry.line, entry.dataset), []).append(round(entry.mean, 2))
-    # Of means that look equal all are best; a single one is not.
+    # All means that are printed the same are best; a mean without competitors is not.
     top = {place: max(means) for place, means in places.items() if len(means) > 1}
     best = [
         entry.row not in apart
@@ -91,9 +91,9 @@ def _computed(row: TableRow, scores: Scores) -> Iterator[Entry]:
 
 
 def optimism(scores: Scores, row: str, dataset: str | None = None) -> Comparison | None:
-    """What choosing by the evaluated folds adds to ``row``, by seed; over all datasets where none is named.
+    """What choosing on the test folds adds to ``row``, paired by seed, on ``dataset`` or on all.
 
-    Both lines must be of the same trainings, which those of a tuned row are not.
+    Both lines must come from the same trainings, which is not the case for a tuned row.
     """
     if (row, "seen") in scores.wanted:
         return None

@@ -1,4 +1,4 @@
-"""What a table's report shows: figures, their distance to the printed ones, optimism, tests, ranks and times."""
+"""The tables in the report of a table: scores, distance to printed ones, optimism, tests, ranks and times."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -25,11 +25,11 @@ from nmrgcl.reproduce.tables.ranking import Ranking
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
 
 CellText = Callable[[TableRow, int, str], str]
-"""Row, the dataset's number and its name → what stands there."""
+"""From row, index and name of a dataset to the text of a cell."""
 
 
 def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
-    """Printed and computed figures, line by line."""
+    """Printed and computed scores, one line each."""
     lines: dict[tuple[str, str], dict[str, Entry]] = {}
     for entry in found:
         lines.setdefault((entry.row, entry.line), {})[entry.dataset] = entry
@@ -52,9 +52,9 @@ def results_grid(sheet: Sheet, found: Sequence[Entry], scores: Scores) -> Grid:
 def short_grid(
     sheet: Sheet, rows: Sequence[TableRow], found: Sequence[Entry], scores: Scores, line: str, *, own: bool
 ) -> Grid | None:
-    """One line per computed row: ours, and others' mean in brackets; without datasets that have nothing.
+    """One line per computed row with the published mean in brackets; datasets without scores are left out.
 
-    Others' is the printed one or, on a line that is not the table's ``own``, what other papers print for that split.
+    The published mean is that of the paper or, on a line that is not the table's ``own``, that of other papers.
     """
     places = {(entry.row, entry.dataset, entry.line): entry for entry in found}
     marks = device_marks([entry for entry in found if entry.line == line])
@@ -80,7 +80,7 @@ def short_grid(
 
 
 def distance_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: str) -> Grid | None:
-    """Ours minus the printed mean; its interval is that of our seeds alone."""
+    """Ours minus the printed mean, with an interval that reflects only our seeds."""
 
     def text(row: TableRow, number: int, dataset: str) -> str:
         printed = row.printed.get(dataset)
@@ -96,7 +96,7 @@ def distance_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: 
 
 
 def optimism_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> Grid | None:
-    """Selection by the evaluated folds minus honest selection, by dataset and over all."""
+    """Selection on the test folds minus honest selection, by dataset and overall."""
     caption = (
         "Points of accuracy that come from choosing epoch and C by the evaluated folds: the same trainings, selection "
         "paper minus honest, paired by seed, with 95 % intervals. Bold: zero is outside."
@@ -111,7 +111,7 @@ def optimism_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> Gri
 
 
 def pairs_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: str) -> Grid | None:
-    """Every row against the table's reference."""
+    """Every row compared with the reference of the table."""
     found = {(pair.row, pair.dataset): pair for pair in pairs_against(scores, sheet.reference, line)}
     caption = (
         f"Row minus {sheet.reference}, {line}, on the same folds or splits: corrected resampled t-test (Nadeau & "
@@ -122,13 +122,13 @@ def pairs_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores, line: str
 
 
 def ranking_grid(ranking: Ranking) -> Grid:
-    """Average ranks from the best on."""
+    """Average ranks, best first."""
     rows = [(name, f"{rank:.2f}") for name, rank in zip(ranking.names, ranking.ranks, strict=True)]
     return Grid("ranking", "Average ranks", f"1 is best. {ranking.sentence}.", ("row", "average rank"), rows)
 
 
 def times_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> Grid | None:
-    """Seconds of one seed."""
+    """Run times of one seed in seconds."""
 
     def text(row: TableRow, number: int, dataset: str) -> str:
         own = [r for r in scores.rows if (r[scores.axes[0]], r["dataset"]) == (row.name, dataset)]
@@ -144,7 +144,7 @@ def times_grid(sheet: Sheet, rows: Sequence[TableRow], scores: Scores) -> Grid |
 
 
 def mean_table(scores: Scores, rows: Sequence[TableRow], line: str) -> np.ndarray:
-    """``[datasets, rows]`` means over seeds, NaN for gaps."""
+    """Means ``[datasets, rows]`` over seeds, NaN for gaps."""
     columns = [mean_and_deviation(scores.of(row.name, line))[0] for row in rows]
     return np.stack(columns, 1) if columns else np.zeros((len(scores.datasets), 0))
 
@@ -152,7 +152,7 @@ def mean_table(scores: Scores, rows: Sequence[TableRow], line: str) -> np.ndarra
 def _by_dataset(
     sheet: Sheet, rows: Sequence[TableRow], scores: Scores, text: CellText, key: str, title: str, caption: str
 ) -> Grid | None:
-    """One line per row, without rows that have nothing; None where none is left."""
+    """One line per row, without empty rows; None if no row is left."""
     lines, groups = [], []
     for row in rows:
         cells = [text(row, number, dataset) for number, dataset in enumerate(scores.datasets)]
@@ -163,7 +163,7 @@ def _by_dataset(
 
 
 def _searches(sheet: Sheet, scores: Scores) -> str:
-    """What the tuned row was chosen from."""
+    """The numbers of candidates of the tuned row."""
     facts = searched(scores.rows)
     tried = ", ".join(f"{sheet.label(name)} {facts[name]}" for name in scores.datasets if name in facts)
     return f" Candidates of the tuned row's searches: {tried}." if tried else ""

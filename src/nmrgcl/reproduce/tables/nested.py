@@ -1,6 +1,6 @@
-"""The honest line of a tuned row: nested estimates, as ``nmrgcl tune`` wrote them.
+"""The honest line of a tuned row: nested estimates written by ``nmrgcl tune``.
 
-They are no cells: every evaluated fold has settings of its own, chosen inside its training folds.
+They are not cells, because every test fold has its own settings, chosen inside its training folds.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from nmrgcl.reproduce.tables.sheet import TableRow
 
 SEARCH = RecordFormat("nmrgcl-tuned", 1, "a search", sealed=False)
 NO_CELL = ""
-"""The key of a row that is no cell."""
+"""The key of a row that is not a cell."""
 
 
 def nested_rows(row: TableRow, plan: Plan, folder: Path) -> list[Row]:
-    """A row for each dataset of ``plan`` and seed of its search in ``folder``, if that search has the plan's judge."""
+    """One row per dataset of ``plan`` and seed of its search in ``folder``, if the search used the plan's protocol."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; nmrgcl tune DATASET --out {folder} writes a search there")
     searches = [_read(path) for path in sorted(folder.glob("*.json"))]
@@ -47,7 +47,7 @@ def _rows(name: str, found: dict[str, Any]) -> list[Row]:
 
 
 def searched(rows: Sequence[Row]) -> dict[str, str]:
-    """Dataset → how many candidates its search had and, in brackets, how many of them failed."""
+    """For each dataset, the number of candidates of its search and, in brackets, how many of them failed."""
     facts = {row["dataset"]: (row["candidates"], row["failed"]) for row in rows if row["key"] == NO_CELL}
     return {name: f"{count} ({bad} failed)" if bad else str(count) for name, (count, bad) in facts.items()}
 

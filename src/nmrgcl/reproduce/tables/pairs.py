@@ -1,4 +1,4 @@
-"""Is a row better than the one it is compared with, on the same folds or splits?"""
+"""Paired tests of rows against a reference row, on the same folds or splits."""
 
 from dataclasses import replace
 
@@ -6,18 +6,18 @@ from nmrgcl.evaluate.paired import Pair, correct_pairs, pair_rows
 from nmrgcl.reproduce.scores import Scores
 
 SPLITS = {"paper-80-10-10": 0.1 / 0.8, "random-10-10-80": 0.8 / 0.1, "public": 1000 / 60, "scaffold": 0.1 / 0.8}
-"""Test size over training size of each split; the public one is PubMed's."""
+"""The ratio of test to training size of each split; the public one is that of PubMed."""
 VALIDATED = "finetune"
-"""The protocol that holds one fold out for validation, and so trains on one fold fewer than the others."""
+"""The protocol that holds out one fold for validation and so trains on one fold fewer than the others."""
 
 
 def size_ratio(line: str, folds: int, protocols: set[str]) -> float:
-    """Test size over training size of the rows compared; of a fold over folds, the larger where the two differ."""
+    """The ratio of test to training size; if the two rows differ in it, the larger one."""
     return SPLITS.get(line) or 1 / max(folds - 1 - (VALIDATED in protocols), 1)
 
 
 def pairs_against(scores: Scores, reference: str, line: str) -> list[Pair]:
-    """Every other row on every dataset, by the corrected resampled t-test, p-values by Holm over all of them."""
+    """The corrected resampled t-test for every other row on every dataset, with Holm's correction over all of them."""
     name, way = scores.axes
     own = [row for row in scores.rows if row[way] == line]
     folds = {(row[name], row["dataset"], row["seed"]): row["folds"] for row in own}

@@ -1,4 +1,4 @@
-"""Which rows are better over all datasets, and how sure that is (Demšar 2006)."""
+"""Average ranks over datasets, with Friedman's and Nemenyi's tests (Demšar 2006)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from nmrgcl.reproduce.statistics import LEVEL
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows by average rank, 1 being the best.
+    """Rows by average rank; 1 is the best.
 
     Attributes:
-        names: from the best on.
+        names: the rows, best first.
         ranks: their average ranks.
-        p: of "all alike" (Friedman's test, datasets as blocks).
-        distance: ranks that are less apart do not differ beyond chance (Nemenyi's test, 5 %).
-        datasets: over which ranks are averaged.
-        left_out: rows that have no figure on some of them.
+        p: the p-value of Friedman's test with datasets as blocks.
+        distance: the critical difference: ranks closer than this do not differ significantly (Nemenyi's test, 5 %).
+        datasets: the datasets over which ranks are averaged.
+        left_out: rows without a score on some of them.
     """
 
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class Ranking:
     left_out: tuple[str, ...] = ()
 
     def cliques(self) -> list[tuple[int, int]]:
-        """First and last of each largest run of rows that do not differ beyond chance."""
+        """First and last row of each maximal group of rows that do not differ significantly."""
         ends = [max(j for j, rank in enumerate(self.ranks) if rank - start < self.distance) for start in self.ranks]
         runs = [(i, end) for i, end in enumerate(ends) if end > i]
         return [(i, end) for i, end in runs if not any(a < i and end <= b for a, b in runs)]
@@ -48,7 +48,7 @@ class Ranking:
 
 
 def rank_rows(names: Sequence[str], datasets: Sequence[str], means: np.ndarray) -> Ranking | None:
-    """Of ``[datasets, rows]`` mean scores with NaN for gaps; None below three rows or two datasets."""
+    """Rank mean scores ``[datasets, rows]`` with NaN for gaps; None for fewer than three rows or two datasets."""
     used = np.isfinite(means).any(1)
     whole = np.isfinite(means[used]).all(0) if used.any() else np.zeros(len(names), bool)
     table = means[used][:, whole]
@@ -71,6 +71,6 @@ def rank_rows(names: Sequence[str], datasets: Sequence[str], means: np.ndarray) 
 
 
 def critical_difference(rows: int, datasets: int) -> float:
-    """Nemenyi's: q √(k (k + 1) / 6N), q the studentised range's quantile over √2."""
+    """Nemenyi's critical difference q √(k (k + 1) / 6N), where q is a quantile of the studentised range over √2."""
     q = float(studentized_range.ppf(1 - LEVEL, rows, inf)) / sqrt(2)
     return q * sqrt(rows * (rows + 1) / (6 * datasets))

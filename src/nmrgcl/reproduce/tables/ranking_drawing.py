@@ -1,4 +1,4 @@
-"""Average ranks on a line, with bars over rows that do not differ beyond chance."""
+"""The critical-difference diagram: average ranks on a line, with bars over rows that do not differ significantly."""
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -11,7 +11,7 @@ from nmrgcl.reproduce.tables.ranking import Ranking
 
 
 def ranking_picture(scores: Scores, ranking: Ranking, judged: str) -> Picture:
-    """The critical-difference diagram with its words."""
+    """The critical-difference diagram with its texts."""
     ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in zip(ranking.names, ranking.ranks, strict=True))
     return Picture(
         key="ranking",
@@ -25,7 +25,7 @@ def ranking_picture(scores: Scores, ranking: Ranking, judged: str) -> Picture:
 
 @rc_context(STYLE)
 def plot_ranking(scores: Scores, ranking: Ranking) -> Figure:
-    """The better half to the left, the other to the right, as Demšar draws it."""
+    """Draw the diagram as Demšar does, with the better half of the rows on the left."""
     count = len(ranking.names)
     depth = (count + 1) // 2
     figure = Figure(figsize=(8, 1.7 + 0.28 * (depth + len(ranking.cliques()))), layout="constrained")

@@ -1,4 +1,4 @@
-"""A table of the paper as data: its rows, its columns, and what is printed in them."""
+"""A table of the paper as data: its rows, its columns, and the printed scores."""
 
 import tomllib
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PrintedFigure:
-    """A printed mean with its standard deviation, where one is printed, or a limit that it is ``below``."""
+    """A printed mean with its standard deviation, if any, or an upper limit (``below``)."""
 
     mean: float | None = None
     std: float | None = None
@@ -18,7 +18,7 @@ class PrintedFigure:
 
 @dataclass(frozen=True)
 class Published:
-    """What another paper prints for the row, and under which split."""
+    """A score of the row in another paper, and its split."""
 
     dataset: str
     split: str
@@ -31,19 +31,19 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        name: as the paper has it.
-        group: the heading it stands under.
-        method: the file that computes it; without that file it shows what is printed.
-        preset: its recipe; "": the method's own or, where it has none, the table's.
-        protocol: how it is judged; "": as the table says.
-        seeds: at most so many; 0: as many as others.
-        tuned: its settings were searched with labels. Its "honest" line is the nested estimate of ``nmrgcl tune``;
-            what the setting that the search chose for all folds scores on them is a line of its own, "seen".
-        pretrained_on: the dataset on which its encoder is pre-trained, by ``method``, ``preset`` and ``settings``,
-            before it is judged on those of the table; "": it is trained where it is judged.
-        settings: that make the row what it is.
-        printed: by dataset.
-        published: in other papers.
+        name: the name in the paper.
+        group: its heading.
+        method: the method that computes it; if it does not exist here, only printed scores are shown.
+        preset: its preset; "": the method's own or, if it has none, that of the table.
+        protocol: its evaluation protocol; "": that of the table.
+        seeds: the maximum number of seeds; 0: as many as the other rows.
+        tuned: whether its settings were searched with labels. The "honest" line is then the nested estimate of
+            ``nmrgcl tune``; the line "seen" is the score of the setting that the search chose for all folds.
+        pretrained_on: the dataset on which its encoder is pre-trained, with ``method``, ``preset`` and ``settings``,
+            before it is evaluated on those of the table; "": it is trained on the dataset itself.
+        settings: the settings that define the row.
+        printed: the printed scores by dataset.
+        published: the scores in other papers.
     """
 
     name: str
@@ -60,12 +60,12 @@ class TableRow:
 
     @property
     def supervised(self) -> bool:
-        """Whether its encoder sees labels."""
+        """Whether its encoder is trained with labels."""
         return self.group == "supervised"
 
     @property
     def sees_labels(self) -> bool:
-        """Whether its encoder or its settings do; such rows are not ranked with the others, nor set in bold."""
+        """Whether labels affect its encoder or settings; such rows are neither ranked nor set in bold."""
         return self.supervised or self.tuned
 
 
@@ -74,14 +74,14 @@ class Sheet:
     """A table.
 
     Attributes:
-        source: of the printed figures.
-        columns: datasets with the paper's names for them.
-        rows: in its order.
+        source: the source of the printed scores.
+        columns: the datasets, and the paper's names for them.
+        rows: the rows in order.
         reference: the row that others are tested against.
-        absent: datasets that are not available offline; computed only where they are asked for by name.
-        splits: of nodes.
+        absent: datasets that are not available offline; they are computed only if named explicitly.
+        splits: the splits of nodes.
         public: datasets that also have a public split.
-        bold: what is set in bold.
+        bold: a sentence that says what is set in bold.
     """
 
     source: str
@@ -94,13 +94,13 @@ class Sheet:
     bold: str = "Bold: the best of a kind on a dataset among rows whose encoder and settings see no labels."
 
     def label(self, dataset: str) -> str:
-        """The paper's name for it, or its own."""
+        """The paper's name for a dataset, or its own name."""
         return self.columns.get(dataset, dataset)
 
 
 @cache
 def load_sheet(name: str) -> Sheet:
-    """The table of that name inside the package."""
+    """Load a table from the package by its name."""
     text = (resources.files("nmrgcl.reproduce") / "tables" / f"{name}.toml").read_text(encoding="utf-8")
     values: dict[str, Any] = tomllib.loads(text)
     rows = tuple(_row(row) for row in values.pop("rows"))
@@ -109,7 +109,7 @@ def load_sheet(name: str) -> Sheet:
 
 
 def figures_of(method: str) -> list[Published]:
-    """What Tables 1 and 2 print for a method, without a split, and what other papers do; not of its supervised rows."""
+    """The scores of a method in Tables 1 and 2 (without a split) and in other papers, except for supervised rows."""
     found = []
     for sheet in (load_sheet("table1"), load_sheet("table2")):
         for row in sheet.rows:

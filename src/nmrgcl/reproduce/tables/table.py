@@ -1,4 +1,4 @@
-"""A table of the paper: which cells it has, and what its report is made of."""
+"""A table of the paper: its cells, and the parts of its report."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,11 +29,11 @@ class TableItem(Item):
     """A table.
 
     Attributes:
-        sheet: its rows and printed figures.
-        level: of what it embeds.
-        line: the way to judge that tests and ranks rest on.
-        fill: the cells of a plan.
-        preset: of rows that name none, where the plan names none.
+        sheet: its rows and printed scores.
+        level: what it embeds, graphs or nodes.
+        line: the selection or split on which tests and ranks are based.
+        fill: a function that lists the cells of a plan.
+        preset: the preset of rows without one, unless the plan names one.
     """
 
     sheet: Sheet
@@ -43,11 +43,11 @@ class TableItem(Item):
     preset: str = ""
 
     def cells(self, plan: Plan) -> list[Placed]:
-        """Every cell that ``plan`` asks for."""
+        """All cells of ``plan``."""
         return self.fill(self.sheet, replace(plan, preset=plan.preset or self.preset))
 
     def scores(self, plan: Plan, rows: Sequence[Row]) -> Scores:
-        """Scores of cells, and of rows that are no cells, such as nested estimates."""
+        """The scores of cells, and of rows that are not cells, such as nested estimates."""
         cells = self.cells(plan)
         others = [tuple(row[axis] for axis in self.axes) for row in rows if not row["key"]]
         wanted = tuple(dict.fromkeys([*others, *(placed.at for placed in cells)]))
@@ -59,12 +59,12 @@ class TableItem(Item):
         return replace(super().scores(plan, rows), wanted=wanted, asked=asked)
 
     def pictures(self, scores: Scores) -> list[Picture]:
-        """Average ranks, where there are enough rows and datasets."""
+        """Average ranks, if there are enough rows and datasets."""
         ranking = self.ranking(scores)
         return [ranking_picture(scores, ranking, self.judged(scores))] if ranking else []
 
     def grids(self, plan: Plan, scores: Scores) -> list[Grid]:
-        """What is there to show, the figures first."""
+        """All tables that are not empty, with the scores first."""
         rows, line, ranking = self.rows(plan), self.judged(scores), self.ranking(scores)
         made = [
             grids.results_grid(self.sheet, entries(self.sheet, rows, scores), scores),
@@ -77,25 +77,25 @@ class TableItem(Item):
         return [grid for grid in made if grid is not None]
 
     def short_grid(self, plan: Plan, scores: Scores, line: str = "") -> Grid | None:
-        """Ours on ``line``, or the table's own, beside others' means, in few lines; None where nothing is computed."""
+        """A short table of our scores on ``line`` (default: the table's own) and published means; None if empty."""
         rows, own = self.rows(plan), self.judged(scores)
         found = entries(self.sheet, rows, scores)
         return grids.short_grid(self.sheet, rows, found, scores, line or own, own=line in ("", own))
 
     def entries(self, plan: Plan, scores: Scores) -> list[Entry]:
-        """Every figure, printed and computed, and what choosing by the evaluated folds adds to it."""
+        """All printed and computed scores, and what choosing on the test folds adds to them."""
         rows = self.rows(plan)
         return [*entries(self.sheet, rows, scores), *optimism_entries(rows, scores)]
 
     def nested(self, plan: Plan, folder: Path) -> list[Row]:
-        """Scores of the tuned row from searches in ``folder``, which ``nmrgcl tune`` wrote."""
+        """The scores of the tuned row from searches that ``nmrgcl tune`` wrote to ``folder``."""
         tuned = [row for row in self.sheet.rows if row.tuned]
         if not tuned:
             raise SettingError(f"--searches: {self.name} has no tuned row")
         return nested_rows(tuned[0], plan, folder)
 
     def rows(self, plan: Plan) -> list[TableRow]:
-        """Those that ``plan`` names, or all."""
+        """The rows that ``plan`` names, or all."""
         return chosen_rows(self.sheet, self.level, plan.rows)
 
     def ranking(self, scores: Scores) -> Ranking | None:
@@ -104,7 +104,7 @@ class TableItem(Item):
         return rank_rows([row.name for row in rows], scores.datasets, grids.mean_table(scores, rows, line))
 
     def judged(self, scores: Scores) -> str:
-        """The table's way to judge, or the one there is."""
+        """The line that tests are based on: that of the table, or the first available one."""
         lines = [at[1] for at in scores.wanted]
         return self.line if self.line in lines or not lines else str(lines[0])
 
@@ -116,6 +116,6 @@ class TableItem(Item):
 
 
 def unlabelled_rows(sheet: Sheet, level: Level, scores: Scores) -> list[TableRow]:
-    """Computed rows whose encoders and settings see no labels."""
+    """The computed rows whose encoders and settings do not depend on labels."""
     names = {at[0] for at in scores.wanted}
     return [row for row in chosen_rows(sheet, level, ()) if row.name in names and not row.sees_labels]

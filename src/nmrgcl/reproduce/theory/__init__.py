@@ -1,8 +1,8 @@
-"""The paper's lemmas, theorems and examples (Sec. 3) put to the test.
+"""Tests of the paper's lemmas, theorems and examples (Sec. 3).
 
     nmrgcl reproduce theory           # half a minute of one core; --quick is the same
 
-Predicted beside measured, and where each statement holds; ``nmrgcl theory --plot`` draws the measurements.
+For each statement: predicted and measured values, and where it holds. ``nmrgcl theory --plot`` draws the measurements.
 """
 
 import torch
@@ -18,12 +18,12 @@ _OUTCOMES: dict[bool | None, ClaimOutcome] = {True: "confirmed", False: "not con
 
 
 def measure(plan: Plan, device: torch.device) -> list[Row]:
-    """One row per statement; on the CPU, since differences of 1e-15 matter."""
+    """One row per statement, computed on the CPU because differences of 1e-15 matter."""
     return [statement.to_dict() for statement in check_theory().claims]
 
 
 def judge(scores: Scores) -> list[Verdict]:
-    """Each statement on its own."""
+    """One verdict per statement."""
     return [
         Verdict(
             row["claim"],

@@ -1,4 +1,4 @@
-"""What the paper says beside what is measured."""
+"""A statement of the paper and its measurement."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement put to the test.
+    """The test of one statement.
 
     Attributes:
         claim: the statement.
         predicted: the number it predicts.
-        measured: the same number, measured.
-        holds: whether the statement is true as it is written; None where the measurement leaves it open.
-        where: under which conditions it holds, and where it does not.
+        measured: the measured number.
+        holds: whether the statement is true as written; None if the measurement leaves it open.
+        where: the conditions under which it holds or fails.
     """
 
     claim: str
@@ -24,7 +24,7 @@ class Claim:
 
     @staticmethod
     def vanishing(claim: str, measured: float, limit: float, where: str) -> "Claim":
-        """A statement that predicts zero, and holds if less than ``limit`` is measured."""
+        """A statement that predicts zero, and holds if the measurement is below ``limit``."""
         return Claim(claim, 0.0, measured, measured < limit, where)
 
     @property
@@ -33,5 +33,5 @@ class Claim:
         return "open" if self.holds is None else "holds" if self.holds else "fails"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Plain values."""
         return asdict(self)

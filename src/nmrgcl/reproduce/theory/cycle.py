@@ -1,21 +1,21 @@
-"""Cycle graphs through one graph convolution without activation and mean pooling (Eq. 4): Sec. 3.1's setting."""
+"""The setting of Sec. 3.1: one graph convolution without activation and mean pooling (Eq. 4) on cycle graphs."""
 
 import torch
 from torch import Tensor
 
 
 def node_weights(keep: Tensor) -> Tensor:
-    """``[T, N]`` how much of each node's feature is in the embedding of a view that keeps ``keep`` ``[T, N]``.
+    """The weight ``[T, N]`` of each node's feature in the embedding of a view that keeps the nodes ``keep`` ``[T, N]``.
 
-    Row t is ``1ᵀÃ / |kept|`` with ``Ã = D^{-1/2}(A + I)D^{-1/2}`` and D counted without the self-loop, at least 1, as
-    in the paper's five-node example.
+    Row t is ``1ᵀÃ / |kept|`` with ``Ã = D^{-1/2}(A + I)D^{-1/2}``, where D does not count the self-loop and is at least
+    1, as in the paper's five-node example.
     """
     kept = keep.double()
     return _weights(kept, (kept * (kept.roll(1, 1) + kept.roll(-1, 1))).clamp(min=1))
 
 
 def node_weights_renormalised(keep: Tensor) -> Tensor:
-    """The same with the degree of A + I, as encoders have it (Kipf & Welling 2017)."""
+    """``node_weights`` with the degrees of A + I, as in encoders (Kipf & Welling 2017)."""
     kept = keep.double()
     return _weights(kept, 1 + kept.roll(1, 1) + kept.roll(-1, 1))
 
@@ -27,7 +27,7 @@ def _weights(kept: Tensor, degree: Tensor) -> Tensor:
 
 
 def drop_nodes(trials: int, nodes: int, p: float, generator: torch.Generator) -> Tensor:
-    """``[T, N]`` nodes kept when each is dropped with probability ``p``; a graph always keeps at least one."""
+    """``[T, N]`` which nodes are kept if each is dropped with probability ``p``; at least one is always kept."""
     draw = torch.rand(trials, nodes, generator=generator)
     return draw >= draw.amax(1, keepdim=True).clamp(max=p)
 
@@ -35,9 +35,9 @@ def drop_nodes(trials: int, nodes: int, p: float, generator: torch.Generator) ->
 def view_similarity(
     nodes: int, p: float, features: int, q: float, *, trials: int, generator: torch.Generator, units: int = 64
 ) -> Tensor:
-    """``[≤ T]`` cosines of two views of a cycle whose features are Bernoulli(``q``), through a random encoder.
+    """Cosines ``[≤ T]`` of two views of a cycle with Bernoulli(``q``) features, embedded by a random encoder.
 
-    Trials in which a view has no feature at all have no cosine and are left out.
+    Trials in which all features of a view are zero have no cosine and are left out.
     """
     first, second = (node_weights(drop_nodes(trials, nodes, p, generator)) for _ in range(2))
     x = (torch.rand(trials, nodes, features, generator=generator) < q).double()

@@ -1,4 +1,4 @@
-"""All claims, with the measurements that are drawn."""
+"""All claims, and the measurements for the figure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,13 +24,13 @@ from nmrgcl.reproduce.theory.pooling import (
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found.
+    """The results of all tests.
 
     Attributes:
-        claims: in the paper's order.
-        similarity: Theorem 1 by N, F, q and p.
-        imbalance: depth → (size of the imbalance, relative gap of Theorem 2).
-        ranks: depth → effective rank of the weights' product by step, one list per seed.
+        claims: the claims in the order of the paper.
+        similarity: measurements of Theorem 1 by N, F, q and p.
+        imbalance: for each depth, pairs of the size of the imbalance and the relative error of Theorem 2.
+        ranks: for each depth, the effective rank of the product of weights by step, one list per seed.
     """
 
     claims: list[Claim]
@@ -39,7 +39,7 @@ class Findings:
     ranks: dict[int, list[list[float]]]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data; of the training only its ends."""
+        """Plain values; of each training only the first and the last rank."""
         return {
             "claims": [claim.to_dict() for claim in self.claims],
             "similarity": [cell.to_dict() for cell in self.similarity],
@@ -49,7 +49,7 @@ class Findings:
 
 
 def check_theory() -> Findings:
-    """Everything, on the CPU, the same numbers each time."""
+    """Run all tests on the CPU; the numbers are the same each time."""
     cells = measure_similarity()
     imbalance = {layers: measure_imbalance(layers) for layers in (2, 3, 4)}
     ranks = measure_training()

@@ -1,4 +1,4 @@
-"""Sec. 3.2: how the singular values of a linear GCN's weights move (Lemma 2, Eq. 11, Theorem 2)."""
+"""Sec. 3.2: the dynamics of the singular values of a linear GCN's weights (Lemma 2, Eq. 11, Theorem 2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TAU = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Graphs on the same nodes, with features as two views show them, and the K-th power of their adjacency.
+    """Graphs on the same nodes with the features of two views, multiplied by the K-th power of their adjacency.
 
     Attributes:
         spread: ``[2, B, n, F]`` ``Ã^K X`` of both views.
@@ -26,11 +26,11 @@ class Setting:
     spread: Tensor
 
     def embed(self, weight: Tensor) -> Tensor:
-        """``[2, B, n·F]``: node embeddings one after the other (Eq. 7)."""
+        """Concatenated node embeddings ``[2, B, n·F]`` (Eq. 7)."""
         return (self.spread @ weight).flatten(2)
 
     def loss(self, weight: Tensor) -> Tensor:
-        """The whole loss of the product ``weight``."""
+        """The total loss for the product ``weight``."""
         return pair_loss(self.embed(weight), TAU).sum()
 
     def weight_gradient(self, weight: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ class Setting:
 
 
 def make_setting(layers: int, *, graphs: int = 10, nodes: int = 6, width: int = 8, seed: int = 0) -> Setting:
-    """A ring of nodes with random features, a third of them masked in each view."""
+    """A ring of nodes with random features, a third of which are masked in each view."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(1, graphs, nodes, width, generator=generator, dtype=torch.float64)
     mask = torch.rand(2, graphs, 1, width, generator=generator) >= 1 / 3
@@ -50,7 +50,7 @@ def make_setting(layers: int, *, graphs: int = 10, nodes: int = 6, width: int = 
 
 
 def balanced_factors(weight: Tensor, layers: int, seed: int = 0) -> list[Tensor]:
-    """``W₁ … W_K`` whose product is ``weight`` with ``W_jᵀW_j = W_{j+1}W_{j+1}ᵀ``."""
+    """Factors ``W₁ … W_K`` with product ``weight`` and ``W_jᵀW_j = W_{j+1}W_{j+1}ᵀ``."""
     u, sigma, vh = torch.linalg.svd(weight)
     generator = torch.Generator().manual_seed(seed)
     turns = [u]
@@ -62,7 +62,7 @@ def balanced_factors(weight: Tensor, layers: int, seed: int = 0) -> list[Tensor]
 
 
 def unbalance(factors: Sequence[Tensor], size: float, seed: int = 0) -> list[Tensor]:
-    """The same product with ``e^{size·S}`` moved from the second factor into the first."""
+    """Factors with the same product, where ``e^{size·S}`` is moved from the second factor to the first."""
     generator = torch.Generator().manual_seed(seed)
     move = torch.randn(factors[0].shape, generator=generator, dtype=factors[0].dtype)
     move = torch.linalg.matrix_exp(size * (move + move.T) / torch.linalg.matrix_norm(move + move.T, 2))
@@ -70,7 +70,7 @@ def unbalance(factors: Sequence[Tensor], size: float, seed: int = 0) -> list[Ten
 
 
 def product_velocity(setting: Setting, factors: Sequence[Tensor]) -> Tensor:
-    """``Ẇ`` of the product when every factor follows its own negative gradient, by autograd."""
+    """``Ẇ`` of the product if every factor follows its negative gradient, by autograd."""
     leaves = [factor.detach().requires_grad_() for factor in factors]
     gradients = torch.autograd.grad(setting.loss(_product(leaves)), leaves)
     parts = []
@@ -81,7 +81,7 @@ def product_velocity(setting: Setting, factors: Sequence[Tensor]) -> Tensor:
 
 
 def flow(weight: Tensor, gradient: Tensor, layers: int, *, printed: bool = False) -> Tensor:
-    """Eq. 11: ``Ẇ = −Σ_j [WWᵀ]^{(j−1)/K} G [WᵀW]^{(K−j)/K}``; the print has sides and sign the other way."""
+    """Eq. 11: ``Ẇ = −Σ_j [WWᵀ]^{(j−1)/K} G [WᵀW]^{(K−j)/K}``; in print, sides and sign are reversed."""
     left, right = (weight.T @ weight, weight @ weight.T) if printed else (weight @ weight.T, weight.T @ weight)
     terms = []
     for j in range(1, layers + 1):
@@ -104,7 +104,7 @@ def predicted_velocity(weight: Tensor, gradient: Tensor, layers: int) -> Tensor:
 
 
 def check_singular_velocity(width: int = 8) -> list[Claim]:
-    """Lemma 2 by central differences, at distinct singular values and at equal ones."""
+    """Lemma 2 against central differences, at distinct singular values and at equal ones."""
     generator = torch.Generator().manual_seed(0)
     weight, velocity = torch.randn(2, width, width, generator=generator, dtype=torch.float64)
     claims = []
@@ -122,7 +122,7 @@ def check_singular_velocity(width: int = 8) -> list[Claim]:
 
 
 def check_flow(depths: Sequence[int] = (1, 2, 3, 4)) -> list[Claim]:
-    """Eq. 11 and Theorem 2 at balanced weights, for several depths, and the power of σ in it."""
+    """Eq. 11 and Theorem 2 at balanced weights for several depths, and the power of σ in Theorem 2."""
     claims = []
     printed, corrected, theorem, chain = [], [], [], []
     for layers in depths:
@@ -148,7 +148,7 @@ def check_flow(depths: Sequence[int] = (1, 2, 3, 4)) -> list[Claim]:
 
 
 def check_small_step(layers: int) -> Claim:
-    """Theorem 2 against what one small step of gradient descent on every factor does."""
+    """Theorem 2 against one small gradient descent step on every factor."""
     setting, weight, step = make_setting(layers), start_weight(), 1e-6
     factors = balanced_factors(weight, layers)
     leaves = [factor.detach().requires_grad_() for factor in factors]
@@ -163,7 +163,7 @@ def check_small_step(layers: int) -> Claim:
 
 
 def check_power(layers: int) -> Claim:
-    """The power of σ_m in σ̇_m, measured as a slope: the text says that they are proportional."""
+    """The power of σ_m in σ̇_m, measured as a slope; the paper says that they are proportional."""
     setting, weight = make_setting(layers), start_weight()
     exact = singular_velocity(weight, product_velocity(setting, balanced_factors(weight, layers)))
     along = singular_velocity(weight, setting.weight_gradient(weight))
@@ -181,7 +181,7 @@ def check_power(layers: int) -> Claim:
 def measure_imbalance(
     layers: int, sizes: Sequence[float] = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 ) -> list[tuple[float, float]]:
-    """``(size, relative gap of Theorem 2)`` as weights with the same product are less and less balanced."""
+    """Pairs ``(size, relative error of Theorem 2)`` for increasingly unbalanced weights with the same product."""
     setting, weight = make_setting(layers), start_weight()
     predicted = predicted_velocity(weight, setting.weight_gradient(weight), layers)
     balanced = balanced_factors(weight, layers)
@@ -193,7 +193,7 @@ def measure_imbalance(
 
 
 def check_imbalance(gaps: dict[int, list[tuple[float, float]]]) -> list[Claim]:
-    """How far Theorem 2 is off at the largest imbalance measured."""
+    """The error of Theorem 2 at the largest imbalance measured."""
     claims = []
     for layers, curve in gaps.items():
         listed = ", ".join(f"{gap:.1e} at {size:g}" for size, gap in curve)
@@ -207,9 +207,9 @@ def check_imbalance(gaps: dict[int, list[tuple[float, float]]]) -> list[Claim]:
 def measure_training(
     depths: Sequence[int] = (1, 2, 3, 4), *, steps: int = 1000, seeds: Sequence[int] = (0, 1, 2)
 ) -> dict[int, list[list[float]]]:
-    """Effective rank of the product of K factors: one list per seed, one entry per step.
+    """The effective rank of the product of K factors during training: one list per seed, one entry per step.
 
-    Data, start and step size are the same for every depth, so that depth alone differs.
+    Data, initial product and step size are the same for all depths, so that only the depth differs.
     """
     return {layers: [_train(layers, steps, seed) for seed in seeds] for layers in depths}
 
@@ -229,7 +229,7 @@ def _train(layers: int, steps: int, seed: int) -> list[float]:
 
 
 def check_training(curves: dict[int, list[list[float]]]) -> list[Claim]:
-    """What Theorem 2 is used for: depth makes weights low-rank."""
+    """The conclusion drawn from Theorem 2: depth makes the product of weights low-rank."""
     ends = {layers: [ranks[-1] for ranks in curve] for layers, curve in curves.items()}
     by_seed = zip(*(ends[layers] for layers in sorted(ends)), strict=True)
     falls = all(all(b < a for a, b in pairwise(row)) for row in by_seed)
@@ -249,7 +249,7 @@ def check_training(curves: dict[int, list[list[float]]]) -> list[Claim]:
 
 
 def start_weight(width: int = 8) -> Tensor:
-    """Singular values from 1 down to 0.3, in random directions."""
+    """A matrix with singular values from 1 to 0.3 and random singular vectors."""
     generator = torch.Generator().manual_seed(1)
     u, v = (torch.linalg.qr(torch.randn(width, width, generator=generator, dtype=torch.float64))[0] for _ in range(2))
     return u * torch.linspace(1, 0.3, width, dtype=torch.float64) @ v.T

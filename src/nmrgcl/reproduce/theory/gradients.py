@@ -1,4 +1,4 @@
-"""Eq. 6: the gradient of InfoNCE with inner products, as it is printed and as it is."""
+"""Eq. 6: the gradient of InfoNCE with inner products, as printed and corrected."""
 
 from collections.abc import Callable
 
@@ -10,14 +10,14 @@ from nmrgcl.reproduce.theory.claim import Claim
 
 
 def pair_loss(z: Tensor, tau: float) -> Tensor:
-    """``[2, B]`` losses of both views of each row, ``z`` ``[2, B, D]``, similarities being inner products (Eq. 3)."""
+    """Losses ``[2, B]`` of both views of each row of ``z`` ``[2, B, D]``, with inner products as similarity (Eq. 3)."""
     similarity, positive = _similarities(z)
     logits = torch.cat([positive.expand(2, -1)[..., None], similarity], 2) / tau
     return torch.logsumexp(logits, 2) - positive / tau
 
 
 def loss_gradient(z: Tensor, tau: float) -> Tensor:
-    """``[2, B, D]`` gradient of the sum of all losses: Eq. 6 corrected, for the whole loss.
+    """The gradient ``[2, B, D]`` of the sum of all losses: Eq. 6, corrected, for the whole loss.
 
     ``∂L/∂z_i^a = −(1/τ)[(2 − P_i¹ − P_i²) z_i^ā − Σ_{j≠i,l} (Q_ij^{al} + Q_ji^{la}) z_j^l]``.
     """
@@ -31,7 +31,7 @@ def loss_gradient(z: Tensor, tau: float) -> Tensor:
 
 
 def printed_gradient(z: Tensor, tau: float, row: int) -> tuple[Tensor, Tensor]:
-    """Gradients of ``L_row^(1)`` for both views of the row as Eq. 6 prints them, without ``/τ`` in the numerators."""
+    """Gradients of ``L_row^(1)`` for both views of the row as printed in Eq. 6, without ``/τ`` in the numerators."""
     similarity, positive = _similarities(z)
     total = (positive[row] / tau).exp() + (similarity[0, row] / tau).exp().sum()
     pull = 1 - positive[row].exp() / total
@@ -40,7 +40,7 @@ def printed_gradient(z: Tensor, tau: float, row: int) -> tuple[Tensor, Tensor]:
 
 
 def check_gradients(rows: int = 12, width: int = 8) -> list[Claim]:
-    """Eq. 6 at τ = 1 and τ = 0.2, its correction, and what it is taken to mean."""
+    """Eq. 6 at τ = 1 and τ = 0.2, its correction, and the conclusions drawn from it."""
     z = 0.7 * torch.randn(2, rows, width, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     return [
         *(_printed(z, tau) for tau in (1.0, 0.2)),
@@ -97,7 +97,7 @@ def _own_direction(z: Tensor) -> Claim:
 
 
 def _similarities(z: Tensor) -> tuple[Tensor, Tensor]:
-    """``[2, B, 2B]`` inner products with both views of all other rows, −∞ with one's own, and ``[B]`` of the pairs."""
+    """Inner products ``[2, B, 2B]`` with both views of all rows, −∞ with the own row, and ``[B]`` between the pairs."""
     views, rows, _ = z.shape
     flat = z.reshape(views * rows, -1)
     own = torch.eye(rows, dtype=torch.bool, device=z.device).repeat(views, views)
@@ -109,5 +109,5 @@ def _unit(z: Tensor) -> Tensor:
 
 
 def relative_gap(found: Tensor, exact: Tensor) -> float:
-    """The norm of the difference over that of ``exact``."""
+    """The norm of the difference divided by that of ``exact``."""
     return float((found - exact).norm() / exact.norm())

@@ -1,4 +1,4 @@
-"""The measurements behind the claims as one figure."""
+"""A figure of the measurements behind the claims."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ MARKERS = "os^D"
 
 @rc_context(STYLE)
 def plot_findings(found: Findings) -> Figure:
-    """Theorem 1 beside its bound, Theorem 2's gap by imbalance, and the rank of products of several depths."""
+    """Theorem 1 and its bound, the error of Theorem 2 by imbalance, and the rank of products of several depths."""
     figure, (similarity, imbalance, ranks) = new_figure(width=11, height=3.4, columns=3)
     _similarity(similarity, found)
     _imbalance(imbalance, found)
@@ -28,7 +28,7 @@ def plot_findings(found: Findings) -> Figure:
 
 
 def save_figure(figure: Figure, out: Path) -> None:
-    """By the ending, on white."""
+    """Save the figure on a white background, in the format given by the suffix."""
     try:
         write_figure(figure, out, dpi=150, facecolor="white")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Sec. 3.1: what two views share (Lemma 1), how similar pooling makes them (Theorem 1), and the five-node example."""
+"""Sec. 3.1: common nodes of two views (Lemma 1), similarity after pooling (Theorem 1), and the five-node example."""
 
 import math
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from nmrgcl.reproduce.theory.claim import Claim
 from nmrgcl.reproduce.theory.cycle import node_weights, node_weights_renormalised, view_similarity
 
 ERRORS = 4.0
-"""Standard errors that a mean may lie off what it is predicted to be."""
+"""How many standard errors a mean may differ from its prediction."""
 
 
 def common_nodes(nodes: int, p: float, trials: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """``[T]`` nodes that two views by ``DropNodes(p)`` share, and those of the first that the second lacks."""
+    """The numbers ``[T]`` of nodes that two views by ``DropNodes(p)`` share, and of those only in the first view."""
     pointers = torch.arange(trials + 1) * nodes
     graphs = Graphs.build(torch.zeros(2, 0, dtype=torch.long), pointers)
     with torch.random.fork_rng(devices=[]):
@@ -28,7 +28,7 @@ def common_nodes(nodes: int, p: float, trials: int, seed: int = 0) -> tuple[Tens
 
 
 def check_common_nodes(trials: int = 20_000) -> list[Claim]:
-    """Lemma 1 where graphs are of ordinary size and where they are tiny, and the expectation taken of it."""
+    """Lemma 1 for graphs of ordinary size and for tiny ones, and the expectation derived from it."""
     nodes, p = 30, 0.2
     common, unique = common_nodes(nodes, p, trials)
     expected = (1 - p) ** 2 * nodes
@@ -79,9 +79,9 @@ def check_common_nodes(trials: int = 20_000) -> list[Claim]:
 
 @dataclass(frozen=True)
 class MeasuredSimilarity:
-    """Theorem 1 at one setting; ``verdict`` is ``holds``, ``fails`` or, within three standard errors, ``open``.
+    """Theorem 1 for one setting; ``verdict`` is ``holds``, ``fails`` or, within three standard errors, ``open``.
 
-    ``left_out`` is the share of trials without a cosine, because a view has no feature at all.
+    ``left_out`` is the share of trials without a cosine, because all features of a view are zero.
     """
 
     nodes: int
@@ -95,13 +95,13 @@ class MeasuredSimilarity:
 
     @property
     def verdict(self) -> str:
-        """On which side of the bound the mean lies."""
+        """Whether the mean is above or below the bound."""
         if abs(self.mean - self.bound) < 3 * self.error:
             return "open"
         return "holds" if self.mean > self.bound else "fails"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Plain values."""
         return {**asdict(self), "verdict": self.verdict}
 
 
@@ -119,7 +119,7 @@ def measure_similarity(
     drops: Sequence[float] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     trials: int = 500,
 ) -> list[MeasuredSimilarity]:
-    """Mean cosine of two views of a cycle graph at each setting."""
+    """The mean cosine of two views of a cycle graph for each setting."""
     generator = torch.Generator().manual_seed(0)
     cells = []
     for n in nodes:
@@ -133,7 +133,7 @@ def measure_similarity(
 
 
 def check_similarity(cells: list[MeasuredSimilarity]) -> list[Claim]:
-    """Theorem 1 as it is written, and at each drop rate."""
+    """Theorem 1 as written, and for each drop rate."""
     count = {verdict: sum(c.verdict == verdict for c in cells) for verdict in ("holds", "fails", "open")}
     by_drop = {p: [c for c in cells if c.p == p] for p in sorted({c.p for c in cells})}
     always = [p for p, row in by_drop.items() if all(c.verdict == "holds" for c in row)]
@@ -155,7 +155,7 @@ def check_similarity(cells: list[MeasuredSimilarity]) -> list[Claim]:
 
 
 def _at_drop(p: float, row: list[MeasuredSimilarity]) -> Claim:
-    """Theorem 1 at one drop rate: one setting below the bound refutes it, one too close to tell leaves it open."""
+    """Theorem 1 for one drop rate: a setting below the bound refutes it, one too close to the bound leaves it open."""
     verdicts = [c.verdict for c in row]
     holds = False if "fails" in verdicts else None if "open" in verdicts else True
     worst, bound = min(row, key=lambda c: c.mean), similarity_bound(p)
@@ -171,7 +171,7 @@ def _at_drop(p: float, row: list[MeasuredSimilarity]) -> Claim:
 
 
 def _without_cosine(cells: list[MeasuredSimilarity]) -> str:
-    """How many trials the means leave out."""
+    """A sentence on the trials that the means leave out."""
     most = max(cells, key=lambda c: c.left_out)
     if not most.left_out:
         return "every trial has a cosine"
@@ -205,7 +205,7 @@ def _furthest(row: list[MeasuredSimilarity]) -> float:
 
 
 def check_five_nodes() -> list[Claim]:
-    """Views of the five-node cycle without node 4, and without node 5: the weight of each node's feature."""
+    """The weight of each node's feature in two views of the five-node cycle, without node 4 and without node 5."""
     keep = torch.ones(2, 5, dtype=torch.bool)
     keep[0, 3] = keep[1, 4] = False
     expected = (2 + math.sqrt(2)) / 8
@@ -231,7 +231,7 @@ def _kept(view: Graphs) -> Tensor:
 
 
 def _mean(values: Tensor) -> tuple[float, float]:
-    """Mean and its standard error."""
+    """The mean and its standard error."""
     if len(values) < 2:
         return math.nan, math.nan
     return float(values.mean()), float(values.std() / math.sqrt(len(values)))

@@ -1,11 +1,11 @@
-"""How graphs come to the device that trains: all of them at once, or a chunk at a time; or the nodes of one graph.
+"""How graphs get to the training device: all at once, a chunk at a time, or as the nodes of one graph.
 
-Whichever it is, an epoch is a list of batches that is drawn before the first of them.
+In each case, an epoch is a list of batches that is drawn before the first of them is used.
 """
 
-from nmrgcl.train.feed.choose import Feed, fit, open_feed
+from nmrgcl.train.feed.choose import fit, open_feed
+from nmrgcl.train.feed.feed import Feed
 from nmrgcl.train.feed.order import batches
-from nmrgcl.train.feed.sample import sample
-from nmrgcl.train.feed.source import Source
+from nmrgcl.train.feed.source import Source, sample
 
 __all__ = ["Feed", "Source", "batches", "fit", "open_feed", "sample"]

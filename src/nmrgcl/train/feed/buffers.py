@@ -1,4 +1,4 @@
-"""Tensors of a fixed size that graphs are copied into."""
+"""Preallocated tensors that graphs are copied into."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -10,12 +10,12 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.train.feed.source import Source
 
 AT_A_TIME = 4096
-"""Graphs that are on their way."""
+"""How many graphs are copied at a time; few enough to stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
 class BufferSizes:
-    """So many graphs, nodes and directed edges."""
+    """Numbers of graphs, nodes and directed edges."""
 
     graphs: int = 0
     nodes: int = 0
@@ -23,21 +23,21 @@ class BufferSizes:
 
     @classmethod
     def of(cls, graphs: Graphs) -> "BufferSizes":
-        """All that there are."""
+        """The sizes of ``graphs``."""
         return cls(graphs.num_graphs, graphs.num_nodes, graphs.num_edges)
 
     def __add__(self, other: "BufferSizes") -> "BufferSizes":
         return BufferSizes(self.graphs + other.graphs, self.nodes + other.nodes, self.edges + other.edges)
 
     def along(self, name: str, y_level: str) -> int:
-        """How long the tensor ``name`` of so many graphs is; of pointers, where their last entry is."""
+        """The length of the tensor ``name`` for these sizes; for pointers, the index of the last entry."""
         if name == "node_ptr" or (name == "y" and y_level == "graph"):
             return self.graphs
         return self.nodes if name in ("x", "batch", "row_ptr", "y", "node_keep") else self.edges
 
 
 class Buffers:
-    """Room for the graphs of one ``extent`` on a ``device``; addresses stay, whatever lies there."""
+    """Space for graphs of total size ``extent`` on a ``device``; the addresses never change, only the content."""
 
     def __init__(self, like: Graphs, extent: BufferSizes, device: torch.device, *, pinned: bool = False) -> None:
         made: dict[str, Any] = {}
@@ -49,11 +49,11 @@ class Buffers:
 
     @property
     def nbytes(self) -> int:
-        """Of all tensors."""
+        """The size of all tensors in bytes."""
         return sum(value.nbytes for value in _tensors(self.whole).values())
 
     def fill(self, source: Source, index: Tensor) -> Graphs:
-        """Put the graphs that ``index`` names there, and return them in place; a few at a time, which caches hold."""
+        """Copy the graphs at ``index`` into the buffers and return them as views of the buffers."""
         done = BufferSizes()
         for few in index.split(AT_A_TIME):
             part = source.take(few)
@@ -62,7 +62,7 @@ class Buffers:
         return self.part(done)
 
     def put(self, graphs: Graphs, start: BufferSizes | None = None) -> None:
-        """Copy ``graphs`` behind those of ``start``; nobody waits for a copy from pinned memory."""
+        """Copy ``graphs`` to position ``start``; copies from pinned memory are asynchronous."""
         start = start or BufferSizes()
         shifts = {"node_ptr": start.nodes, "edge_index": start.nodes, "row_ptr": start.edges, "pair": start.edges}
         shifts["batch"] = start.graphs
@@ -74,7 +74,7 @@ class Buffers:
                 place += shifts[name]
 
     def part(self, extent: BufferSizes) -> Graphs:
-        """The graphs of the first ``extent``, in place."""
+        """The first graphs, of total size ``extent``, as views of the buffers."""
         narrowed: dict[str, Any] = {}
         for name, value in _tensors(self.whole).items():
             length = extent.along(name, self.whole.y_level) + name.endswith("_ptr")

@@ -1,4 +1,4 @@
-"""One graph whose nodes are trained on: all of it at every step, or what is sampled around some of its nodes."""
+"""One graph whose nodes are embedded: every step sees all of it, or a sample around some of its nodes."""
 
 import torch
 from torch import Tensor
@@ -6,50 +6,36 @@ from torch import Tensor
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.settings import TrainSettings
+from nmrgcl.train.feed.feed import Feed
 from nmrgcl.train.feed.order import batches
 from nmrgcl.train.feed.sampling import induced, neighbour_nodes, walk_nodes
 from nmrgcl.train.feed.source import Source
 
 
-class WholeGraph:
-    """A batch is everything there is."""
+class WholeGraph(Feed):
+    """Every batch is the whole graph."""
 
-    padded, constant, chunk = False, True, 0
+    padded, constant = False, True
 
     def __init__(self, graphs: Graphs) -> None:
-        self.graphs, self.device, self.items = graphs, graphs.device, graphs.num_nodes
-        self.parts: list[Tensor] = []
+        super().__init__(graphs)
+        self.items = graphs.num_nodes
 
     def cut(self) -> list[Tensor]:
-        """One batch, of all graphs."""
+        """One batch, which is everything."""
         return [torch.arange(self.graphs.num_graphs)]
 
-    def begin(self, parts: list[Tensor], position: int) -> None:
-        """These are the batches of an epoch; it starts with the one at ``position``."""
-        self.parts = parts
-
-    def batch(self, position: int) -> tuple[Graphs, Tensor]:
-        """The graph and, on the host, what the batch is made of."""
-        return self.graphs, self.parts[position]
-
     def take(self, graphs: Graphs, index: Tensor) -> Graphs:
-        """What a step sees."""
+        """The whole graph."""
         return graphs
 
-    def lasting(self) -> Graphs:
-        """Graphs whose tensors stay where they are for as long as the feed is open."""
-        return self.graphs
-
     def room(self, batch_size: int) -> Room:
-        """For all of it."""
+        """Room for the whole graph."""
         return Room(self.graphs.num_nodes, self.graphs.num_edges)
-
-    def close(self) -> None:
-        """Nothing is under way."""
 
 
 class SampledGraph(WholeGraph):
-    """A batch is some nodes, what was sampled around them, and the edges between all of these."""
+    """A batch consists of some root nodes, the nodes sampled around them, and all edges between these nodes."""
 
     constant = False
 
@@ -58,11 +44,11 @@ class SampledGraph(WholeGraph):
         self.options = options
 
     def cut(self) -> list[Tensor]:
-        """Random batches of nodes."""
+        """Random batches of root nodes."""
         return batches(self.items, self.options.batch_size)
 
     def take(self, graphs: Graphs, index: Tensor) -> Graphs:
-        """Around the nodes that ``index`` names."""
+        """The subgraph sampled around the roots ``index``."""
         roots, options = index.to(graphs.device), self.options
         if options.sampling == "walk":
             return induced(graphs, walk_nodes(graphs, roots, options.hops))
@@ -70,7 +56,7 @@ class SampledGraph(WholeGraph):
 
 
 def open_node_feed(source: Source, device: torch.device, options: TrainSettings) -> WholeGraph:
-    """The nodes of ``source`` on ``device``, as ``options.sampling`` says."""
+    """A feed of the nodes of ``source`` on ``device``, sampled as ``options.sampling`` says."""
     graphs = source if isinstance(source, Graphs) else source.take(torch.arange(len(source)))
     if graphs.num_nodes < 2:
         raise DataError(f"contrast needs at least two nodes; the graph has {graphs.num_nodes}")

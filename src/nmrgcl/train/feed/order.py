@@ -1,4 +1,4 @@
-"""The order of an epoch: random throughout, or random in a way that a disk can follow."""
+"""The order of graphs in an epoch: fully random, or random within chunks for efficient reading from disk."""
 
 import torch
 from torch import Tensor
@@ -8,17 +8,17 @@ FEWEST_BLOCKS = 16
 
 
 def batches(num_graphs: int, batch_size: int, chunk: int = 0) -> list[Tensor]:
-    """Random batches of graph numbers, on the host; a last batch of one graph, which has no negatives, is left out.
+    """Random batches of graph indices on the host; a last batch of one graph is left out, since it has no negatives.
 
-    With a ``chunk``, which must be a multiple of the batch size, so many graphs at a time make up their batches among
-    themselves. They are blocks of neighbours, drawn at random, which the source has in one piece each.
+    ``chunk`` must be a multiple of the batch size. If it is given, graphs are shuffled within chunks of that many
+    graphs. A chunk consists of randomly chosen blocks of consecutive graphs, which the source can read in one piece.
     """
     parts = random_order(num_graphs, chunk).split(batch_size)
     return [part for part in parts if part.shape[0] > 1]
 
 
 def random_order(num_graphs: int, chunk: int = 0) -> Tensor:
-    """``[num_graphs]`` a permutation, by torch's global generator."""
+    """A random permutation ``[num_graphs]`` from torch's global generator."""
     if not 0 < chunk < num_graphs:
         return torch.randperm(num_graphs)
     blocks = torch.arange(num_graphs).split(block_size(chunk))
@@ -27,14 +27,14 @@ def random_order(num_graphs: int, chunk: int = 0) -> Tensor:
 
 
 def block_size(chunk: int) -> int:
-    """Neighbours that stay together: some pages of a disk, but many blocks a chunk."""
+    """How many consecutive graphs stay together: several disk pages, but still many blocks per chunk."""
     return min(LARGEST_BLOCK, max(1, chunk // FEWEST_BLOCKS))
 
 
 def largest_chunk(sizes: Tensor, chunk: int) -> int:
-    """The most that any chunk can hold of what each graph (``sizes``) has so much of."""
+    """An upper bound on the total size of any chunk, given the ``sizes`` of the graphs (nodes or edges)."""
     block = block_size(chunk)
     padded = torch.nn.functional.pad(sizes, (0, -sizes.shape[0] % block))
     of_blocks = padded.view(-1, block).sum(1)
-    # A chunk has parts of one block more than fit, of another where the short last block is among them.
+    # A chunk may begin and end inside a block, and the last block may be short, hence three more blocks than fit.
     return int(of_blocks.topk(min(chunk // block + 3, of_blocks.shape[0])).values.sum())

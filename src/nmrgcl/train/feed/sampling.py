@@ -1,4 +1,4 @@
-"""Parts of a graph that is too large to train on at once: nodes around some nodes, and all edges between them."""
+"""Subgraphs of a graph that is too large for one step: nodes sampled around roots, and all edges between them."""
 
 import torch
 from torch import Tensor
@@ -18,9 +18,9 @@ def walk_nodes(graphs: Graphs, roots: Tensor, steps: int) -> Tensor:
 
 
 def neighbour_nodes(graphs: Graphs, roots: Tensor, hops: int, fanout: int) -> Tensor:
-    """``roots``, up to ``fanout`` neighbours of each, of those again, ``hops`` times; sorted (Hamilton et al. 2017).
+    """``roots`` and, repeated ``hops`` times, ``fanout`` random neighbours of every node so far (Hamilton et al. 2017).
 
-    Neighbours are drawn with replacement, so that a node with few of them gives fewer.
+    Neighbours are drawn with replacement, so a node may contribute fewer distinct ones. The result is sorted.
     """
     seen = torch.unique(roots)
     for _ in range(hops):
@@ -30,9 +30,9 @@ def neighbour_nodes(graphs: Graphs, roots: Tensor, hops: int, fanout: int) -> Te
 
 
 def induced(graphs: Graphs, nodes: Tensor) -> Graphs:
-    """The one graph of ``nodes`` (sorted, distinct) and the edges of ``graphs`` between them.
+    """The subgraph induced by ``nodes`` (sorted, distinct).
 
-    Only the edges into these nodes are looked at.
+    Only the incoming edges of these nodes are examined, so the cost does not depend on the size of the graph.
     """
     start = graphs.row_ptr.index_select(0, nodes)
     count = graphs.row_ptr.index_select(0, nodes + 1) - start
@@ -44,7 +44,7 @@ def induced(graphs: Graphs, nodes: Tensor) -> Graphs:
     kept = nodes[where] == source
     edge, inside = edge[kept], where[kept]
     destination = torch.repeat_interleave(count)[kept]
-    # Pairs are counted among all edges; the first of a pair that is kept is kept, since both its ends are.
+    # `pair` refers to edges of the whole graph. If an edge is kept, so is its partner, which has the same two ends.
     first = torch.searchsorted(edge, graphs.pair.index_select(0, edge))
     return Graphs(
         x=select_rows(graphs.x, nodes),
@@ -63,7 +63,7 @@ def induced(graphs: Graphs, nodes: Tensor) -> Graphs:
 
 
 def _random_neighbour(graphs: Graphs, nodes: Tensor) -> Tensor:
-    """One in-neighbour of each, drawn evenly; a node without any stays where it is."""
+    """A uniformly drawn in-neighbour of each node; a node without any is returned itself."""
     start = graphs.row_ptr.index_select(0, nodes)
     count = graphs.row_ptr.index_select(0, nodes + 1) - start
     draw = (torch.rand(nodes.shape, device=nodes.device, dtype=torch.float64) * count).long()
