@@ -2,13 +2,14 @@
 # make test   set up, then every test          make check   format, lint, types, import layers
 # make test-kernels   the GPU's kernels, on a machine without one
 # make test-trackers  TensorBoard, W&B, MLflow and Lightning themselves, offline, in .venv-trackers
+# make test-view  the page of nmrgcl view in headless Chromium, in .venv-view
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # make faults kill, cut, damage and crowd everything on purpose; a table of what survived
 # make dist   build wheel and source distribution, then run the quick start by the wheel in an empty environment
 # make readme   write README's tables and picture from results/
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test test-kernels test-ray test-trackers fuzz faults check format dist readme clean
+.PHONY: env demo test test-kernels test-ray test-trackers test-view fuzz faults check format dist readme clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -75,6 +76,15 @@ test-ray: $(READY)
 test-trackers: .venv-trackers/ready
 	.venv-trackers/bin/python -m pytest tests/trackers
 
+# A browser is driven by playwright, which is large; the browser itself is the machine's chromium.
+.venv-view/ready: pyproject.toml
+	$(call new_env,.venv-view)
+	$(call add,.venv-view) --editable . playwright pytest
+	touch $@
+
+test-view: .venv-view/ready
+	.venv-view/bin/python -m pytest tests/view
+
 check: $(READY)
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
@@ -97,4 +107,4 @@ format: $(READY)
 	$(PYTHON) -m ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-trackers runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-trackers .venv-view runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -261,7 +261,7 @@ def test_help_does_not_load_torch() -> None:
 
 
 COMMANDS = ["pretrain", "evaluate", "embed", "report", "compare", "methods", "doctor", "sweep", "diagnose", "theory"]
-COMMANDS += ["reproduce", "tune", "neighbours", "finetune", "predict", "presets", "settings", "export"]
+COMMANDS += ["reproduce", "tune", "neighbours", "finetune", "predict", "presets", "settings", "export", "view"]
 COMMANDS += [f"bench {name}" for name in ("step", "views", "loss", "store", "svm")]
 COMMANDS += [f"datasets {name}" for name in ("list", "info", "fetch", "verify", "import", "export", "pack")]
 COMMANDS += [f"results {name}" for name in ("list", "show", "pack", "unpack", "merge")]

@@ -41,7 +41,7 @@ def test_training_warns_and_keeps_the_numbers(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shrinking = iter([8.0, 3.0, 2.0])
-    monkeypatch.setattr("nmrgcl.run.pretrain.track", lambda z: track(z) | {"effective_rank": next(shrinking)})
+    monkeypatch.setattr("nmrgcl.run.pretrain.track", lambda *given: track(*given) | {"effective_rank": next(shrinking)})
     options = [*FAST[2:4], "--set", "epochs=3", "--seeds", "1", "--track-every", "1", "--out", str(tmp_path / "r")]
     _, err = run(capsys, "pretrain", "motifs", "--preset", "graphcl", *options)
     assert err.count("collapse begins") == 1

@@ -31,6 +31,7 @@ from nmrgcl.cli.sweep import sweep
 from nmrgcl.cli.terminal import require_plain, safe_streams, silence, tell
 from nmrgcl.cli.theory import theory
 from nmrgcl.cli.tune import tune
+from nmrgcl.cli.view import view
 from nmrgcl.errors import DataWarning, UserError
 
 app = typer.Typer(
@@ -42,8 +43,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    *(pretrain, evaluate, embed, export, neighbours, finetune, predict, report, compare, sweep, tune, reproduce),
-    *(diagnose, theory, methods, presets, settings, doctor),
+    *(pretrain, evaluate, embed, export, neighbours, finetune, predict, report, view, compare, sweep, tune),
+    *(reproduce, diagnose, theory, methods, presets, settings, doctor),
 ):
     app.command(cls=Command)(command)
 app.add_typer(datasets, name="datasets")

@@ -18,10 +18,14 @@ FALL = 0.5
 """Collapse begins when the effective rank falls below this share of its maximum so far."""
 
 
-def track(z: Tensor) -> dict[str, Any]:
-    """Measures of how an embedding ``[B, D]`` uses its dimensions, as plain values."""
-    z, _ = to_unit_range(z)
-    values = singular_spectrum(z)
+def track(z: Tensor, values: Tensor | None = None) -> dict[str, Any]:
+    """Measures of how an embedding ``[B, D]`` uses its dimensions, as plain values.
+
+    ``values`` are its singular values, if they are known and ``z`` is in the units of ``to_unit_range`` already.
+    """
+    if values is None:
+        z, _ = to_unit_range(z)
+        values = singular_spectrum(z)
     verdict = judge_spectrum(values, relative_spread(z), rows=len(z), width=z.shape[1])
     correlations = correlation(z)
     return {

@@ -31,7 +31,12 @@ def examples(facts: Facts) -> list[Picture]:
     """Drawings of a few graphs, each next to those embedded nearest to it; there are none for nodes."""
     if facts.things == "nodes":
         return []
-    return [_example(facts, row, n) for n, row in enumerate(choose_examples(facts.y, len(facts.after), EXAMPLES))]
+    return [_example(facts, row, n) for n, row in enumerate(example_rows(facts))]
+
+
+def example_rows(facts: Facts) -> list[int]:
+    """A few rows, spread over the classes."""
+    return choose_examples(facts.y, len(facts.after), EXAMPLES)
 
 
 def _spread(facts: Facts) -> Picture | None:

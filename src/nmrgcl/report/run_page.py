@@ -18,7 +18,8 @@ from nmrgcl.report import page
 from nmrgcl.report.collapse import COLLAPSE
 from nmrgcl.report.collect import Facts, collect
 from nmrgcl.report.findings import compare_with_untrained, find_in_accuracy, find_in_rank, largest_class
-from nmrgcl.report.pictures import examples, maps, plots
+from nmrgcl.report.live_page import link_to_page
+from nmrgcl.report.pictures import example_rows, examples, maps, plots
 from nmrgcl.report.svg import Picture
 from nmrgcl.run import Evaluation, find_models, hardware, versions
 from nmrgcl.run.folder import RUN
@@ -162,7 +163,8 @@ def _matrix(facts: Facts, name: str, counts: np.ndarray) -> Markup:
 def _maps(facts: Facts, placed: list[Picture]) -> Markup:
     pointed = Markup('<p id="pointed-at" class="faint" aria-live="polite">Point at a mark to see which {} it is.</p>')
     drawn = page.side_by_side(page.figure(picture) for picture in placed)
-    return page.section("maps", f"Map of the {facts.things}", drawn, pointed.format(facts.models[0].settings.level))
+    said, links = pointed.format(facts.models[0].settings.level), link_to_page(facts, example_rows(facts))
+    return page.section("maps", f"Map of the {facts.things}", drawn, said, links)
 
 
 def _choice(found: Evaluation) -> str:

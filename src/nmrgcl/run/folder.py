@@ -20,7 +20,7 @@ from nmrgcl.train.checkpoint import remove_checkpoints
 
 NAME, RECORD = "run.json", RecordFormat("nmrgcl-run", 2, "the record of a run")
 """Since version 2, it records where the data was loaded from."""
-FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html")
+FILES = (NAME, "settings.json", "evaluation.json", "splits.json", "report.html", "live.jsonl")
 RUN = FolderKind("run", NAME, lambda values: values.get("format") == RECORD.name, lambda _: FILES)
 ResumeMode = Literal["no", "yes", "auto"]
 _MODEL = re.compile(r"seed-\d+")

@@ -6,7 +6,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,9 @@ import torch
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
+from nmrgcl.diagnose.collapse import singular_spectrum
 from nmrgcl.diagnose.track import track, warn_of_collapse
+from nmrgcl.diagnose.units import to_unit_range
 from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.lock import locked
 from nmrgcl.methods import Pretraining, build_method, find_method
@@ -27,6 +29,7 @@ from nmrgcl.run.checkpoints import Cadence, RunMemory
 from nmrgcl.run.embeddings import column_scale, embed_some
 from nmrgcl.run.folder import ResumeMode, RunFolder, RunRecord, settings_of_run
 from nmrgcl.run.interrupt import Signals, noted_signals
+from nmrgcl.run.live import Live, told_live
 from nmrgcl.run.machine import explained, suitable_threads
 from nmrgcl.run.own_data import data_source
 from nmrgcl.run.recipe import require_level
@@ -120,8 +123,15 @@ def pretrain_seeds(
     record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every, source)
     folder = RunFolder(Path(out), record)
     folder.check(seeds, overwrite=overwrite, resume=resume)
-    with locked(folder.path), suitable_threads(settings), noted_signals() as signals, explained(settings):
+    with (
+        locked(folder.path),
+        suitable_threads(settings),
+        noted_signals() as signals,
+        explained(settings),
+        ExitStack() as ending,
+    ):
         folder.enter(settings, seeds, overwrite=overwrite, resume=resume)
+        live = ending.enter_context(told_live(folder.path))
         for seed in seeds:
             if not folder.is_complete(seed):
                 method = build_method(replace(settings, seed=seed), features.width, features.edge_shape).to(device)
@@ -130,7 +140,7 @@ def pretrain_seeds(
                 model = Model(method, replace(settings, seed=seed), features, dataset.name, record.data_sha256)
                 told = partial(watch, seed) if watch else None
                 yield from _pretrain_one(
-                    model, graphs, device, folder, track_every, cadence or Cadence(), signals, told
+                    model, graphs, device, folder, track_every, cadence or Cadence(), signals, told, live
                 )
             remove_checkpoints(folder.checkpoints(seed), folder.token)
             signals.obey()
@@ -155,17 +165,21 @@ def _pretrain_one(
     cadence: Cadence,
     signals: Signals,
     watch: Callable[[Progress, int], None] | None,
+    live: Live,
 ) -> Iterator[SeedEpoch]:
     options, seed = model.settings.train, model.settings.seed
     memory = _SeedMemory(folder, seed, cadence, signals)
     try:
         for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory, watch=watch):
             due = epoch.number == 1 or epoch.last or epoch.number % track_every == 0
-            tracked = track(embed_some(model.method, graphs)) if due else {}
+            z = to_unit_range(embed_some(model.method, graphs))[0] if due else None
+            spectrum = None if z is None else singular_spectrum(z)
+            tracked = {} if z is None else track(z, spectrum)
             warning = warn_of_collapse([*_tracked(memory), tracked]) if due else None
             step = SeedEpoch(seed, epoch, tracked, warning, model.settings.level)
             memory.metrics.append(json.dumps(step.record()))
             memory.timings.append(json.dumps(step.timing()))
+            live.tell(seed, memory.metrics, None if spectrum is None else spectrum.tolist())
             yield step
     except NonFiniteError as error:
         dump = folder.path / f"non-finite-seed-{seed}.json"
