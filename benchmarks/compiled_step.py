@@ -20,6 +20,7 @@ from bench.timing import Measure, in_turn, one_thread, row, stopwatch
 from nmrgcl.contrast import infonce
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_pretraining
+from nmrgcl.methods.nmrgcl import NMRGCL
 from nmrgcl.ops.forms import forms, switched_off
 from nmrgcl.settings import resolve
 
@@ -31,11 +32,12 @@ def passes(graphs: Graphs, *, compiled: bool) -> Callable[[], None]:
     settings = resolve("graphcl", assignments=["layers=3", "encoder.units=32"])
     torch.manual_seed(0)
     method = build_pretraining(settings, graphs.num_features).to(graphs.device)
+    assert isinstance(method, NMRGCL)
     batch = graphs.take_padded(torch.arange(BATCH, device=graphs.device), graphs.room_for(BATCH))
-    views = [method.views[side](batch) for side in range(2)]  # type: ignore[attr-defined]
+    views = [method.views[side](batch) for side in range(2)]
 
     def loss(first: Graphs, second: Graphs) -> Tensor:
-        z1, z2 = (method.head(method.embed(view)) for view in (first, second))  # type: ignore[attr-defined]
+        z1, z2 = (method.head(method.embed(view)) for view in (first, second))
         return infonce(z1, z2)
 
     chosen = torch.compile(loss) if compiled else loss
