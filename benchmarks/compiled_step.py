@@ -54,6 +54,7 @@ def recorded(run: Callable[[], None], device: torch.device) -> Callable[[], None
     if device.type != "cuda":
         run()
         return run
+    torch.cuda.synchronize()  # The batch is made on another stream.
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):

@@ -52,8 +52,8 @@ def intercept(self: Any, *args: Any, grid: Any = None, warmup: bool = False, **g
             failed.append(f"{key}\n{error}")
 
 
-def launch_batch_norm_and_mlp(graphs: Any) -> None:
-    from nmrgcl.ops.triton import batch_norm, mlp
+def launch_batch_norm_and_gin(graphs: Any) -> None:
+    from nmrgcl.ops.triton import batch_norm, gin
 
     rows = graphs.num_nodes
     masks = ((None, None), (graphs.node_ptr[3:4], torch.ones(rows, dtype=torch.bool)))
@@ -61,12 +61,12 @@ def launch_batch_norm_and_mlp(graphs: Any) -> None:
         for units in (24, 32, 64):
             s, matrix, vector = torch.randn(rows, units), torch.randn(units, units), torch.randn(units)
             for first in (None, matrix):
-                weights = mlp.Weights(first, vector, matrix, vector)
-                y, partial = mlp.mlp_with_statistics(s, weights, keep, split)
+                weights = gin.Weights(first, vector, matrix, vector)
+                y, partial = gin.layer_with_statistics(s, weights, keep, split)
                 found = batch_norm.merge_statistics(partial, (vector, vector, 0.1))
                 batch_norm.normalise(y, found, vector, vector, 1e-5, split)
                 sums = batch_norm.gradient_sums(s, y, found, vector, vector, 1e-5, split)
-                mlp.mlp_norm_back(s, y, s, weights, keep, split, found, sums, vector, 1e-5)
+                gin.layer_back(s, y, s, weights, keep, split, found, sums, vector, 1e-5)
         for units, dtype in ((32, torch.float32), (304, torch.bfloat16)):
             h, vector = torch.randn(rows, units).to(dtype), torch.randn(units)
             for relu in (False, True):
@@ -74,9 +74,6 @@ def launch_batch_norm_and_mlp(graphs: Any) -> None:
                 batch_norm.normalise(h, found, vector, vector, 1e-5, split, relu=relu)
                 sums = batch_norm.gradient_sums(h, h, found, vector, vector, 1e-5, split, relu=relu)
                 batch_norm.pull_back(h, h, keep, found, sums, vector, vector, 1e-5, split, relu=relu)
-    head = mlp.Weights(torch.randn(96, 96), torch.randn(96), torch.randn(96, 96), torch.randn(96))
-    mlp.mlp(torch.randn(256, 96), head)
-    mlp.mlp_back(torch.randn(256, 96), torch.randn(256, 96), head)
 
 
 def launch_views(graphs: Any) -> None:
@@ -154,7 +151,7 @@ def main() -> None:
 
     jit.JITFunction.run = intercept
     graphs = random_graphs([20, 31, 5, 17, 40, 25], density=0.2, categorical=True)
-    for launch in (launch_batch_norm_and_mlp, launch_views, launch_rows_and_losses, launch_svm_solver):
+    for launch in (launch_batch_norm_and_gin, launch_views, launch_rows_and_losses, launch_svm_solver):
         launch(graphs)
     print(f"{len(compiled) - len(failed)} of {len(compiled)} kernels compiled")
     if failed:

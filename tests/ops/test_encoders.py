@@ -8,7 +8,7 @@ import torch
 
 from nmrgcl.encode import GIN, Head, MoleculeGIN, embed_graphs
 from nmrgcl.graphs import Graphs
-from nmrgcl.ops import batch_norm, gin, linear, look_up, mlp, rows
+from nmrgcl.ops import batch_norm, gin, linear, look_up, rows
 from tests.examples import random_graphs, with_edge_labels
 from tests.ops import DEVICE
 
@@ -42,7 +42,7 @@ def test_an_encoder_by_kernels_is_the_encoder(monkeypatch: pytest.MonkeyPatch, g
     head = Head(encoder.units).to(DEVICE)
     found = []
     for by_kernel in (False, True):
-        for module in (batch_norm, gin, linear, look_up, mlp, rows):
+        for module in (batch_norm, gin, linear, look_up, rows):
             monkeypatch.setattr(module, "serve", lambda _, by_kernel=by_kernel: by_kernel)
         found.append(list(results(encoder, head, graphs.to(DEVICE))))
     assert len(found[0]) > 10

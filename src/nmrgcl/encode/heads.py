@@ -4,7 +4,6 @@ from torch import Tensor, nn
 
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
-from nmrgcl.ops.mlp import mlp
 
 FEWEST_ROWS = 2
 """Batch norm of a single row would return its bias, whatever the row."""
@@ -23,8 +22,6 @@ class Head(nn.Sequential):
 
     def forward(self, r: Tensor) -> Tensor:
         """``[B, width]`` to ``[B, units]``."""
-        if type(self[1]) is nn.ReLU:
-            return mlp(r, *self.parameters())
         out: Tensor = super().forward(r)
         return out
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
+from torch.nn.functional import linear, pad
 
 from nmrgcl.data.molecules.vocabulary import BONDS
 from nmrgcl.encode.activation import drop_out
@@ -14,7 +14,7 @@ from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.ops import to_autocast
-from nmrgcl.ops.linear import aligned_width, linear, linear_relu
+from nmrgcl.ops.linear import aligned_width, linear_relu
 from nmrgcl.ops.neighbour_sum import edge_counts, neighbour_sum
 
 

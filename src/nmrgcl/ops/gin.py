@@ -12,16 +12,18 @@ from nmrgcl.ops import serve
 from nmrgcl.ops.batch_norm import Norm, batch_norm
 from nmrgcl.ops.forms import Form
 from nmrgcl.ops.graph_sum import graph_sum
-from nmrgcl.ops.mlp import NARROWEST, WIDEST_LAYER
 from nmrgcl.ops.neighbour_sum import edge_shares, is_undirected, neighbour_sum, sum_to_sources
 from nmrgcl.ops.rows import row_sums
 
 if TYPE_CHECKING:
     from nmrgcl.graphs import Graphs
 
+NARROWEST, WIDEST = 16, 64
+"""Units for which a program of the kernels holds the weights and is fast."""
+
 PLAIN = Form("GIN", "plain", "everywhere else, and in evaluation")
 FOLDED = Form("GIN", "norm folded into maps", "training with readout sum or mean and no mask over nodes, on a CPU")
-FUSED = Form("GIN", "Triton kernels", f"training with {NARROWEST} to {WIDEST_LAYER} units, undirected, on a GPU")
+FUSED = Form("GIN", "Triton kernels", f"training with {NARROWEST} to {WIDEST} units, undirected, on a GPU")
 FORMS = (PLAIN, FOLDED, FUSED)
 
 
@@ -72,13 +74,13 @@ def gin_sums(z: Tensor, graphs: "Graphs", layers: Sequence[GINWeights], *, train
 def _fits_kernels(h: Tensor, graphs: "Graphs") -> bool:
     if not serve(h) or h.dtype != torch.float32 or not is_undirected(graphs):
         return False
-    return NARROWEST <= h.shape[1] <= WIDEST_LAYER and h.shape[0] > 1
+    return NARROWEST <= h.shape[1] <= WIDEST and h.shape[0] > 1
 
 
 class _FusedLayer(torch.autograd.Function):
     """``s = (I + A) h``, ``y = ReLU(ReLU(s W1ᵀ + b1) W2ᵀ + b2)`` and its norm.
 
-    Backwards through the norm and the perceptron as ``ops/triton/mlp.py`` derives it; then, the graph being undirected,
+    Backwards through the norm and the perceptron as ``ops/triton/gin.py`` derives it; then, the graph being undirected,
     ``∂L/∂h = (I + A)ᵀ ∂L/∂s = (I + A) ∂L/∂s``.
     """
 
@@ -96,11 +98,11 @@ class _FusedLayer(torch.autograd.Function):
         norm: Norm,
     ) -> Tensor:
         from nmrgcl.ops.triton.batch_norm import merge_statistics, normalise
-        from nmrgcl.ops.triton.mlp import Weights, mlp_with_statistics
+        from nmrgcl.ops.triton.gin import Weights, layer_with_statistics
 
         s = row_sums(h, graphs.edge_index[0], graphs.row_ptr, edge_shares(graphs), self_weight=1.0)
         weights = Weights(first, first_bias, second, second_bias)
-        y, partial = mlp_with_statistics(s, weights, graphs.node_keep, graphs.split)
+        y, partial = layer_with_statistics(s, weights, graphs.node_keep, graphs.split)
         statistics = merge_statistics(partial, (norm.running_mean, norm.running_var, norm.momentum))
         ctx.save_for_backward(y, s, statistics, first, first_bias, second, second_bias, gamma, beta)
         ctx.graphs, ctx.eps = graphs, norm.eps
@@ -109,14 +111,14 @@ class _FusedLayer(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         from nmrgcl.ops.triton.batch_norm import gradient_sums
-        from nmrgcl.ops.triton.mlp import Weights, mlp_norm_back
+        from nmrgcl.ops.triton.gin import Weights, layer_back
 
         y, s, statistics, first, first_bias, second, second_bias, gamma, beta = ctx.saved_tensors
         graphs: Graphs = ctx.graphs
         grad = grads[0] if grads[0].stride(1) == 1 else grads[0].contiguous()
         sums = gradient_sums(grad, y, statistics, gamma, beta, ctx.eps, graphs.split)
         weights = Weights(first, first_bias, second, second_bias)
-        on_s, on = mlp_norm_back(grad, y, s, weights, graphs.node_keep, graphs.split, statistics, sums, gamma, ctx.eps)
+        on_s, on = layer_back(grad, y, s, weights, graphs.node_keep, graphs.split, statistics, sums, gamma, ctx.eps)
         on_h = sum_to_sources(on_s, graphs, edge_shares(graphs), 1.0, undirected=True)
         return on_h, on.first, on.first_bias, on.second, on.second_bias, sums[-1, 1], sums[-1, 0], None, None
 

@@ -1,4 +1,4 @@
-"""Linear maps of the wide molecular layers, with a ReLU if asked."""
+"""The linear map with ReLU of the wide molecular layers."""
 
 from typing import Any
 
@@ -10,9 +10,8 @@ from nmrgcl.ops import serve
 from nmrgcl.ops.forms import Form
 
 PLAIN = Form("linear map", "plain", "on a CPU")
-SAME_LAYOUT = Form("linear map", "gradient laid out as W", "without ReLU, on a GPU")
-FUSED = Form("linear map", "ReLU inside the product", "with ReLU, on a GPU")
-FORMS = (PLAIN, SAME_LAYOUT, FUSED)
+FUSED = Form("linear map", "ReLU inside the product", "on a GPU")
+FORMS = (PLAIN, FUSED)
 
 STEP = 8
 """bfloat16 numbers in 16 bytes."""
@@ -27,39 +26,12 @@ def aligned_width(units: int) -> int:
     return -(-units // STEP) * STEP
 
 
-def linear(h: Tensor, weight: Tensor) -> Tensor:
-    """``h Wᵀ``: ``[N, in]`` and ``[out, in]`` to ``[N, out]``."""
-    if serve(h) and SAME_LAYOUT.on:
-        result: Tensor = _Linear.apply(h, weight)
-        return result
-    return functional.linear(h, weight)
-
-
 def linear_relu(h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """``ReLU(h Wᵀ + b)``: ``[N, in]``, ``[out, in]`` and ``[out]`` to ``[N, out]``."""
     if serve(h) and FUSED.on:
         result: Tensor = _LinearReLU.apply(h, weight, bias)
         return result
     return functional.relu(functional.linear(h, weight, bias))
-
-
-class _Linear(torch.autograd.Function):
-    """``out = h Wᵀ`` in the precision of h. With G = ∂L/∂out: ``∂L/∂h = G W`` and ``∂L/∂W = Gᵀ h``.
-
-    PyTorch's own ∂L/∂W is ``(hᵀ G)ᵀ``, a transposed matrix; this one is laid out in memory as W is.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, weight: Tensor) -> Tensor:
-        own = weight.to(h.dtype)
-        ctx.save_for_backward(h, own)
-        ctx.type = weight.dtype
-        return h @ own.T
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
-        (grad,), (h, weight) = grads, ctx.saved_tensors
-        return grad @ weight, (grad.T @ h).to(ctx.type)
 
 
 class _LinearReLU(torch.autograd.Function):

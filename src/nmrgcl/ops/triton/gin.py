@@ -1,14 +1,12 @@
-"""The perceptron of a narrow GIN layer, or of a projection head, in one launch forwards and one backwards.
+"""The perceptron of a narrow GIN layer, and the statistics of its batch norm, in one launch forwards and one backwards.
 
-A head computes ``out = ReLU(s W1ᵀ + b1) W2ᵀ + b2``. A layer computes ``y = ReLU(out)`` and its batch norm, whose
-statistics the same launch collects. As separate products, biases and ReLUs that would be some thirty launches per
+``y = ReLU(ReLU(s W1ᵀ + b1) W2ᵀ + b2)``. As separate products, biases and ReLUs that would be some thirty launches per
 layer, which take far longer than what they compute on a few thousand rows of 32 units.
 
-Backwards, with t = ReLU(s W1ᵀ + b1) computed again from s, G = ∂L/∂out, and T = G W2 where t > 0, else 0:
+Backwards, with t = ReLU(s W1ᵀ + b1) computed again from s, G the gradient of the norm's input
+(``batch_norm.pulled_back``) where y > 0, else 0, and T = G W2 where t > 0, else 0:
 
     ∂L/∂W2 = Gᵀ t    ∂L/∂b2 = Σ_i G_i    ∂L/∂W1 = Tᵀ s    ∂L/∂b1 = Σ_i T_i    ∂L/∂s = T W1
-
-In a layer G is the gradient of the norm's input (``batch_norm.pulled_back``) where y > 0, else 0.
 """
 
 from dataclasses import dataclass
@@ -18,7 +16,6 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from nmrgcl.ops.mlp import WIDEST_LAYER
 from nmrgcl.ops.triton.batch_norm import groups_of, pulled_back, standardise, store_statistics, tile_of
 from nmrgcl.ops.triton.rows import column_sums
 
@@ -43,28 +40,28 @@ class Weights:
         return {
             "FIRST": self.first is not None,
             "WIDTH": width,
-            "ROWS": 16 if width > WIDEST_LAYER else 32 if backward else 64,
+            "ROWS": 32 if backward else 64,
             # Full precision is three TF32 products on tensor cores, twice as fast as one product without them.
             "PRECISION": "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32",
-            "num_warps": 8 if width > WIDEST_LAYER else 2 if backward else 4,
+            "num_warps": 2 if backward else 4,
         }
 
 
-def mlp_with_statistics(
+def layer_with_statistics(
     s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """``y`` of a layer, and the statistics of blocks of its rows, which ``batch_norm.merge_statistics`` takes."""
     rows, width = s.shape
     groups, options = 1 if split is None else 2, weights.options(backward=False)
     y, partial = torch.empty_like(s), torch.empty(triton.cdiv(rows, options["ROWS"]), groups, 3, width, device=s.device)
-    _mlp_kernel[(partial.shape[0],)](
+    _layer_kernel[(partial.shape[0],)](
         y, partial, s, keep, split, weights.first, weights.first_bias, weights.second, weights.second_bias,
-        rows, width, s.stride(0), NORM=True, KEPT=keep is not None, GROUPS=groups, **options,
+        rows, width, s.stride(0), KEPT=keep is not None, GROUPS=groups, **options,
     )  # fmt: skip
     return y, partial
 
 
-def mlp_norm_back(
+def layer_back(
     grad: Tensor, y: Tensor, s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None,
     statistics: Tensor, sums: Tensor, scale: Tensor, eps: float,
 ) -> tuple[Tensor, Weights]:  # fmt: skip
@@ -72,28 +69,6 @@ def mlp_norm_back(
 
     ``grad`` may be a block of columns of a wider matrix; ``sums`` comes from ``batch_norm.gradient_sums``.
     """
-    return _back(grad, y, s, weights, keep, split, statistics, sums, scale, eps)
-
-
-def mlp(s: Tensor, weights: Weights) -> Tensor:
-    """``ReLU(s W1ᵀ + b1) W2ᵀ + b2``."""
-    options, out = weights.options(backward=False), torch.empty(s.shape, device=s.device)
-    _mlp_kernel[(triton.cdiv(s.shape[0], options["ROWS"]),)](
-        out, None, s, None, None, weights.first, weights.first_bias, weights.second, weights.second_bias,
-        *s.shape, s.stride(0), NORM=False, KEPT=False, GROUPS=1, **options,
-    )  # fmt: skip
-    return out
-
-
-def mlp_back(grad: Tensor, s: Tensor, weights: Weights) -> tuple[Tensor, Weights]:
-    """The gradients of ``s`` and of the weights of ``mlp``, from that of its result."""
-    return _back(grad, None, s, weights, None, None, None, None, None, 0.0)
-
-
-def _back(
-    grad: Tensor, y: Tensor | None, s: Tensor, weights: Weights, keep: Tensor | None, split: Tensor | None,
-    statistics: Tensor | None, sums: Tensor | None, scale: Tensor | None, eps: float,
-) -> tuple[Tensor, Weights]:  # fmt: skip
     rows, width = s.shape
     options = weights.options(backward=True)
     tiles = triton.cdiv(rows, options["ROWS"])
@@ -102,10 +77,10 @@ def _back(
     sizes = [width * width if has_first else 0, width, width * width, width]
     out = torch.empty(s.shape, device=s.device)
     partial = torch.empty(triton.cdiv(tiles, share), sum(sizes), device=s.device)
-    _mlp_back_kernel[(partial.shape[0],)](
+    _layer_back_kernel[(partial.shape[0],)](
         out, partial, grad, y, s, keep, split, weights.first, weights.first_bias, weights.second, statistics, sums,
         scale, eps, rows, width, s.stride(0), grad.stride(0), partial.stride(0), share,
-        NORM=y is not None, KEPT=keep is not None, GROUPS=1 if split is None else 2, **options,
+        KEPT=keep is not None, GROUPS=1 if split is None else 2, **options,
     )  # fmt: skip
     first, first_bias, second, second_bias = column_sums(partial).split(sizes)
     return out, Weights(first.view(square) if has_first else None, first_bias, second.view(square), second_bias)
@@ -126,12 +101,12 @@ def _vector(start: tl.tensor, width: tl.tensor, WIDTH: tl.constexpr) -> tl.tenso
 
 
 @triton.jit
-def _mlp_kernel(
+def _layer_kernel(
     y: tl.tensor, partial: tl.tensor, s: tl.tensor, keep: tl.tensor, split: tl.tensor,
     first: tl.tensor, first_bias: tl.tensor, second: tl.tensor, second_bias: tl.tensor,
     rows: tl.tensor, width: tl.tensor, s_stride: tl.tensor,
-    NORM: tl.constexpr, KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr,
-    ROWS: tl.constexpr, PRECISION: tl.constexpr,
+    KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
+    PRECISION: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one tile of rows."""
     row, unit, exists = tile_of(rows, width, ROWS, WIDTH, 1)
@@ -140,24 +115,22 @@ def _mlp_kernel(
         values = tl.dot(values, tl.trans(_matrix(first, width, WIDTH)), input_precision=PRECISION)
     values = tl.maximum(values + _vector(first_bias, width, WIDTH)[None, :], 0.0)
     values = tl.dot(values, tl.trans(_matrix(second, width, WIDTH)), input_precision=PRECISION)
-    values = values + _vector(second_bias, width, WIDTH)[None, :]
-    if NORM:
-        values = tl.maximum(values, 0.0)
-        kept = (row < rows).to(tl.float32)
-        if KEPT:
-            kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
-        store_statistics(partial, values, kept, row, unit, split, width, GROUPS, 1)
+    values = tl.maximum(values + _vector(second_bias, width, WIDTH)[None, :], 0.0)
+    kept = (row < rows).to(tl.float32)
+    if KEPT:
+        kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
+    store_statistics(partial, values, kept, row, unit, split, width, GROUPS, 1)
     tl.store(y + row[:, None] * width + unit[None, :], values, mask=exists)
 
 
 @triton.jit
-def _mlp_back_kernel(
+def _layer_back_kernel(
     out: tl.tensor, partial: tl.tensor, grad: tl.tensor, y: tl.tensor, s: tl.tensor, keep: tl.tensor, split: tl.tensor,
     first: tl.tensor, first_bias: tl.tensor, second: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
     scale: tl.tensor, eps: tl.tensor, rows: tl.tensor, width: tl.tensor, s_stride: tl.tensor, stride: tl.tensor,
     room: tl.tensor, share: tl.tensor,
-    NORM: tl.constexpr, KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr,
-    ROWS: tl.constexpr, PRECISION: tl.constexpr,
+    KEPT: tl.constexpr, GROUPS: tl.constexpr, FIRST: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
+    PRECISION: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: ``share`` tiles of rows, and the sums over them that the gradients of the weights are made of."""
     unit = tl.arange(0, WIDTH)
@@ -170,18 +143,17 @@ def _mlp_back_kernel(
         place = row[:, None] * width + unit[None, :]
         exists = (row < rows)[:, None] & inside[None, :]
         g = tl.load(grad + row[:, None] * stride + unit[None, :], mask=exists, other=0.0)
-        if NORM:
-            kept = (row < rows).to(tl.float32)
-            if KEPT:
-                kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
-            values = tl.load(y + place, mask=exists, other=0.0)
-            group, present = groups_of(row, split, GROUPS)
-            first_group, above = tl.min(group, 0), g
-            for number in range(first_group, first_group + present):
-                standard, rstd = standardise(values, statistics, number, unit, width, eps)
-                mine = pulled_back(above, standard, rstd, kept, statistics, sums, scale, number, unit, width)
-                g = tl.where((group == number)[:, None], mine, g)
-            g = tl.where((values > 0) & exists, g, 0.0)
+        kept = (row < rows).to(tl.float32)
+        if KEPT:
+            kept = tl.load(keep + row, mask=row < rows, other=0).to(tl.float32)
+        values = tl.load(y + place, mask=exists, other=0.0)
+        group, present = groups_of(row, split, GROUPS)
+        first_group, above = tl.min(group, 0), g
+        for number in range(first_group, first_group + present):
+            standard, rstd = standardise(values, statistics, number, unit, width, eps)
+            mine = pulled_back(above, standard, rstd, kept, statistics, sums, scale, number, unit, width)
+            g = tl.where((group == number)[:, None], mine, g)
+        g = tl.where((values > 0) & exists, g, 0.0)
         before = tl.load(s + row[:, None] * s_stride + unit[None, :], mask=exists, other=0.0)
         hidden = before
         if FIRST:

@@ -1,4 +1,4 @@
-"""Fused GIN layers and projection heads against the plain forms in float64."""
+"""Fused GIN layers against the plain form in float64."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -8,8 +8,7 @@ import torch
 from torch import nn
 
 from nmrgcl.encode.gin import GINLayer
-from nmrgcl.encode.heads import Head
-from nmrgcl.ops import gin, mlp
+from nmrgcl.ops import gin
 from tests.examples import random_graphs
 from tests.ops import DEVICE
 from tests.ops.test_batch_norm import close
@@ -54,25 +53,3 @@ def test_a_fused_layer_equals_the_plain_one_in_float64(
         close(one.grad, two.grad, 5e-3)
     for kept_here, kept_there in zip(ours.buffers(), exact.buffers(), strict=True):
         close(kept_here, kept_there, 1e-4)
-
-
-@pytest.mark.parametrize(("rows", "width"), [(1, 16), (37, 96), (70, 128), (40, 20)])
-def test_a_fused_head_equals_the_plain_one_in_float64(monkeypatch: pytest.MonkeyPatch, rows: int, width: int) -> None:
-    torch.manual_seed(width)
-    exact = Head(width)
-    for weights in exact.parameters():
-        nn.init.normal_(weights, std=0.3)
-    ours, exact = deepcopy(exact).to(DEVICE), exact.double()
-    r = torch.randn(rows, width, dtype=torch.float64, requires_grad=True)
-    grad = torch.randn(rows, width, dtype=torch.float64)
-    expected = exact(r)
-    expected.backward(grad)
-    given = r.detach().float().to(DEVICE).requires_grad_()
-    monkeypatch.setattr(mlp, "serve", lambda _: True)
-    found = ours(given)
-    assert type(found.grad_fn).__name__ == "_MLPBackward"
-    found.backward(grad.float().to(DEVICE))
-    close(found, expected, 1e-4)
-    close(given.grad, r.grad, 1e-4)
-    for one, two in zip(ours.parameters(), exact.parameters(), strict=True):
-        close(one.grad, two.grad, 1e-3)
