@@ -1,3 +1,4 @@
+# ruff: noqa: D102 - nmrgcl.graphs.Graphs documents its attributes
 """What operations read of ``nmrgcl.graphs.Graphs``, which imports them and so cannot be imported here."""
 
 from typing import Protocol
@@ -9,21 +10,21 @@ class FlatGraphs(Protocol):
     """Many graphs as flat tensors; ``nmrgcl.graphs.Graphs`` says what each attribute holds."""
 
     @property
-    def edge_index(self) -> Tensor: ...  # noqa: D102
+    def edge_index(self) -> Tensor: ...
     @property
-    def row_ptr(self) -> Tensor: ...  # noqa: D102
+    def row_ptr(self) -> Tensor: ...
     @property
-    def node_ptr(self) -> Tensor: ...  # noqa: D102
+    def node_ptr(self) -> Tensor: ...
     @property
-    def batch(self) -> Tensor: ...  # noqa: D102
+    def batch(self) -> Tensor: ...
     @property
-    def pair(self) -> Tensor: ...  # noqa: D102
+    def pair(self) -> Tensor: ...
     @property
-    def symmetric(self) -> bool: ...  # noqa: D102
+    def symmetric(self) -> bool: ...
     @property
-    def node_keep(self) -> Tensor | None: ...  # noqa: D102
+    def node_keep(self) -> Tensor | None: ...
     @property
-    def edge_keep(self) -> Tensor | None: ...  # noqa: D102
+    def edge_keep(self) -> Tensor | None: ...
     @property
-    def live_edges(self) -> Tensor: ...  # noqa: D102
-    def node_counts(self) -> Tensor: ...  # noqa: D102
+    def live_edges(self) -> Tensor: ...
+    def node_counts(self) -> Tensor: ...

@@ -22,9 +22,6 @@ FORMS = (PLAIN, KERNEL)
 class PairLoss(Protocol):
     """A loss of rows ``z1`` and ``z2`` (``[B, D]`` each), of which equal numbers belong together."""
 
-    __name__: str
-    __module__: str
-
     def __call__(
         self,
         z1: Tensor,
