@@ -169,7 +169,7 @@ def test_a_model_is_replaced_only_when_asked(capsys: Capture, tmp_path: Path, da
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        (rows(y=[*OXYGEN]).replace("smiles", "drug", 1), ["--labels", "y"], "'drug' looks like one"),
+        (rows(y=[*OXYGEN]).replace("smiles", "drug", 1), ["--labels", "y"], "'drug' looks like SMILES"),
         ("smiles,y\nbad(,1\nworse),0\n", ["--labels", "y"], "none of its 2 rows is a valid molecule"),
         (rows(y=[1] * 100), ["--labels", "y"], "column 'y' has only one class"),
         (rows(y=["yes"] * 100), ["--labels", "y"], "column 'y' holds 'yes'; labels must be numbers"),

@@ -96,7 +96,7 @@ def test_a_changed_or_missing_file_is_named(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"tasks": ["oxygen", "another"]}, "weights have no head.weight"),
+        ({"tasks": ["oxygen", "another"]}, "the weights head.weight are missing or do not match the settings"),
         ({"tasks": []}, "tasks, goal or seeds"),
         ({"seeds": [3, 4, 5]}, "do not match the settings"),
         ({"goal": "classes"}, "tasks, goal or seeds"),
