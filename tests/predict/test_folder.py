@@ -144,7 +144,7 @@ def test_a_record_of_another_kind_or_version_is_refused(folder: Path, tmp_path: 
 def test_a_folder_of_somebody_else_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "notes.txt").write_text("mine")
-    with pytest.raises(SettingError, match="holds no fine-tuned model"), new_folder(tmp_path / "theirs", PREDICTOR):
+    with pytest.raises(SettingError, match="contains no fine-tuned model"), new_folder(tmp_path / "theirs", PREDICTOR):
         pass
     assert [p.name for p in tmp_path.rglob("*")] == ["theirs", "notes.txt"]
 
