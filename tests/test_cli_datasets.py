@@ -108,8 +108,8 @@ def test_export_and_import_give_the_same_back(capsys: pytest.CaptureFixture[str]
     ("arguments", "told"),
     [
         (["gone.jsonl"], "gone.jsonl: no such file or folder"),
-        (["g.jsonl", "--nodes", "n.csv"], "is read as JSON lines, which has no nodes; leave it out"),
-        (["T", "--directed"], "is read as TU, which has no keep-directions"),
+        (["g.jsonl", "--nodes", "n.csv"], "the format JSON lines has no option nodes; leave it out"),
+        (["T", "--directed"], "the format TU has no option keep-directions"),
         ([".."], "contains no graphs in a known format"),
         (["x.npy"], "x.npy"),
     ],

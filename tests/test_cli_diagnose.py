@@ -131,7 +131,7 @@ def test_two_runs_are_compared_seed_by_seed(capsys: pytest.CaptureFixture[str], 
 
 
 BAD = {
-    "nothing": ([], "name a model"),
+    "nothing": ([], "pass a model"),
     "no such run": (["nowhere"], "no such run"),
     "no such file": (["nowhere.npz"], "nowhere.npz"),
     "flat": (["flat.npy"], "[rows, dimensions]"),

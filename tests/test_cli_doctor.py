@@ -55,7 +55,7 @@ def test_a_working_installation(
 @pytest.mark.parametrize(
     ("mirror", "found"),
     [
-        ("https://h/data", "https://h/data; not asked"),
+        ("https://h/data", "https://h/data; not contacted"),
         ("ftp://h", "NMRGCL_MIRROR=ftp://h: must be a folder or an https address"),
     ],
 )

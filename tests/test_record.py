@@ -82,7 +82,7 @@ def test_a_file_that_cannot_be_one_is_not_read(tmp_path: Path) -> None:
         return str(caught.value.told(ModelError, path.name, "write it again"))
 
     (tmp_path / "large").write_text(" " * 2001)
-    assert told(tmp_path / "large") == "large: not a thing (larger than the 0 MiB that are read); write it again"
+    assert told(tmp_path / "large") == "large: not a thing (larger than the limit of 0 MiB); write it again"
     assert told(tmp_path) == f"{tmp_path.name}: cannot be read (Is a directory); write it again"
     os.mkfifo(tmp_path / "pipe")
     assert told(tmp_path / "pipe") == "pipe: cannot be read (not a regular file); write it again"

@@ -151,8 +151,8 @@ def test_defaults_are_complete() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("s.json", '{"train": {"epochs": 1, "epochs": 2}}', "'epochs' is there twice"),
-        ("s.json", '{"seed": 1, "seed": 1}', "'seed' is there twice"),
+        ("s.json", '{"train": {"epochs": 1, "epochs": 2}}', "'epochs' occurs twice"),
+        ("s.json", '{"seed": 1, "seed": 1}', "'seed' occurs twice"),
         ("s.json", '{"a": ' * 900 + "1" + "}" * 900, "nested more than 32 levels"),
         ("s.toml", "a." * 2_000 + "a = 1", "nested more than 32 levels"),
         ("s.toml", "a." * 50_000 + "a = 1", "nested more than 32 levels"),

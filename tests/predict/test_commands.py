@@ -169,10 +169,10 @@ def test_a_model_is_replaced_only_when_asked(capsys: Capture, tmp_path: Path, da
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        (rows(y=[*OXYGEN]).replace("smiles", "drug", 1), ["--labels", "y"], "'drug' looks like one"),
+        (rows(y=[*OXYGEN]).replace("smiles", "drug", 1), ["--labels", "y"], "'drug' looks like SMILES"),
         ("smiles,y\nbad(,1\nworse),0\n", ["--labels", "y"], "none of its 2 rows is a valid molecule"),
         (rows(y=[1] * 100), ["--labels", "y"], "column 'y' has only one class"),
-        (rows(y=["yes"] * 100), ["--labels", "y"], "column 'y' holds 'yes'; labels must be numbers"),
+        (rows(y=["yes"] * 100), ["--labels", "y"], "column 'y' contains 'yes'; labels must be numbers"),
         (rows(y=[*OXYGEN]), ["--labels", "z"], "there is no column 'z'"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--split", "column:fold"], "there is no column 'fold'"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--split", "time"], "unknown split 'time'"),
@@ -180,7 +180,7 @@ def test_a_model_is_replaced_only_when_asked(capsys: Capture, tmp_path: Path, da
         (rows(y=[*OXYGEN]), ["--labels", "y", "--invalid", "keep"], "it must be skip or error"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--set", "units=0"], "encoder.units = 0 must be at least 1"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--model", "nowhere"], "no such run"),
-        ("smiles,y\nCCO,1\nCCC,0\nCCN,1\n", ["--labels", "y"], "there is nothing to"),
+        ("smiles,y\nCCO,1\nCCC,0\nCCN,1\n", ["--labels", "y"], "there are none to"),
         ("smiles,y\nCCO,1\nbad(,0\n", ["--labels", "y", "--invalid", "error"], "line 3, 'bad('"),
         (rows(name2=["x"] * 100), [], "there is no numeric column to learn; name one with --labels"),
     ],

@@ -96,7 +96,7 @@ def test_a_changed_or_missing_file_is_named(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"tasks": ["oxygen", "another"]}, "weights have no head.weight"),
+        ({"tasks": ["oxygen", "another"]}, "the weights head.weight are missing or do not match the settings"),
         ({"tasks": []}, "tasks, goal or seeds"),
         ({"seeds": [3, 4, 5]}, "do not match the settings"),
         ({"goal": "classes"}, "tasks, goal or seeds"),
@@ -144,7 +144,7 @@ def test_a_record_of_another_kind_or_version_is_refused(folder: Path, tmp_path: 
 def test_a_folder_of_somebody_else_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "notes.txt").write_text("mine")
-    with pytest.raises(SettingError, match="holds no fine-tuned model"), new_folder(tmp_path / "theirs", PREDICTOR):
+    with pytest.raises(SettingError, match="contains no fine-tuned model"), new_folder(tmp_path / "theirs", PREDICTOR):
         pass
     assert [p.name for p in tmp_path.rglob("*")] == ["theirs", "notes.txt"]
 
