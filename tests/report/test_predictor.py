@@ -44,7 +44,7 @@ def test_numbers_have_a_scatter_plot(tmp_path: Path) -> None:
     text, shown = page(tmp_path, task="numbers")
     assert all(score in text for score in shown)
     assert "Predictions and labels" in text
-    assert "Most inexact predictions" in text
+    assert "Least accurate predictions" in text
     assert "ROC curves" not in text
 
 

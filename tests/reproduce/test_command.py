@@ -87,7 +87,7 @@ def test_at_the_end_of_its_time_what_is_there_is_drawn(
 ) -> None:
     out, err = run(capsys, *tiny(tmp_path, "--set", "epochs=1000000", "--limit", limit, "--json"), code=1)
     assert "6 cells, 0 finished, 6 missing, in" in err  # no estimate: it would take part of the time
-    assert "the same command goes on" in err
+    assert "run the same command to continue" in err
     assert json.loads(out)["missing"] == 6
 
 
