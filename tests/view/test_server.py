@@ -127,7 +127,7 @@ def test_a_foreign_name_for_this_machine_is_not_served(server: Server) -> None:
     assert get(server, "/", Host=f"localhost:{server.server_port}")[0] == 200
 
 
-def test_thousands_of_mutated_requests_end_no_thread_and_give_no_file_away(server: Server, run: Path) -> None:
+def test_hundreds_of_mutated_requests_end_no_thread_and_give_no_file_away(server: Server, run: Path) -> None:
     chance, before = random.Random(0), sorted(path for path in run.rglob("*"))
     secret = (run / "run.json").read_text()[:60].encode()
     pieces = [
@@ -161,7 +161,7 @@ def test_thousands_of_mutated_requests_end_no_thread_and_give_no_file_away(serve
         "[",
         "://",
     ]
-    for _ in range(1500):
+    for _ in range(600):
         target = "".join(chance.choice(pieces) for _ in range(chance.randint(1, 6)))
         method = chance.choice(["GET"] * 6 + ["HEAD", "POST", "", "G\x00T"])
         with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as client:
