@@ -47,6 +47,8 @@ def test_options_of_methods_are_known_without_importing_them() -> None:
         "evaluate r --seed 3": "--seed: nmrgcl evaluate has no such option; did you mean --seeds?",
         "datasets info MUTAG --frob": "--frob: nmrgcl datasets info has no such option; "
         "nmrgcl datasets info --help lists them",
+        "pretrain MUTAG --lr 0": "--lr: train.lr = 0.0 must be above 0",
+        "finetune x.csv --model none --epochs 0": "--epochs: finetune.epochs = 0 must be at least 1",
         "presets strongg": "unknown preset 'strongg'; did you mean strong?",
         "settings epoch": "unknown setting 'epoch'; did you mean epochs",
     }.items(),
@@ -127,6 +129,10 @@ def test_commands_that_only_list_load_no_torch(words: str) -> None:
     ("line", "found"),
     {
         "nmrgcl pretrain PTC": {"PTC_MR", "PTC_FM"},
+        "nmrgcl evaluate run PTC": {"PTC_MR", "PTC_FM"},
+        "nmrgcl report run PTC": {"PTC_MR", "PTC_FM"},
+        "nmrgcl diagnose run PTC": {"PTC_MR", "PTC_FM"},
+        "nmrgcl compare one two --data PTC": {"PTC_MR", "PTC_FM"},
         "nmrgcl pretrain MUTAG --preset gra": {"grace", "graph2vec", "graphcl"},
         "nmrgcl sweep MUTAG --method graphc": {"graphcl"},
         "nmrgcl pretrain MUTAG --set encoder.u": {"encoder.units="},

@@ -194,7 +194,7 @@ def test_saved_and_loaded_it_is_the_same(tmp_path: Path) -> None:
     graphs, features = load("motifs"), fitted.model_.features
     assert loaded.model_.data_sha256 == fitted.model_.data_sha256 == digest_of(apply_features(graphs, features))
     (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(UserError, match="holds no model"):
+    with pytest.raises(UserError, match="contains no model"):
         fitted.save(tmp_path)
 
 
