@@ -127,7 +127,7 @@ def test_cells_that_fail_leave_exit_code_1(capsys: pytest.CaptureFixture[str], t
     arguments = tiny(tmp_path, "--set", "features=attributes", "--json")
     out, err = run(capsys, *arguments, code=2)
     assert out == ""
-    assert "has no node attributes" in err
+    assert "there are no node attributes" in err
 
 
 BAD_INPUT = {
