@@ -63,7 +63,7 @@ def _version(wanted: bool) -> None:
 
 SPINS = "1000"
 """How long waiting OpenMP threads spin; must be set before torch is loaded. With the default, several milliseconds, a
-step of two threads takes seven times as long if other processes compete for the cores (LAB.md)."""
+step of two threads takes seven times as long if other processes compete for the cores (docs/lab)."""
 
 
 @app.callback()

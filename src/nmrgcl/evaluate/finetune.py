@@ -45,7 +45,7 @@ class FinetuneScore:
 class Classifier(nn.Module):
     """An encoder followed by optional batch norm, dropout, and a linear map to classes or tasks.
 
-    Sums over the nodes of large graphs are large; without the norm, GIN loses six points on DD (LAB.md).
+    Sums over the nodes of large graphs are large; without the norm, GIN loses six points on DD (docs/lab).
     After ``fit_scale``, outputs are rescaled by the mean (``centre``) and deviation (``spread``) of the labels.
     """
 
