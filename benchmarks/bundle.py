@@ -61,6 +61,8 @@ LIMITS = """\
 - As in Hu et al. 2020, chirality and the direction of bonds are relative to the order in which a SMILES names atoms. A
   molecule with stereo marks therefore has another embedding if it is written in another way; write such molecules as
   canonical SMILES first.
+- It is a start for fine-tuning. As frozen features for a linear model its embeddings are not better than those of an
+  untrained encoder on BBBP and SIDER (`nmrgcl finetune DATA --probe`).
 - Fingerprints are often better for predicting properties; `nmrgcl finetune` shows both on your data.
 - It is for research. Do not base decisions about health or safety on it alone."""
 
