@@ -110,6 +110,7 @@ readme: $(READY)
 
 docs: .venv-docs/ready
 	rm -rf site
+	.venv-docs/bin/python -m docs.write_reference
 	.venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet --doctree-dir build/doctrees docs site
 	@echo "Open site/index.html."
 
