@@ -11,7 +11,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "index"
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
-smartquotes = False  # they would turn --set into a dash
 highlight_language = "text"
 # scikit-learn makes these methods, whose docstrings refer to its own documentation.
 autodoc_default_options = {

@@ -184,14 +184,19 @@ def encoders_page() -> str:
 
 def datasets_page() -> str:
     """The catalog, and the names of the other datasets that load by name."""
-    head = ("name", "also", "task", "graphs", "nodes", "edges", "classes", "source", "licence")
-    rows = [
+    sizes = [
         (f"`{one.name}`", text(", ".join(one.aliases)), one.level, f"{one.graphs:,}", f"{one.nodes:,.2f}",
-         f"{one.edges:,.2f}", str(one.classes), text(one.citation), text(one.licence))
+         f"{one.edges:,.2f}", str(one.classes))
         for one in CATALOG
     ]  # fmt: skip
+    sources = [(f"`{one.name}`", text(one.citation), text(one.licence)) for one in CATALOG]
     others = ", ".join(f"`{name}`" for name in TU_NAMES)
-    return f"{DATASETS}\n{table(head, rows)}\n\n## The rest of the TU collection\n\n{others}\n"
+    parts = [
+        f"{DATASETS}\n{table(('name', 'also', 'task', 'graphs', 'nodes', 'edges', 'classes'), sizes)}",
+        f"## Sources and licences\n\n{table(('name', 'source', 'licence'), sources)}",
+        f"## The rest of the TU collection\n\n{others}\n",
+    ]
+    return "\n\n".join(parts)
 
 
 def commands_page() -> str:
@@ -229,8 +234,9 @@ def summary(thing: Any) -> str:
 
 
 def text(plain: str) -> str:
-    """Plain text as Markdown."""
-    return re.sub(r"([\\`*_<\[\]])", r"\\\1", plain)
+    """Plain text as Markdown, options such as ``--set`` as code."""
+    escaped = re.sub(r"([\\`*_<\[\]])", r"\\\1", plain)
+    return re.sub(r"(?<![\w`-])--[a-z][a-z-]*", r"`\g<0>`", escaped)
 
 
 def value(found: Any) -> str:

@@ -53,6 +53,6 @@ def test_every_command_shows_all_its_options(reference: dict[str, str]) -> None:
 
 
 def test_text_and_values_survive_markdown() -> None:
-    assert text("--set a_b=[1] <x>") == r"--set a\_b=\[1\] \<x>"
+    assert text("use --set a_b=[1] <x>") == r"use `--set` a\_b=\[1\] \<x>"
     assert value([{"name": "DropNodes", "p": 0.2}]) == '`{name = "DropNodes", p = 0.2}`'
     assert table(("a",), [("x|y",)]) == "| a |\n| --- |\n| x\\|y |"
