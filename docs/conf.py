@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from docutils.nodes import SkipNode
+from docutils.utils.math.latex2mathml import tex2mathml
+
 from nmrgcl import __version__
 
 project = "nmrgcl"
@@ -11,6 +14,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "index"
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]
 highlight_language = "text"
 # scikit-learn makes these methods, whose docstrings refer to its own documentation.
 autodoc_default_options = {
@@ -23,6 +28,7 @@ autodoc_typehints_format = "short"
 add_module_names = False
 python_maximum_signature_line_length = 80
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"nmrgcl {__version__}"
 html_show_sphinx = False
@@ -33,6 +39,22 @@ html_use_index = False
 
 
 def setup(app: Any) -> None:
+    """Write equations as MathML, which needs no script, and keep the docstrings of attributes."""
+    app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
+    _keep_attributes(app)
+
+
+def _inline_math(translator: Any, node: Any) -> None:
+    translator.body.append(str(tex2mathml(node.astext())))
+    raise SkipNode
+
+
+def _block_math(translator: Any, node: Any) -> None:
+    translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    raise SkipNode
+
+
+def _keep_attributes(app: Any) -> None:
     """Keep the docstrings of attributes as they are: napoleon takes the words before a colon for a type."""
     kept: dict[str, list[str]] = {}
 
