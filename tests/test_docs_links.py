@@ -31,3 +31,10 @@ def test_every_page_is_in_the_navigation_once() -> None:
     entries = re.findall(r"^[^:`\n]* <([\w/-]+)>$", index, re.MULTILINE)
     pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in WRITTEN}
     assert sorted(entry for entry in entries if not entry.startswith("reference/")) == sorted(pages - {"index"})
+
+
+def test_every_example_is_on_the_page_of_examples_and_short() -> None:
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    for file in (ROOT / "examples").glob("*.py"):
+        assert f"../examples/{file.name}\n" in page
+        assert len(file.read_text(encoding="utf-8").splitlines()) < 60, file.name
