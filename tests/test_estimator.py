@@ -45,7 +45,7 @@ def test_the_public_names_are_these() -> None:
         *("graphcl_loss", "infonce", "jensen_shannon", "kernel_nested", "linear_score", "load", "lssvm_scores"),
         *("measure", "merit_loss", "method_names", "non_maximum", "pool", "pretrain", "removal_masks"),
         *("remove", "resolve", "setting", "singular_spectrum", "split_nodes", "svm_scores", "to_networkx"),
-        "to_pyg",
+        *("to_pyg", "tracked"),
     ]
     assert set(nmrgcl.__all__) == set(nmrgcl._HOMES)
     assert all(getattr(nmrgcl, name) is not None for name in nmrgcl.__all__)

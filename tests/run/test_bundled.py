@@ -162,7 +162,7 @@ def test_the_command_on_the_card_trains_by_the_same_settings() -> None:
     settings = recipe(preset="molecules", assignments=changed)
     assert shlex.split(command_of(settings)) == [
         *("nmrgcl", "pretrain", "ZINC-2.2M", "--preset", "molecules"),
-        *("--set", 'views.second=[{name = "DropEdges", p = 0.1}]', "--set", "options.tau=0.25"),
+        *("--set", 'views.second=[{ name = "DropEdges", p = 0.1 }]', "--set", "options.tau=0.25"),
         *("--set", 'train.precision="bf16"', "--set", "train.steps=1000", "--seeds", "1", "--out", "runs/zinc"),
     ]
 

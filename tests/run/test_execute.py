@@ -226,7 +226,7 @@ def test_a_folder_that_is_called_like_a_dataset_does_not_pass_for_it(
 ) -> None:
     write_tu(tmp_path / "MUTAG")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="not MUTAG as published"):
+    with pytest.raises(DataError, match="differs from the published MUTAG"):
         execute(quick("MUTAG"), Results(tmp_path / "results"), device=CPU)
     assert execute(quick("./MUTAG"), Results(tmp_path / "results"), device=CPU).data["graphs"] == 30
 

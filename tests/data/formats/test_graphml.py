@@ -213,7 +213,7 @@ WRONG = [
     ("<graphml>\n<graph/></graphml>", "a.graphml, line 2: <graph> without 'edgedefault'"),
     ("<graphml>\n<graph edgedefault='both'/></graphml>", "edgedefault 'both' must be one of directed, undirected"),
     ("<graphml>\n<key/></graphml>", "a.graphml, line 2: <key> without 'id'"),
-    ("<graphml><key id='a'/>\n<key id='a'/></graphml>", "a.graphml, line 2: key id 'a' occurs twice"),
+    ("<graphml><key id='a'/>\n<key id='a'/></graphml>", "a.graphml, line 2: key id 'a' is used twice"),
     ("<graphml>\n<key id='a' attr.type='int'/></graphml>", "a.graphml, line 2: <key> without 'attr.name'"),
     ("<graphml>\n<key id='a' for='nodes'/></graphml>", "for 'nodes' must be one of"),
     (

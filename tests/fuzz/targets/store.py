@@ -30,6 +30,8 @@ def agree(files: Files, data: Dataset) -> None:
     assert same, "a changed store is accepted"
     expected = dataset_of(GRAPHS[EXAMPLES.index(same[0])]())
     for field in fields(Graphs):
+        if field.name == "known_sizes":  # What they would be otherwise is in the pointers.
+            continue
         one, two = getattr(data.graphs, field.name), getattr(expected.graphs, field.name)
         assert torch.equal(one, two) if isinstance(one, Tensor) else one == two, field.name
     assert data.classes == expected.classes
