@@ -6,10 +6,11 @@
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # make faults kill, cut, damage and crowd everything on purpose; a table of what survived
 # make dist   build wheel and source distribution, then run the quick start by the wheel in an empty environment
+# make docs   the documentation site in site/, offline, in .venv-docs
 # make readme   write README's tables and picture from results/
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test test-kernels test-ray test-trackers test-view fuzz faults check format dist readme clean
+.PHONY: env demo test test-kernels test-ray test-trackers test-view fuzz faults check format dist readme docs clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -102,9 +103,20 @@ dist: $(READY)
 readme: $(READY)
 	$(PYTHON) -m docs.render_readme
 
+.venv-docs/ready: pyproject.toml
+	$(call new_env,.venv-docs)
+	$(call add,.venv-docs) --editable . furo myst-parser sphinx
+	touch $@
+
+docs: .venv-docs/ready
+	rm -rf site
+	.venv-docs/bin/python -m docs.write_reference
+	.venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet --doctree-dir build/doctrees docs site
+	@echo "Open site/index.html."
+
 format: $(READY)
 	$(PYTHON) -m ruff format .
 	$(PYTHON) -m ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-trackers .venv-view runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-docs .venv-trackers .venv-view runs build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

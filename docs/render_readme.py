@@ -1,4 +1,4 @@
-"""Write the tables of results in README.md and docs/, and README's picture, from ``results/``: ``make readme``.
+"""Write the tables of results in README.md and docs/, and their pictures, from ``results/``: ``make readme``.
 
 python -m docs.render_readme           # write them
 python -m docs.render_readme --check   # say whether they would differ
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs.draw_how_it_works import how_it_works_picture
 from docs.draw_removal import removal_picture
 
 from nmrgcl.errors import DataError
@@ -179,8 +180,8 @@ def _core_order(found: dict[str, Any]) -> tuple[int, int, str]:
 def main() -> None:
     """Write the pages, or say which would differ."""
     if "--check" not in sys.argv[1:]:
-        picture = removal_picture(ROOT / "results" / "collapse")
-        (ROOT / "docs" / "removal.svg").write_text(picture.file, encoding="utf-8")
+        for picture in (removal_picture(ROOT / "results" / "collapse"), how_it_works_picture()):
+            (ROOT / "docs" / f"{picture.key}.svg").write_text(picture.file, encoding="utf-8")
     for path in (ROOT / page for page in PAGES):
         old = path.read_text(encoding="utf-8")
         new = rendered(old, ROOT / "results")

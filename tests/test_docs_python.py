@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from docs.draw_how_it_works import example_cosines, how_it_works_picture
 
 ROOT = Path(__file__).parents[1]
 SNIPPETS = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -76,3 +77,14 @@ def test_the_page_about_trackers_runs_as_printed(
     assert run_snippets("trackers.md") == 1
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["1", "2", "3"]
     assert list((tmp_path / "runs" / "mine").iterdir())
+
+
+def test_the_page_that_explains_the_method_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_snippets("how-it-works.md") == 1
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    assert f"```\n{capsys.readouterr().out}```" in page
+    before, after = (f"{cosine:.2f}" for cosine in example_cosines())
+    assert f"(a cosine of {before})" in page
+    assert f"the cosine is {after}" in page
+    drawn = (ROOT / "docs" / "how-it-works.svg").read_text(encoding="utf-8")
+    assert f"<desc>{how_it_works_picture().description}</desc>" in drawn, "run make readme"

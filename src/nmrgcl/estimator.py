@@ -92,7 +92,6 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         model_: the pre-trained model.
         history_: one ``Epoch`` per pass over the graphs.
         ids_: ids of the graphs or nodes of ``fit``, in order; numbers from 0 if they have none.
-        n_features_out_: dimension of the embeddings.
     """
 
     PRESET: ClassVar[str | None] = None

@@ -40,7 +40,7 @@ def one_method(facts: dict[str, Any]) -> str:
         "trains": [facts["trains"]],
         "recorded": [RECORDED[facts["recorded"]]],
         "paper": [facts["paper"]],
-        "published": [facts["published"], *_figures(facts["figures"])],
+        "published": [facts["published"], *published_figures(facts["figures"])],
         "checked": [facts["checked"]],
     }
     lines = [hanging("", f"{facts['name']}: {facts['summary']}")]
@@ -50,7 +50,7 @@ def one_method(facts: dict[str, Any]) -> str:
     return "\n".join([*lines, *_options(facts["options"])])
 
 
-def _figures(figures: Sequence[dict[str, Any]]) -> list[str]:
+def published_figures(figures: Sequence[dict[str, Any]]) -> list[str]:
     """Return one text per source and split."""
     groups: dict[str, list[str]] = {}
     for one in figures:
