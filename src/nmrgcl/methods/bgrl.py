@@ -35,7 +35,7 @@ class BGRL(Pretraining):
         paper="Thakoor et al. 2022, Large-Scale Representation Learning on Graphs via Bootstrapping",
         trains="encoder and predictor; the teacher is a moving average of the encoder, and only the encoder is kept",
         published="WikiCS 79.98, Amazon-Computers 90.34, Amazon-Photo 93.17, Coauthor-CS 93.31, Coauthor-Physics 95.73 "
-        "(10/10/80, from memory)",
+        "(10/10/80, not verified)",
         checked="the loss and the teacher's momentum by hand; targets are the teacher's other view, without gradients; "
         "tests/methods/test_bgrl.py",
     )

@@ -35,7 +35,7 @@ class CuCo(Pretraining):
         paper="Chu, Wang, Shi, Jiang 2021: CuCo: Graph Representation with Curriculum Contrastive Learning",
         trains="the encoder and its projection head; a memory bank with the projections of all graphs, renewed every "
         "epoch, is saved with them but not needed to embed",
-        published="MUTAG 90.55 (from memory, not verified)",
+        published="MUTAG 90.55 (not verified)",
         checked="the loss against slow loops; ranks rise with the epochs and never include the graph itself; "
         "tests/methods/test_cuco.py",
     )

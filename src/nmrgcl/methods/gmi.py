@@ -39,7 +39,7 @@ class GMI(Pretraining):
         family="mutual information",
         paper="Peng et al. 2020, Graph Representation Learning via Graphical Mutual Information Maximization",
         trains="the encoder and two bilinear scores, which are discarded",
-        published="Cora 82.7, CiteSeer 73.0, PubMed 80.1 (public split, from memory); its code chooses the number of "
+        published="Cora 82.7, CiteSeer 73.0, PubMed 80.1 (public split, not verified); its code chooses the number of "
         "steps of the logistic regression by test accuracy",
         checked="value and gradient of the streamed sum over all pairs of nodes against the dense one; "
         "tests/methods/test_gmi.py",

@@ -57,7 +57,7 @@ class GraphMAE(Pretraining):
         trains="the encoder, the features of masked nodes, and a decoder of one layer; only the encoder is kept",
         published="MUTAG 88.19, PROTEINS 75.30, NCI1 80.40, IMDB-BINARY 75.52, IMDB-MULTI 51.63, COLLAB 80.32, "
         "REDDIT-BINARY 88.01 (SVM, last epoch; how settings were selected is not said); Cora 84.2, CiteSeer 73.4, "
-        "PubMed 81.1 (public split, from memory)",
+        "PubMed 81.1 (public split, not verified)",
         checked="the error against its definition; only masked nodes are targets, and the decoder does not see them; "
         "tests/methods/test_graphmae.py; for molecules, the targets are atom types; "
         "tests/methods/test_molecules.py",
