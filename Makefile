@@ -1,16 +1,18 @@
 # make demo   set up, then pre-train, judge and print nmrGCL on MUTAG (offline)
 # make test   set up, then every test          make check   format, lint, types, import layers
 # make test-kernels   the GPU's kernels, on a machine without one
+# make test-ray   cells, imports and embeddings on a real Ray cluster on this machine, in .venv-ray
 # make test-trackers  TensorBoard, W&B, MLflow and Lightning themselves, offline, in .venv-trackers
 # make test-view  the page of nmrgcl view in headless Chromium, in .venv-view
 # make fuzz   a million mutated inputs for every parser (INPUTS=20000 for fewer)
 # make faults kill, cut, damage and crowd everything on purpose; a table of what survived
 # make dist   build wheel and source distribution, then run the quick start by the wheel in an empty environment
 # make docs   the documentation site in site/, offline, in .venv-docs
+# make notebooks  write notebooks/*.ipynb from their .py, and run them offline, in .venv-docs
 # make readme   write README's tables and picture from results/
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
-.PHONY: env demo test test-kernels test-ray test-trackers test-view fuzz faults check format dist readme docs clean
+.PHONY: env demo test test-kernels test-ray test-trackers test-view fuzz faults check format dist readme docs notebooks clean
 .DEFAULT_GOAL := env
 
 ifdef PYTHON
@@ -63,10 +65,14 @@ test-kernels: $(READY)
 	PYTHONPATH=.venv/triton $(PYTHON) -m pytest tests/ops
 	PYTHONPATH=.venv/triton $(PYTHON) -m tests.compile_kernels
 
-# A real Ray on this machine; Ray is large, so that only this target installs it.
-test-ray: $(READY)
-	$(call add,.venv) --editable '.[dev,ray]'
-	$(PYTHON) -m pytest tests/run/test_engine_ray.py
+# A real Ray on this machine, which is large.
+.venv-ray/ready: pyproject.toml
+	$(call new_env,.venv-ray)
+	$(call add,.venv-ray) --editable '.[chem,parquet,ray]' pytest
+	touch $@
+
+test-ray: .venv-ray/ready
+	.venv-ray/bin/python -m pytest tests/run/test_engine_ray.py
 
 # The real trackers, and Lightning. MLflow brings pandas, which scikit-learn would import in every process of the tests.
 .venv-trackers/ready: pyproject.toml
@@ -105,7 +111,7 @@ readme: $(READY)
 
 .venv-docs/ready: pyproject.toml
 	$(call new_env,.venv-docs)
-	$(call add,.venv-docs) --editable . furo myst-parser sphinx
+	$(call add,.venv-docs) --editable '.[chem,networkx]' furo ipykernel jupytext myst-parser nbclient sphinx
 	touch $@
 
 docs: .venv-docs/ready
@@ -114,9 +120,20 @@ docs: .venv-docs/ready
 	.venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet --doctree-dir build/doctrees docs site
 	@echo "Open site/index.html."
 
+# With their outputs they are in build/notebooks. No cell may take longer than three minutes; with one thread that holds
+# beside other programs, too.
+notebooks: export OMP_NUM_THREADS := 1
+notebooks: .venv-docs/ready
+	rm -rf build/notebooks && mkdir -p build/notebooks
+	for file in notebooks/*.py; do name=$$(basename $$file .py); \
+	  .venv-docs/bin/jupytext --quiet --update --to ipynb $$file && \
+	  cp notebooks/$$name.ipynb build/notebooks && \
+	  .venv-docs/bin/jupyter-execute --timeout=180 --inplace build/notebooks/$$name.ipynb || exit 1; \
+	done
+
 format: $(READY)
 	$(PYTHON) -m ruff format .
 	$(PYTHON) -m ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-docs .venv-trackers .venv-view runs build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-docs .venv-ray .venv-trackers .venv-view runs build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -2,16 +2,21 @@
 
     python benchmarks/compiled_step.py [NCI1] [--device cuda] [--json]
 
-Forward and backward pass of nmrGCL with a GIN of 3 × 32 units on two views of one batch of 128 graphs. On a GPU each is
-recorded as a CUDA graph, as training does. The value is the time with all forms; compile time goes to standard error.
+Forward and backward pass of GraphCL with a GIN of 3 × 32 units on two fixed views of one batch of 128 graphs. On a GPU
+each is recorded as a CUDA graph, as training does, and compiled code is also measured without a recording. The value is
+the time with all forms. Each row is printed as soon as it is measured; a row that fails is reported on standard error,
+where compile times and losses go too, and the next one is measured.
 """
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch._dynamo.utils import counters
 
 from bench.graphs_at_hand import load_graphs
 from bench.script import print_rows, script_parser
@@ -21,73 +26,105 @@ from nmrgcl.contrast import infonce
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_pretraining
 from nmrgcl.methods.nmrgcl import NMRGCL
-from nmrgcl.ops.forms import forms, switched_off
+from nmrgcl.ops.forms import Form, forms, switched_off
 from nmrgcl.settings import resolve
+from nmrgcl.train.recording import Recording
 
-REPEATS, STEPS, BATCH = 9, {"cuda": 200, "cpu": 5}, 128
+REPEATS, STEPS, BATCH = 7, {"cuda": 100, "cpu": 5}, 128
+FASTER = tuple(form for form in forms() if form.name != "plain")
 
 
-def passes(graphs: Graphs, *, compiled: bool) -> Callable[[], None]:
-    """A function that computes the loss of two fixed views of a batch, and its gradients."""
-    settings = resolve("graphcl", assignments=["layers=3", "encoder.units=32"])
-    torch.manual_seed(0)
-    method = build_pretraining(settings, graphs.num_features).to(graphs.device)
-    assert isinstance(method, NMRGCL)
-    batch = graphs.take_padded(torch.arange(BATCH, device=graphs.device), graphs.room_for(BATCH))
-    views = [method.views[side](batch) for side in range(2)]
+class Passes:
+    """The loss of two fixed views of a batch, and the gradients of all parameters; ``how`` computes the loss."""
 
-    def loss(first: Graphs, second: Graphs) -> Tensor:
-        z1, z2 = (method.head(method.embed(view)) for view in (first, second))
+    def __init__(self, graphs: Graphs) -> None:
+        settings = resolve("graphcl", assignments=["layers=3", "encoder.units=32"])
+        torch.manual_seed(0)
+        method = build_pretraining(settings, graphs.num_features).to(graphs.device)
+        assert isinstance(method, NMRGCL)
+        batch = graphs.take_padded(torch.arange(BATCH, device=graphs.device), graphs.room_for(BATCH))
+        self.method, self.seen = method, method.see(batch, *method.views)
+        self.parameters = list(method.parameters())
+
+    def loss(self) -> Tensor:
+        z1, z2 = self.method.head(torch.cat([self.method.embed(view) for view in self.seen])).chunk(2)
         return infonce(z1, z2)
 
-    chosen = torch.compile(loss) if compiled else loss
+    def run(self, how: Callable[[], Tensor]) -> None:
+        # Not backward(): it would add to gradients on the stream that first did so, which is not the recorded one.
+        torch.autograd.grad(how(), self.parameters)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to compute the passes; ``off`` are the forms that must not run."""
+
+    how: Callable[[], Tensor]
+    off: tuple[Form, ...] = FASTER
+    recorded: bool = True
+
+
+def ready(passes: Passes, variant: Variant, device: torch.device) -> Callable[[], None]:
+    """The passes as ``variant`` computes them, compiled and recorded; what is replayed stays alive with the result."""
 
     def run() -> None:
-        method.zero_grad(set_to_none=False)
-        chosen(*views).backward()
+        passes.run(variant.how)
 
-    return run
+    if device.type == "cuda" and not variant.off:
+        from nmrgcl.ops.triton.compiling import compile_together
 
-
-def recorded(run: Callable[[], None], device: torch.device) -> Callable[[], None]:
-    """``run`` as a CUDA graph; on a CPU ``run`` itself."""
-    if device.type != "cuda":
-        run()
-        return run
-    torch.cuda.synchronize()  # The batch is made on another stream.
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for _ in range(3):
+        with suppress(RuntimeError, IndexError):  # as in training: it only saves time
+            compile_together(run)
+    with switched_off(*variant.off):
+        for _ in range(3):  # Compiling may take more than one call, and none of it can be part of a recording.
             run()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
+        if device.type == "cuda" and variant.recorded:
+            return Recording(run, passes.method.buffers(), device).replay
+
+    def run_without() -> None:
+        with switched_off(*variant.off):
+            run()
+
+    return run_without
 
 
-def measure(name: str, graphs: Graphs) -> list[Row]:
-    device, faster = graphs.device, tuple(form for form in forms() if form.name != "plain")
-    steps = STEPS[device.type]
-    ready = {"all forms": recorded(passes(graphs, compiled=False), device)}
-    with switched_off(*faster):
-        ready["plain forms"] = recorded(passes(graphs, compiled=False), device)
-        began = time.perf_counter()
-        ready["torch.compile of the plain forms"] = recorded(passes(graphs, compiled=True), device)
-        print(f"{name}: compiled in {time.perf_counter() - began:.1f} s", file=sys.stderr)
+def measure(name: str, graphs: Graphs) -> Iterator[Row | None]:
+    """Rows, and None for one that failed."""
+    device, passes = graphs.device, Passes(graphs)
+    compiled = torch.compile(passes.loss, dynamic=False)
+    variants = {
+        "plain forms": Variant(passes.loss),
+        "torch.compile of the plain forms, not recorded": Variant(compiled, recorded=False),
+        "torch.compile of the plain forms": Variant(compiled),
+    }
+    if device.type != "cuda":
+        del variants["torch.compile of the plain forms, not recorded"]
+    all_forms = stopwatch(ready(passes, Variant(passes.loss, off=()), device), device, calls=STEPS[device.type])
+    _tell(f"{name}: loss with all forms {float(passes.loss().detach()):.6f}")
+    for key, variant in variants.items():
+        try:
+            yield _compared(name, key, passes, variant, all_forms, device)
+        except Exception as error:
+            _tell(f"{name}: {key} failed: {type(error).__name__}: {error}")
+            yield None
 
-    def measured(key: str) -> Measure:
-        def run() -> None:
-            with switched_off(*(() if key == "all forms" else faster)):
-                ready[key]()
 
-        return stopwatch(run, device, calls=steps)
+def _compared(name: str, key: str, passes: Passes, variant: Variant, all_forms: Measure, device: torch.device) -> Row:
+    counters.clear()
+    began = time.perf_counter()
+    work = ready(passes, variant, device)
+    with switched_off(*variant.off):
+        loss = float(variant.how().detach())
+    breaks = sum(counters["graph_break"].values())
+    _tell(f"{name}: {key}: ready in {time.perf_counter() - began:.1f} s, loss {loss:.6f}, {breaks} graph breaks")
+    for reason in counters["graph_break"]:
+        _tell(f"  graph break: {reason.splitlines()[0]}")
+    times = in_turn({"all": all_forms, key: stopwatch(work, device, calls=STEPS[device.type])}, REPEATS)
+    return row(f"{name}: passes and gradients, to {key}", "ms", times["all"], times[key], scale=1e3)
 
-    times = in_turn({key: measured(key) for key in ready}, REPEATS)
-    return [
-        row(f"{name}: two passes and gradients, to {key}", "ms", times["all forms"], times[key], scale=1e3)
-        for key in ("plain forms", "torch.compile of the plain forms")
-    ]
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -96,10 +133,14 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    device = torch.device(arguments.device)
+    device, failed = torch.device(arguments.device), False
     with one_thread():
-        rows = [one for name in arguments.datasets for one in measure(name, load_graphs(name, device))]
-    print_rows(rows, device, as_json=arguments.json)
+        for name in arguments.datasets:
+            for one in measure(name, load_graphs(name, device)):
+                failed = failed or one is None
+                if one is not None:
+                    print_rows([one], device, as_json=arguments.json)
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,14 @@ The floor and the two peers are those of ``nmrgcl bench step``. With ``--method`
 preset and without peers.
 """
 
-import json
 import statistics
 from typing import Any
 
 import torch
 
+from bench.committed import note_moves
 from bench.graphs_at_hand import load_graphs
-from bench.script import script_parser
+from bench.script import print_json, script_parser
 from bench.step import epoch_measures, method_measures
 from bench.timing import in_turn, one_thread
 from nmrgcl.run.recipe import recipe
@@ -48,13 +48,15 @@ def main() -> None:
     arguments = parser.parse_args()
     with one_thread():
         rows = [measure(name, arguments.method) for name in arguments.datasets]
+    found = {"threads": 1, "torch": torch.__version__, "rows": rows}
     if arguments.json:
-        print(json.dumps({"threads": 1, "torch": torch.__version__, "rows": rows}))
+        print_json(found, None)
         return
     for row in rows:
         print(row["dataset"])
         for key, seconds in row["seconds"].items():
             print(f"  {key:<26} {seconds:.3f} s   {seconds / row['seconds']['floor']:.2f} × floor")
+    note_moves(found)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """The documentation site (``make docs``): Sphinx, MyST's Markdown and the theme furo."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 from docutils.nodes import SkipNode
@@ -32,16 +34,24 @@ html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"nmrgcl {__version__}"
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_use_index = False
+html_search_scorer = str(Path(__file__).with_name("search_order.js"))
 
 
 def setup(app: Any) -> None:
     """Write equations as MathML, which needs no script, and keep the docstrings of attributes."""
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
     _keep_attributes(app)
+    app.connect("autodoc-process-docstring", _link_pages)
+
+
+def _link_pages(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Make a link of a page that a docstring names, such as ``docs/your-data.md``."""
+    lines[:] = [re.sub(r"(?:``)?docs/([\w-]+)\.md(?:``)?", r":doc:`/\1`", line) for line in lines]
 
 
 def _inline_math(translator: Any, node: Any) -> None:

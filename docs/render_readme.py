@@ -4,7 +4,7 @@ python -m docs.render_readme           # write them
 python -m docs.render_readme --check   # say whether they would differ
 
 A block is what stands between ``<!-- make readme: NAME -->`` and ``<!-- end of NAME -->``; of a table of the paper
-``NAME LINE`` shows another way to judge than the table's own, without verdicts.
+``NAME LINE`` shows another way to judge than the table's own, without verdicts; else ``LINE`` is a folder of results.
 """
 
 import json
@@ -17,15 +17,21 @@ from typing import Any
 import numpy as np
 from docs.draw_how_it_works import how_it_works_picture
 from docs.draw_removal import removal_picture
+from docs.draw_spectrum import spectrum_picture
 
 from nmrgcl.errors import DataError
 from nmrgcl.report.grid import MISSING, Grid, markdown_table
 from nmrgcl.reproduce import find_item
+from nmrgcl.reproduce.claims import claims_as_markdown
+from nmrgcl.reproduce.compute import Computing
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.item_file import read_item_file
+from nmrgcl.reproduce.rank import draw, tabulate
+from nmrgcl.reproduce.request import Request, judge_all
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
 from nmrgcl.reproduce.tables.table import TableItem
+from nmrgcl.tune.found import CRITERIA
 
 ROOT = Path(__file__).parent.parent
 PAGES = (
@@ -36,6 +42,7 @@ PAGES = (
     "docs/figures.md",
     "docs/tuning.md",
     "docs/molecules.md",
+    "docs/claims.md",
 )
 BLOCK = re.compile(r"(<!-- make readme: ([\w -]+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 HEADLINE = ("untrained", "WL", "GraphCL", "GraphMAE", "nmrGCL, w/o RO", "nmrGCL")
@@ -56,8 +63,11 @@ def rendered(text: str, results: Path) -> str:
             "collapse": removal_table,
             "figures": figure_verdicts,
             "tuned": tuned_table,
+            "criteria": criteria_table,
+            "rank": rank_tables,
+            "claims": claims,
         }
-        folder = results if name in ("figures", "headline") else results / name
+        folder = results if name in ("figures", "headline", "rank", "claims") else results / name / line
         body = own[name](folder) if name in own else paper_table(name, results / f"{name}.json", line)
         return f"{found[1]}{body}{found[4]}"
 
@@ -96,6 +106,28 @@ def figure_verdicts(folder: Path) -> str:
     return "\n".join(parts)
 
 
+def rank_tables(folder: Path) -> str:
+    """The verdicts and tables of ``reproduce rank``; nothing where it is not computed."""
+    scores = _rank(folder)
+    if scores is None:
+        return ""
+    item = find_item("rank")
+    grids = [f"{markdown_table(grid)}\n\n{grid.caption}\n" for grid in tabulate(scores)]
+    devices = ", ".join(scores.devices)
+    return "\n".join([f"{scores.extent}; computed on {devices}.\n", *_verdicts(item, scores), "", *grids])
+
+
+def _rank(folder: Path) -> Scores | None:
+    item = find_item("rank")
+    file = folder / "rank.json"
+    return item.scores(*read_item_file(file, item)) if file.exists() else None
+
+
+def claims(folder: Path) -> str:
+    """Every claim with its verdict."""
+    return claims_as_markdown(judge_all(Request(Computing(folder / "no-cells"), folder, source=folder)))
+
+
 def removal_table(folder: Path) -> str:
     """A row for each dataset of which ``diagnose A B`` printed a file (``compare A B`` another), and one for all."""
     rows, found = [], []
@@ -129,6 +161,30 @@ def tuned_table(folder: Path) -> str:
         tried = f"{len(found['candidates'])} × {found['seeds']}"
         rows.append([found["dataset"], tried, f"`{found['protocol']}`", f"`{preset[1]}` {scores[0]}", *scores[1:]])
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]) + "\n"
+
+
+def criteria_table(folder: Path) -> str:
+    """What each criterion of ``tune`` chooses, on each dataset, and its mean gain over the preset and inner folds."""
+    files = sorted(folder.glob("*.json"))
+    found = {one["dataset"]: one for one in (json.loads(path.read_text(encoding="utf-8")) for path in files)}
+    if not found:
+        return ""
+    rows = {"preset as it is": {name: one["preset"] for name, one in found.items()}}
+    rows |= {name: {data: one["criteria"][name] for data, one in found.items()} for name in CRITERIA}
+    usual, inner = rows["preset as it is"], rows[CRITERIA[0]]
+    lines = [("chosen by", *found, "minus the preset", "minus inner folds"), ["---"] * (len(found) + 3)]
+    for name, scores in rows.items():
+        gains = [_gain(scores, other) for other in (usual, inner)]
+        shown = {"inner": "inner folds (labels)"}.get(name, name.replace("_", " "))
+        lines.append([shown, *(f"{one['mean']:.2f} ± {one['std']:.2f}" for one in scores.values()), *gains])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _gain(scores: dict[str, Any], other: dict[str, Any]) -> str:
+    """The mean difference over datasets, paired by seed, with its 95 % interval."""
+    found = compare([np.subtract(one["scores"], other[name]["scores"]) for name, one in scores.items()])
+    assert found is not None
+    return MISSING if scores is other else _interval(found.to_dict())
 
 
 def _interval(found: dict[str, Any] | None) -> str:
@@ -180,7 +236,10 @@ def _core_order(found: dict[str, Any]) -> tuple[int, int, str]:
 def main() -> None:
     """Write the pages, or say which would differ."""
     if "--check" not in sys.argv[1:]:
-        for picture in (removal_picture(ROOT / "results" / "collapse"), how_it_works_picture()):
+        scores = _rank(ROOT / "results")
+        ranks = draw(scores) if scores else []
+        removal = removal_picture(ROOT / "results" / "collapse")
+        for picture in (removal, how_it_works_picture(), spectrum_picture(), *ranks):
             (ROOT / "docs" / f"{picture.key}.svg").write_text(picture.file, encoding="utf-8")
     for path in (ROOT / page for page in PAGES):
         old = path.read_text(encoding="utf-8")

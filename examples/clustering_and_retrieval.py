@@ -1,4 +1,4 @@
-"""Find groups of graphs, and the graphs most similar to a given one, with scikit-learn on embeddings.
+"""Find groups of graphs, and the graphs most similar to a given one, with scikit-learn.
 
 python clustering_and_retrieval.py
 
@@ -26,9 +26,13 @@ def main() -> None:
     family = np.array([*FAMILIES] * 30)
     embedder = GraphEmbedder(preset="graphcl").fit(graphs)
 
-    z = embedder.set_params(normalise="l2").transform(graphs)  # the scale may change without training again
+    z = embedder.set_params(normalise="l2").transform(
+        graphs
+    )  # the scale may change without training again
     found = KMeans(len(FAMILIES), n_init=10, random_state=0).fit_predict(z)
-    print(f"clusters and families agree: adjusted Rand index {adjusted_rand_score(family, found):.2f}")
+    print(
+        f"clusters and families agree: adjusted Rand index {adjusted_rand_score(family, found):.2f}"
+    )
 
     index = NearestNeighbors(n_neighbors=3).fit(z)
     for name, make in FAMILIES.items():

@@ -2,7 +2,7 @@
 
 python diagnosing_collapse.py
 
-For a run of nmrgcl pretrain, the command nmrgcl diagnose RUN says the same, with every number behind it.
+For a run of nmrgcl pretrain, nmrgcl diagnose RUN says the same, with every number behind it.
 """
 
 import torch
@@ -12,7 +12,8 @@ from nmrgcl import GraphEmbedder, effective_rank, measure
 
 def report(name: str, z: torch.Tensor) -> None:
     """Print the effective rank and the verdict, which needs no labels."""
-    print(f"{name:<12} effective rank {effective_rank(z):5.1f} of {z.shape[1]}: {measure(z).verdict.kind}")
+    verdict = measure(z).verdict.kind
+    print(f"{name:<12} effective rank {effective_rank(z):5.1f} of {z.shape[1]}: {verdict}")
 
 
 def main() -> None:

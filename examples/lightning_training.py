@@ -1,4 +1,4 @@
-"""Train a method of nmrgcl by Lightning, with its devices, loggers and callbacks (pip install lightning).
+"""Train a method of nmrgcl by Lightning, with its devices, loggers and callbacks.
 
 python lightning_training.py
 """
@@ -34,9 +34,14 @@ class Training(lightning.LightningModule):
 
 if __name__ == "__main__":
     rows = torch.utils.data.DataLoader(
-        range(len(graphs)), batch_size=64, shuffle=True, collate_fn=lambda index: graphs.take(torch.tensor(index))
+        range(len(graphs)),
+        batch_size=64,
+        shuffle=True,
+        collate_fn=lambda index: graphs.take(torch.tensor(index)),
     )
     quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
     lightning.seed_everything(0)
-    lightning.Trainer(max_epochs=5, accelerator="cpu", **quiet).fit(training := Training("graphcl"), rows)
+    lightning.Trainer(max_epochs=5, accelerator="cpu", **quiet).fit(
+        training := Training("graphcl"), rows
+    )
     print(training.method.embed(graphs).shape)

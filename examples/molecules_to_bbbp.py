@@ -1,10 +1,10 @@
-"""Pre-train an encoder on 20,000 molecules without labels, then teach it BBBP: under ten minutes on two cores.
+"""Pre-train on 20,000 molecules without labels, then teach BBBP: under ten minutes on two cores.
 
 python molecules_to_bbbp.py
 nmrgcl finetune BBBP --labels p_np --model pretrained --seeds 1 --set epochs=60 --out bbbp
 
-The network is narrower than the usual one, 128 units instead of 300, and one model is taught instead of five. For a
-test, --quick pre-trains on a few molecules of BBBP itself.
+The network is narrower than the usual one, 128 units instead of 300, and one model is taught
+instead of five. For a test, --quick pre-trains on a few molecules of BBBP itself.
 """
 
 import sys

@@ -2,7 +2,7 @@
 
 python node_embeddings.py
 
-The graph has three communities, and its nodes have noisy features; either alone says little about a node.
+The graph has three communities and noisy features; either alone says little about a node.
 """
 
 import networkx as nx
@@ -16,7 +16,7 @@ SIZE, LABELLED = 80, 5
 
 
 def planted() -> tuple[nx.Graph, np.ndarray, np.ndarray]:
-    """The graph with its features as the node attribute ``x``, these features, and the community of each node."""
+    """The graph with features as attribute ``x``, the features, and each node's community."""
     community = np.repeat(np.arange(3), SIZE)
     chances = np.full((3, 3), 0.01) + 0.07 * np.eye(3)
     graph = nx.stochastic_block_model([SIZE] * 3, chances, seed=0)
@@ -28,7 +28,7 @@ def planted() -> tuple[nx.Graph, np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    """Print the accuracy on nodes without a label: from features, from an untrained encoder, from a trained one."""
+    """Print the accuracy on nodes without a label: features, untrained and trained encoder."""
     graph, features, community = planted()
     rows = {"features": features}
     for method, settings in (("untrained", {}), ("cca_ssg", {"epochs": 20})):

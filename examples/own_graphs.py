@@ -30,7 +30,9 @@ def main() -> None:
     known = [branching(f"{branches} x {length}", branches, length) for branches, length in sizes]
     new = [branching("new", 5, 6)]
     for file, graphs in (("known.jsonl", known), ("new.jsonl", new)):
-        Path(file).write_text("".join(json.dumps(graph) + "\n" for graph in graphs), encoding="utf-8")
+        Path(file).write_text(
+            "".join(json.dumps(graph) + "\n" for graph in graphs), encoding="utf-8"
+        )
 
     embedder = GraphEmbedder(preset="graphcl", settings={"epochs": 10}).fit("known.jsonl")
     embedder.save("model")
@@ -38,7 +40,8 @@ def main() -> None:
     again = GraphEmbedder.load("model")
     z, z_new = again.transform("known.jsonl"), again.transform("new.jsonl")
     nearest = np.linalg.norm(z - z_new, axis=1).argmin()
-    print(f"{z.shape[0]} graphs, {z.shape[1]} numbers each; nearest to the new graph: {embedder.ids_[nearest]}")
+    name = embedder.ids_[nearest]
+    print(f"{len(z)} graphs, {z.shape[1]} numbers each; nearest to the new graph: {name}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A three-layer GCN of PyTorch Geometric as the encoder; every method that leaves the encoder open can train it.
+"""A three-layer GCN of PyTorch Geometric as the encoder, for every method that leaves it open.
 
 nmrgcl pretrain MUTAG --encoder pyg_gcn.py:GCN3 --set encoder.units=64 --out runs/gcn3
 nmrgcl evaluate runs/gcn3 MUTAG
@@ -18,7 +18,7 @@ class GCN3(nn.Module):
         self.convolutions = nn.ModuleList(GCNConv(width, hidden_channels) for width in widths)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        """``[N, hidden_channels]``; ``batch`` and ``edge_attr`` are passed to those who ask for them by name."""
+        """``[N, hidden_channels]``; ``batch`` and ``edge_attr`` come to those who name them."""
         for convolution in self.convolutions:
             x = convolution(x, edge_index, edge_weight).relu()
         return x

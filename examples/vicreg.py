@@ -1,4 +1,4 @@
-"""VICReg (Bardes et al. 2022) as a method of one's own: two views agree, dimensions vary and do not correlate.
+"""VICReg (Bardes et al. 2022): two views agree, dimensions vary and do not correlate.
 
 nmrgcl methods vicreg.py
 nmrgcl pretrain MUTAG --method vicreg.py --set covariance=2 --out runs/vicreg
@@ -40,7 +40,11 @@ class VICReg(Pretraining):
         z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
         spread = sum((1 - (z.var(0) + 1e-4).sqrt()).relu().mean() for z in (z1, z2))
         o = self.options
-        yield o.invariance * mse_loss(z1, z2) + o.variance * spread + o.covariance * (mixed(z1) + mixed(z2))
+        yield (
+            o.invariance * mse_loss(z1, z2)
+            + o.variance * spread
+            + o.covariance * (mixed(z1) + mixed(z2))
+        )
 
 
 def mixed(z: Tensor) -> Tensor:

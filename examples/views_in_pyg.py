@@ -1,4 +1,4 @@
-"""Views of nmrgcl inside a plain PyTorch Geometric training loop: GraphCL's idea with PyG's own encoder.
+"""Views of nmrgcl in a PyTorch Geometric training loop: GraphCL's idea with PyG's own encoder.
 
 python views_in_pyg.py
 """
@@ -20,7 +20,9 @@ def main(epochs: int = 3) -> float:
     optimiser = torch.optim.Adam(encoder.parameters(), lr=1e-3)
     for epoch in range(1, epochs + 1):
         for batch in DataLoader(data.to_data_list(), batch_size=64, shuffle=True):
-            z1, z2 = (embed(encoder, view(batch)) for _ in range(2))  # a new batch each time; ``batch`` stays as it is
+            z1, z2 = (
+                embed(encoder, view(batch)) for _ in range(2)
+            )  # a new batch each time; ``batch`` stays as it is
             loss = infonce(z1, z2, tau=0.2)
             optimiser.zero_grad()
             loss.backward()

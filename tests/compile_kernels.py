@@ -2,54 +2,34 @@
 
     python -m tests.compile_kernels
 
-Launches are intercepted: each is compiled for compute capability 9.0, and nothing runs. See `make test-kernels`.
+Nothing is launched: kernels are compiled for compute capability 9.0, as many at a time as there are cores. Training
+steps are taken as well, to show that they survive kernels that compute nothing. See `make test-kernels`.
 """
 
 import sys
+from functools import partial
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import torch
-import triton.runtime.jit as jit
-from torch import Tensor
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-from triton.compiler import compile as compile_source
+from triton.runtime.driver import driver
 
-TYPES = {
-    torch.float32: "*fp32",
-    torch.float64: "*fp64",
-    torch.bfloat16: "*bf16",
-    torch.float16: "*fp16",
-    torch.int64: "*i64",
-    torch.bool: "*i1",
-}
-TARGET = GPUTarget("cuda", 90, 32)
-failed: list[str] = []
-compiled: set[str] = set()
+from nmrgcl.ops.triton.compiling import Launch, compile_all, requested
 
 
-def intercept(self: Any, *args: Any, grid: Any = None, warmup: bool = False, **given: Any) -> None:
-    """What a launch does here."""
-    options = {name: given.pop(name) for name in ("num_warps", "num_stages") if name in given}
-    values = dict(zip((p.name for p in self.params), args, strict=False)) | given
-    signature, constants = {}, {}
-    for parameter in self.params:
-        value, name = values[parameter.name], parameter.name
-        fixed = parameter.is_constexpr or value is None or (isinstance(value, int) and value == 1)
-        if fixed and not parameter.do_not_specialize:
-            signature[name], constants[name] = "constexpr", value
-        elif isinstance(value, Tensor):
-            signature[name] = TYPES[value.dtype]
-        else:
-            signature[name] = "i32" if isinstance(value, int) else "fp32"
-    key = f"{self.fn.__name__} {signature} {constants} {options}"
-    if key not in compiled:
-        compiled.add(key)
-        try:
-            compile_source(ASTSource(self, signature, constants), target=TARGET, options=options)
-        except Exception as error:  # whatever it is, the kernel would not run
-            failed.append(f"{key}\n{error}")
+class NoGPU:
+    """Stands for the driver of a GPU that is not there."""
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", 90, 32)
 
 
 def launch_batch_norm_and_gin(graphs: Any) -> None:
@@ -146,14 +126,68 @@ def launch_svm_solver(graphs: Any) -> None:
             svm_solver.solve_svms(kernel, bounds, torch.tensor(pairs), torch.ones(7, dtype=torch.float64))
 
 
+def launch_steps() -> None:
+    """Two batch sizes of every method that is recorded on a GPU, which choose their kernels as they do there."""
+    from nmrgcl.data.features import apply_features, choose_features
+    from nmrgcl.data.motifs import motifs
+    from nmrgcl.methods import Pretraining, build_pretraining, find_method, method_names
+    from nmrgcl.run.recipe import recipe
+    from nmrgcl.train.state import TrainingState
+    from nmrgcl.train.step import GuardedStep
+
+    data = motifs()
+    features = choose_features(data, "degree")
+    graphs = apply_features(data, features)
+    for name in method_names():
+        kind = find_method(name)
+        if not issubclass(kind, Pretraining) or not kind.CAPTURABLE or "graph" not in kind.PRESETS:
+            continue
+        settings = recipe(name)
+        if settings.encoder.name == "molecule":
+            continue
+        method = build_pretraining(settings, features.width)
+        method.train()
+        step = GuardedStep(method, method.optimisers(settings.train), TrainingState())
+        step.survey(settings.train, iter([graphs.take(torch.arange(16))]), 1)
+        for size in (16, 5):
+            step.begin_epoch(settings.train, 1)
+            step(graphs.take_padded(torch.arange(size), graphs.room_for(size)))
+
+
+def as_on_a_gpu() -> Any:
+    """Let every operation choose the form that it has on a GPU."""
+    import pkgutil
+    from contextlib import ExitStack
+    from importlib import import_module
+
+    import nmrgcl.ops
+    from nmrgcl.methods import Pretraining
+
+    stack = ExitStack()
+    for found in pkgutil.iter_modules(nmrgcl.ops.__path__, "nmrgcl.ops."):
+        import_module(found.name)
+    for name, module in list(sys.modules.items()):
+        for choice, answer in (("serve", True), ("on_host", False)):
+            if name.startswith("nmrgcl.") and choice in vars(module):
+                stack.enter_context(patch.object(module, choice, lambda _, answer=answer: answer))
+    stack.enter_context(patch.object(Pretraining, "_trimmed", lambda _, graphs: graphs))
+    stack.enter_context(patch("nmrgcl.ops.gin._folds", lambda _: False))
+    return stack
+
+
 def main() -> None:
     from tests.examples import random_graphs
 
-    jit.JITFunction.run = intercept
+    driver.set_active(NoGPU())
     graphs = random_graphs([20, 31, 5, 17, 40, 25], density=0.2, categorical=True)
+    found: dict[Any, Launch] = {}
     for launch in (launch_batch_norm_and_gin, launch_views, launch_rows_and_losses, launch_svm_solver):
-        launch(graphs)
-    print(f"{len(compiled) - len(failed)} of {len(compiled)} kernels compiled")
+        found |= {one.variant: one for one in requested(partial(launch, graphs))}
+    with as_on_a_gpu():
+        found |= {one.variant: one for one in requested(launch_steps)}
+    errors = dict(zip(found, compile_all(found.values()), strict=True))
+    failed = [f"{variant[0].fn.__name__} {variant[1:]}\n{error}" for variant, error in errors.items() if error]
+    print(f"{len(found) - len(failed)} of {len(found)} kernels compiled")
     if failed:
         sys.exit("\n\n".join(failed))
 

@@ -1,6 +1,7 @@
 """The commands as a user types them, in a process of their own where it matters."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -100,6 +101,21 @@ def test_least_squares_judge_on_the_same_folds(capsys: pytest.CaptureFixture[str
     assert json.loads(out)["protocol"] == "lssvm"
     _, err = run(capsys, *command, "--protocol", "linear", code=2)
     assert "--protocol linear: graphs are evaluated by svm or lssvm" in err
+
+
+def test_judging_tells_progress_and_time_left(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, y = np.random.default_rng(0), np.arange(30) % 2
+    np.savez(tmp_path / "z.npz", z=random.normal(size=(30, 3)) + y[:, None], y=y)
+    command = ["evaluate", str(tmp_path / "z.npz"), "--seeds", "1", "--set", "folds=3", "--json", "--device", "cpu"]
+    out, err = run(capsys, *command)
+    assert err == ""  # short work tells nothing
+    monkeypatch.setattr("nmrgcl.cli.counted.EVERY", 0.0)
+    again, err = run(capsys, *command)
+    assert again == out
+    assert len(err.splitlines()) == 17  # five inner folds and the outer one, three times; the first starts the clock
+    assert re.fullmatch(r"18 of 18 folds, [\d,.]+ per second, 0 s left", err.splitlines()[-1])
 
 
 def test_the_untrained_encoder_is_a_method_like_any_other(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -349,7 +365,7 @@ def test_info_measures_what_is_published(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_run_that_is_asked_to_end_keeps_a_checkpoint_and_goes_on(tmp_path: Path, signum: int, code: int) -> None:
+def test_a_run_that_is_asked_to_end_keeps_a_checkpoint_and_continues(tmp_path: Path, signum: int, code: int) -> None:
     command = [sys.executable, "-m", "nmrgcl", "pretrain", "motifs", "--preset", "graphcl", "--seeds", "1"]
     command += ["--set", "epochs=2000", "--out", str(tmp_path / "r"), "--device", "cpu"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

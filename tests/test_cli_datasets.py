@@ -70,7 +70,7 @@ def test_every_format_becomes_a_store_that_loads(
     assert data.graphs.num_graphs == counts[0]
 
 
-def test_what_was_left_out_added_and_missing_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_was_left_out_added_and_missing_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     written(tmp_path / "in")
     out, _ = run(capsys, "datasets", "import", str(tmp_path / "in" / "g.jsonl"), "--out", str(tmp_path / "s"))
     assert out.splitlines() == [
@@ -141,7 +141,7 @@ def test_graphs_without_labels_features_nodes_or_edges_train_and_embed(
     assert "has no graph labels" in err
 
 
-def test_verify_compares_what_is_at_hand(
+def test_verify_compares_what_is_available(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NMRGCL_MIRROR", raising=False)
@@ -175,7 +175,7 @@ def test_a_set_that_differs_is_shown_beside_what_is_published(
     ]
 
 
-def test_fetch_goes_on_after_a_failure_and_says_how_many(
+def test_fetch_continues_after_a_failure_and_says_how_many(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NMRGCL_MIRROR", raising=False)

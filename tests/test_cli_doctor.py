@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.test_cli import run
 
@@ -97,7 +98,7 @@ def test_what_is_needed_and_missing_or_too_old_ends_with_1(
     )
 
 
-def test_a_source_folder_that_is_not_installed_is_said(
+def test_a_source_folder_that_is_not_installed_is_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> list[str]:
@@ -126,3 +127,24 @@ def test_the_command_is_found_or_told_how_to_find(
     assert lines(capsys)["command"].endswith(f"nmrgcl is not on PATH; run {ours}/nmrgcl")
     shutil.rmtree(ours)
     assert lines(capsys)["command"].endswith(f"run {sys.executable} -m nmrgcl")
+
+
+def test_the_place_of_compiled_kernels_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    assert lines(capsys)["kernels"] == f"–        kernels          {tmp_path}: 0 compiled for a GPU"
+    (tmp_path / "ABC").mkdir()
+    (tmp_path / "ABC" / "sum_rows.cubin").write_bytes(b"")
+    assert lines(capsys)["kernels"] == f"ok       kernels          {tmp_path}: 1 compiled for a GPU"
+
+
+def test_warming_trains_a_method_on_synthetic_graphs() -> None:
+    from nmrgcl.run.warm import warm
+
+    assert list(warm(torch.device("cpu"), ["graphcl"])) == ["graphcl"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_kernels_cannot_be_compiled_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no CUDA device is available" in run(capsys, "doctor", "--warm", code=2)[1]

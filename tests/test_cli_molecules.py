@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmrgcl.cli.counted import describe
+from nmrgcl.cli.counted import counted, describe
 from nmrgcl.run.recipe import default_preset
 from tests.test_cli import run
 
@@ -81,4 +81,17 @@ def test_only_methods_that_have_a_recipe_for_molecules_use_it() -> None:
 
 def test_progress_says_how_fast_and_how_much_longer() -> None:
     assert describe("molecules", 4000, 10_000, 2.0) == "4,000 of 10,000 molecules, 2,000 per second, 3 s left"
+    assert describe("folds", 101, 601, 10.0, first=1) == "101 of 601 folds, 10 per second, 50 s left"
     assert describe("epochs", 20, 500, 80.0) == "20 of 500 epochs, 0.25 per second, 32 min left"
+
+
+def test_what_comes_before_the_first_item_says_nothing_about_the_speed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 60.0, 70.0])  # a minute of compiling, then ten folds per second
+    monkeypatch.setattr("nmrgcl.cli.counted.time.monotonic", lambda: next(clock))
+    with counted("folds") as watch:
+        assert watch is not None
+        watch(1, 601)
+        watch(101, 601)
+    assert capsys.readouterr().err == "101 of 601 folds, 10 per second, 50 s left\n"

@@ -45,7 +45,7 @@ def test_a_sweep_computes_its_table_once(capsys: pytest.CaptureFixture[str], tmp
     assert "honest selection" in out
     assert err == ""
     out, _ = run(capsys, *command, "--dry-run")
-    assert "4 cells, 4 of them finished" in out
+    assert "4 cells, 4 finished, 0 missing, in " in out
 
 
 def test_several_judges_make_several_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -87,7 +87,8 @@ def test_a_failed_cell_does_not_hide_the_rest(capsys: pytest.CaptureFixture[str]
         (["sweep", "MUTAG", "--device", "tpu"], "cuda"),
         (["sweep", "MUTAG", "--set", 'views.first=[{name="DropNode"}]'], "DropNodes"),
         (["sweep", "MUTAG", "--method", "untrained", "--set", "epochs=3"], "train.epochs"),
-        (["sweep", "MUTAG", "--slurm", "gpu"], "key=value"),
+        (["sweep", "MUTAG", "--backend", "slurm", "--slurm", "gpu"], "key=value"),
+        (["sweep", "MUTAG", "--slurm", "partition=gpu"], "--slurm: is for --backend slurm"),
         (["results", "show", "abc"], "no key begins with this"),
         (["results", "pack", "x"], "contains no results"),
         (["results", "unpack", "nowhere"], "no such"),
@@ -106,7 +107,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 
 @pytest.mark.parametrize("method", ["nmrgcl", "wl"])
-def test_a_gpu_that_is_absent_is_told_for_every_kind_of_method(
+def test_a_gpu_that_is_absent_is_reported_for_every_kind_of_method(
     method: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)

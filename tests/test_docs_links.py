@@ -33,8 +33,10 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(entry for entry in entries if not entry.startswith("reference/")) == sorted(pages - {"index"})
 
 
-def test_every_example_is_on_the_page_of_examples_and_short() -> None:
-    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+def test_every_example_is_listed_shown_on_one_page_and_short() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in WRITTEN]
+    listed = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     for file in (ROOT / "examples").glob("*.py"):
-        assert f"../examples/{file.name}\n" in page
+        assert f"`{file.name}`" in listed
+        assert sum(f"../examples/{file.name}\n" in page for page in pages) == 1, file.name
         assert len(file.read_text(encoding="utf-8").splitlines()) < 60, file.name

@@ -33,20 +33,7 @@ def cycles_and_stars() -> tuple[list[nx.Graph], np.ndarray]:
     return graphs, np.repeat([0, 1], 20)
 
 
-def test_the_public_names_are_these() -> None:
-    assert sorted(nmrgcl.__all__) == [
-        *("AddEdges", "Compose", "DropCentralEdgesLess", "DropEdges", "DropFeatures", "DropNodes"),
-        *("Embedder", "Epoch", "GAT", "GCN", "GIN", "GraphClassifier", "GraphEmbedder", "Graphs"),
-        *("Head", "Identity"),
-        *("MaskCentralFeaturesLess", "MaskFeatures", "Method", "MoleculeEmbedder", "MoleculeGIN", "OneOf"),
-        *("Optimiser", "Pretraining", "Progress", "Settings", "ShuffleNodes", "Subgraph", "Teacher", "UserError"),
-        *("View", "apply_features", "as_dataset", "build_encoder", "build_method", "build_view", "cca_loss"),
-        *("choose_features", "cosine", "effective_rank", "find_method", "from_networkx", "from_pyg"),
-        *("graphcl_loss", "infonce", "jensen_shannon", "kernel_nested", "linear_score", "load", "lssvm_scores"),
-        *("measure", "merit_loss", "method_names", "non_maximum", "pool", "pretrain", "removal_masks"),
-        *("remove", "resolve", "setting", "singular_spectrum", "split_nodes", "svm_scores", "to_networkx"),
-        *("to_pyg", "tracked"),
-    ]
+def test_every_public_name_can_be_imported() -> None:
     assert set(nmrgcl.__all__) == set(nmrgcl._HOMES)
     assert all(getattr(nmrgcl, name) is not None for name in nmrgcl.__all__)
     with pytest.raises(AttributeError):
@@ -111,7 +98,7 @@ def test_without_a_seed_numpys_generator_decides() -> None:
     )
 
 
-def test_a_warm_start_goes_on_as_if_training_had_never_stopped(tmp_path: Path) -> None:
+def test_a_warm_start_continues_as_if_training_had_never_stopped(tmp_path: Path) -> None:
     graphs, _ = cycles_and_stars()
     whole = embedder().set_params(settings__train__epochs=5).fit(graphs)
     parts = embedder(warm_start=True).fit(graphs)
@@ -210,7 +197,7 @@ def test_every_kind_of_graphs_gives_the_same_embeddings() -> None:
 
 
 @pytest.mark.parametrize("wrong", [3, [], ["MUTAG", 3], [nx.path_graph(3), 5], object()])
-def test_what_is_no_graph_is_refused(wrong: object) -> None:
+def test_what_is_not_a_graph_is_refused(wrong: object) -> None:
     with pytest.raises(UserError):
         as_dataset(wrong)
 

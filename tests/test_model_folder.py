@@ -236,7 +236,7 @@ def test_edge_features_wider_than_the_weights_are_refused_before_anything_is_bui
         (["data.edges=edge"], "data.edges = 'edge'"),
     ],
 )
-def test_edge_features_that_cannot_be_had_or_read_are_told_before_anything_is_written(
+def test_edge_features_that_are_missing_or_unreadable_are_reported_before_anything_is_written(
     bonded: Dataset, assignments: list[str], told: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=told) as refused:

@@ -275,7 +275,7 @@ class Shelf:
 
 @pytest.mark.parametrize("sampling", ["none", "walk"])
 @pytest.mark.parametrize("method", ["nmrgcl", "merit", "gca"])
-def test_a_training_on_nodes_goes_on_from_a_checkpoint_to_the_same_weights(method: str, sampling: str) -> None:
+def test_a_training_on_nodes_continues_from_a_checkpoint_to_the_same_weights(method: str, sampling: str) -> None:
     graphs = random_graphs([50], density=0.1)
     small = ["encoder.units=8", "epochs=4", "batch_size=20", f"sampling={sampling}"]
     settings = recipe(method, level="node", assignments=small)

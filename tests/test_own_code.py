@@ -23,17 +23,11 @@ from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import Settings
 from tests.test_cli import run
 
+pytestmark = pytest.mark.usefixtures("new_user")
+
 ROOT = Path(__file__).parents[1]
 SMALL = {"train.epochs": 2, "encoder.layers": 2, "encoder.units": 8}
 FAST = ("--set", "epochs=2", "--set", "encoder.layers=2", "--set", "encoder.units=8", "--device", "cpu")
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user who has named nothing yet."""
-    monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(own_code, "_live", {})
-    monkeypatch.setattr(sys, "path", [*sys.path])
 
 
 @pytest.fixture
@@ -183,7 +177,7 @@ def test_a_class_is_a_method_in_python(tmp_path: Path) -> None:
     assert method_reference(load_method("graphcl")) == "graphcl"
 
 
-def test_a_method_of_ones_own_goes_on_after_a_kill(mine: Path, tmp_path: Path) -> None:
+def test_a_method_of_ones_own_continues_after_a_kill(mine: Path, tmp_path: Path) -> None:
     """In another process, which has never seen the file."""
     command = [sys.executable, "-m", "nmrgcl", "pretrain", "motifs", "--method", str(mine), *FAST, "--seeds", "1"]
     for out in ("whole", "killed"):

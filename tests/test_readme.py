@@ -43,7 +43,8 @@ def test_the_tables_of_results_are_what_make_readme_writes() -> None:
         assert rendered(text, ROOT / "results") == text, "run make readme"
         blocks += [name for _, name, *_ in BLOCK.findall(text)]
     nodes = ["table2 random-10-10-80", "table2 public"]
-    assert blocks == ["headline", "core", "table1", "table2", *nodes, "collapse", "figures", "tuned", "table3"]
+    graphs = ["collapse", "rank", "figures", "criteria", "criteria small", "tuned", "table3", "claims"]
+    assert blocks == ["headline", "core", "table1", "table2", *nodes, *graphs]
 
 
 def test_the_picture_is_drawn_from_the_results() -> None:
@@ -55,6 +56,13 @@ def test_the_picture_is_drawn_from_the_results() -> None:
     text = " ".join(README)
     assert f"higher on {higher} of {len(ranks)} datasets" in text
     assert interval_text(mean_difference(ranks)) in text
+    verdicts = json.loads((ROOT / "results" / "rank.json").read_text(encoding="utf-8"))["verdicts"]
+    rank, accuracy = (one["sentence"] for one in verdicts if one["claim"].startswith("removal raises"))
+    assert "+1.39 dimensions" in rank, "README says 1.4"
+    assert "+0.03 points" in text
+    assert "+0.03 points" in accuracy
+    assert "(−0.21 … +0.27)" in text
+    assert "−0.21 … +0.27" in accuracy
 
 
 def test_a_table_of_the_paper_stands_beside_what_it_prints(tmp_path: Path) -> None:

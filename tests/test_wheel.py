@@ -75,7 +75,7 @@ def test_the_source_distribution_makes_the_same_wheel_and_has_what_the_readme_li
 
 def test_the_description_for_a_package_index_has_no_link_or_picture_that_leads_nowhere_there(wheel: Path) -> None:
     description = str(metadata(wheel).get_payload())
-    assert "collapse: `docs/collapse.md`" in description
+    assert "how it works: `docs/how-it-works.md`" in description
     targets = re.findall(r"\]\(([^)]*)\)", description)
     assert [target for target in targets if not target.startswith(("https://", "#"))] == []
     assert "![" not in description

@@ -1,6 +1,5 @@
 """The commands of ``nmrgcl bench``."""
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -143,6 +142,7 @@ def scale(
 def svm(
     data: Names = None,
     rows: Annotated[int, typer.Option(min=100, help="Number of synthetic embeddings, without --data.")] = 1500,
+    folds: Annotated[int, typer.Option(min=2, help="Outer folds; the protocol has ten.")] = 2,
     repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
@@ -151,21 +151,23 @@ def svm(
     Examples:
 
       nmrgcl bench svm --data MUTAG
+
+      nmrgcl bench svm --data NCI1 --folds 10 --repeats 1
     """
     from bench.svm import svm_rows
 
-    _measure(lambda where: svm_rows(data or (), rows=rows, repeats=repeats), "cpu", as_json)
+    _measure(lambda where: svm_rows(data or (), rows=rows, folds=folds, repeats=repeats), "cpu", as_json)
 
 
 def _measure(measure: "Callable[[torch.device], list[Row]]", device: str, as_json: bool) -> None:
-    from bench.table import to_dict, to_text
+    from bench.script import print_rows
     from bench.timing import one_thread
     from nmrgcl.run.machine import choose_device
 
     where = choose_device(device)
     with one_thread():
         rows = measure(where)
-    print(json.dumps(to_dict(rows, where)) if as_json else to_text(rows))
+    print_rows(rows, where, as_json=as_json)
 
 
 def _note_missing_pyg() -> None:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from nmrgcl.trackers import tracked
     from nmrgcl.train import Epoch, Optimiser, Progress, pretrain
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _MODULES = {
     "augment": "AddEdges Compose DropCentralEdgesLess DropEdges DropFeatures DropNodes Identity "

@@ -41,11 +41,13 @@ def new_file(path: Path, token: str = "") -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        # Something else may have appeared there while the file was written.
         _require_plain(path)
         os.replace(filling, path)
     except BaseException:
         filling.unlink(missing_ok=True)
         raise
+    # Without this, the new name might be lost in a power failure.
     _flush(path.parent)
 
 

@@ -31,6 +31,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         svm_: the fitted standardisation and SVM.
         classes_: the classes, in the order of the columns of ``predict_proba``.
         c_: the chosen C.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import GraphClassifier, GraphEmbedder
+        >>> graphs = [nx.cycle_graph(n) for n in range(5, 15)] + [nx.star_graph(n) for n in range(5, 15)]
+        >>> kind = ["cycle"] * 10 + ["star"] * 10
+        >>> embedder = GraphEmbedder(preset="graphcl", settings={"epochs": 2})
+        >>> classifier = GraphClassifier(embedder, c=1.0).fit(graphs, kind)
+        >>> classifier.predict([nx.cycle_graph(20), nx.star_graph(20)]).tolist()
+        ['cycle', 'star']
     """
 
     def __init__(self, embedder: Any = None, *, c: Penalty = "grid", random_state: int | None = 0) -> None:

@@ -8,7 +8,16 @@ from typing import Any
 
 
 class UserError(Exception):
-    """An error that the user can fix; commands print its text and exit with code 2."""
+    """An error that the user can fix; commands print its text and exit with code 2.
+
+    Example:
+        >>> from nmrgcl import UserError, load
+        >>> try:
+        ...     load("graphs.jsonl")
+        ... except UserError as error:
+        ...     print(error)
+        graphs.jsonl: no such file or folder
+    """
 
 
 class DataError(UserError):

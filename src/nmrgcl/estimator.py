@@ -92,6 +92,19 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         model_: the pre-trained model.
         history_: one ``Epoch`` per pass over the graphs.
         ids_: ids of the graphs or nodes of ``fit``, in order; numbers from 0 if they have none.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import GraphEmbedder
+        >>> graphs = [nx.cycle_graph(n) for n in range(5, 15)] + [nx.star_graph(n) for n in range(5, 15)]
+        >>> embedder = GraphEmbedder(preset="graphcl", settings={"epochs": 2})
+        >>> embedder.fit(graphs).transform(graphs).shape
+        (20, 96)
+        >>> len(embedder.history_)
+        2
+        >>> nodes = GraphEmbedder("cca_ssg", level="node", node_feature=[], settings={"epochs": 1, "encoder.units": 16})
+        >>> nodes.fit_transform(nx.karate_club_graph()).shape
+        (34, 16)
     """
 
     PRESET: ClassVar[str | None] = None
@@ -157,7 +170,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
             self.history_ = []
         else:
             settings = with_more_epochs(settings, start)
-        with suitable_threads(settings):
+        with suitable_threads(settings, dataset.counts[1]):
             for epoch in pretrain(method, source, settings.train, device=device, seed=settings.seed, memory=memory):
                 self.history_.append(epoch)
                 if self.verbose:

@@ -55,9 +55,19 @@ class Graphs:
         edge_keep: ``[E]`` which edges a view keeps, apart from those that go with their nodes.
         added: ``[2, A]`` edges that a view adds, padded to a size that does not depend on chance.
         added_keep: ``[A]`` which entries of ``added`` are edges and not padding.
-        views: 2 where the second half of the graphs are the first half again, to be seen as another view.
+        views: 2 if the second half of the graphs repeats the first half as another view.
         known_sizes: the sizes of the graphs, where they were known before the graphs came to a device; None means
             that the device is asked for them when they are needed. A copy with other pointers must not have them.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import Graphs
+        >>> edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])  # 0 - 1 in the first graph, 2 - 3 in the second
+        >>> graphs = Graphs.build(edges, torch.tensor([0, 2, 5]), x=torch.eye(5))
+        >>> graphs
+        Graphs(2 graphs, 5 nodes, 4 directed edges, 5 dense features, cpu)
+        >>> graphs.take(torch.tensor([1]))
+        Graphs(1 graphs, 3 nodes, 2 directed edges, 5 dense features, cpu)
     """
 
     x: Tensor
@@ -213,11 +223,11 @@ class Graphs:
         return torch.stack([*known], 1)
 
     def sized_like(self, other: "Graphs") -> "Graphs":
-        """These graphs, which have the sizes of ``other``; no device need be asked for them."""
+        """These graphs, known to have the sizes of ``other``, so that no device has to be asked for them."""
         return replace(self, known_sizes=other.sizes())
 
     def take(self, index: Tensor) -> "Graphs":
-        """The graphs named by ``index`` (on the host), in that order: gathers on the device, no waiting for it."""
+        """The graphs named by ``index`` (on the host), in that order: gathers on the device, without waiting for it."""
         if self.added is not None:
             return self.merge_added().take(index)
         nodes, edges = self._sizes.index_select(0, index).sum(0).tolist()
@@ -225,10 +235,10 @@ class Graphs:
         return self._batch(gather(self, index, nodes=nodes, edges=edges), index, select_rows)
 
     def take_padded(self, index: Tensor, room: Room) -> "Graphs":
-        """``take`` for an ``index`` on the device, with tensors as large as ``room`` says whatever the batch needs.
+        """``take`` for an ``index`` on the device, into tensors of the size ``room``, which the batch must fit into.
 
-        Shapes then do not depend on the batch, and nothing is asked of the host. What is not needed is masked, comes
-        last, and lies in no row and no graph. The batch must fit.
+        Shapes then do not depend on the batch, and the host is not involved. Padding is masked, comes last, and belongs
+        to no row and no graph.
         """
         return self._batch(gather_padded(self, index, nodes=room.nodes, edges=room.edges), index, take_rows)
 
@@ -276,7 +286,7 @@ class Graphs:
     def keep_edges(self, keep: Tensor, added_keep: Tensor | None = None) -> "Graphs":
         """Remove the edges where ``keep`` ([E], bool) is false; likewise ``added_keep`` for added edges.
 
-        Both directions of an undirected edge must fare alike: ``keep`` equals ``keep[pair]``.
+        Both directions of an undirected edge must be kept or removed together: ``keep`` equals ``keep[pair]``.
         """
         keep = keep if self.edge_keep is None else self.edge_keep & keep
         if self.added_keep is not None and added_keep is not None:
@@ -287,7 +297,7 @@ class Graphs:
 
     @cached_property
     def live_edges(self) -> Tensor:
-        """``[E]`` which edges are there: kept themselves, and so are both their ends; every layer asks for it."""
+        """``[E]`` which edges exist: they and both their ends are kept. Cached, because every layer needs it."""
         if self.node_keep is not None:
             return edges_between(self.edge_index, self.node_keep, self.edge_keep)
         return torch.ones_like(self.pair, dtype=torch.bool) if self.edge_keep is None else self.edge_keep
@@ -363,7 +373,9 @@ class Graphs:
         keep = torch.ones_like(self.batch, dtype=torch.bool) if self.node_keep is None else self.node_keep
         nodes, kept = keep.nonzero().squeeze(1), keep.cumsum(0)
         row_ptr = torch.cat([self.row_ptr.index_select(0, nodes), self.row_ptr[-1:]])
+        # The first row also gets the masked edges of nodes that were removed before it.
         row_ptr[:1] = 0
+        # A removed end counts as the kept node before it, which does no harm, as its edges are masked.
         number = (kept - 1).clamp_(min=0)
         return replace(
             self,

@@ -4,7 +4,6 @@ A user's file can be a method too; it is identified by its reference (see ``own_
 """
 
 import inspect
-import re
 import sys
 from dataclasses import dataclass, is_dataclass
 from functools import cache
@@ -13,11 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from nmrgcl import own_code, reading
+from nmrgcl import own_code
 from nmrgcl.errors import SettingError, nearest
+from nmrgcl.method_source import declared, is_packaged
 
 _HERE = Path(__file__).parent
-_OPTION = re.compile(r"^    (\w+): .+ = setting\(", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,24 @@ class NoOptions:
 
 
 def method_names() -> list[str]:
-    """Return the methods of the package, without loading torch."""
+    """Return the methods of the package, without loading torch.
+
+    Example:
+        >>> from nmrgcl import method_names
+        >>> "nmrgcl" in method_names(), "wl" in method_names()
+        (True, True)
+    """
     return sorted(path.stem for path in _method_files())
 
 
 def option_names() -> set[str]:
-    """Return the options of all methods, read from their source without loading torch."""
-    files = [*_method_files(), *(_HERE / "words").glob("*.py")]  # some methods inherit options from there
-    return {name for file in files for name in _OPTION.findall(reading.read_text(file))}
+    """Return the options of all methods, without loading torch."""
+    return {option for method in method_names() for option in options_of(method)}
+
+
+def options_of(method: str) -> tuple[str, ...]:
+    """Return the names of a method's options; only a user's file is executed for that."""
+    return declared(method).options if is_packaged(method) else tuple(options_class(method).__dataclass_fields__)
 
 
 def _method_files() -> list[Path]:

@@ -47,6 +47,13 @@ class MoleculeEmbedder(GraphEmbedder):
         model_: the model.
         history_: one ``Epoch`` per pass over the molecules; empty if nothing was trained.
         ids_: row numbers, from 0, of the valid molecules of ``fit``.
+
+    Example:
+        >>> from nmrgcl import MoleculeEmbedder
+        >>> embedder = MoleculeEmbedder(model="bundled", invalid="nan")  # needs no training
+        >>> z = embedder.transform(["CCO", "c1ccccc1", "not a molecule"])
+        >>> z.shape, bool(z[2].any())
+        ((3, 300), True)
     """
 
     PRESET = "molecules"

@@ -22,10 +22,17 @@ End = Callable[[], object]
 def tracked(
     epochs: Iterable[AnyEpoch], tracker: str, folder: Path | str, *, settings: Settings | None = None
 ) -> Iterator[AnyEpoch]:
-    """Yield ``epochs`` as they come, and tell ``tracker`` the numbers of each; what it writes is in ``folder``.
+    """Yield ``epochs`` as they come and log the numbers of each to ``tracker``, which writes into ``folder``.
 
-    ``settings`` are recorded beside them. Epochs of several seeds are told as ``seed-0/loss``, ``seed-1/loss`` …. A
+    ``settings`` are recorded beside them. Epochs of several seeds are logged as ``seed-0/loss``, ``seed-1/loss`` …. A
     tracker that fails is named once and no longer told anything; the training goes on.
+
+    Example:
+        >>> from nmrgcl import Epoch, tracked
+        >>> epochs = [Epoch(1, loss=2.0, seconds=0.1, graphs_per_second=500.0)]  # or pretrain(...)
+        >>> for epoch in tracked(epochs, "tensorboard", "runs/mine"):
+        ...     print(epoch.number, epoch.loss)
+        1 2.0
     """
     library = require_tracker(tracker)
     config = {} if settings is None else {key: _plain(value) for key, value in flatten(settings.to_dict())}
@@ -43,7 +50,7 @@ def require_tracker(name: str) -> Any:
 
 
 def numbers_of(epoch: Epoch | SeedEpoch) -> dict[str, float]:
-    """What a tracker is told of an epoch: everything in it that is a number."""
+    """The metrics of an epoch that are logged: every value that is a number."""
     one = epoch.epoch if isinstance(epoch, SeedEpoch) else epoch
     found: dict[str, Any] = {"loss": one.loss, "seconds": one.seconds, "items_per_second": one.graphs_per_second}
     if isinstance(epoch, SeedEpoch):

@@ -49,7 +49,7 @@ def drawn_as_ever(views: list[View], graphs: Graphs) -> Graphs:
 
 @pytest.mark.parametrize("weights", [None, [1] * 6, [0.3] * 6])
 @pytest.mark.parametrize("seed", range(5))
-def test_without_weights_or_with_equal_ones_the_random_stream_is_as_ever(
+def test_without_weights_or_with_equal_ones_the_random_stream_is_unchanged(
     seed: int, weights: list[float] | None
 ) -> None:
     graphs = random_graphs([5, 1, 9, 0, 3, 12, 7], density=0.4)

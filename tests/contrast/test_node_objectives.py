@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cosine_similarity
 
 from nmrgcl.contrast import cca_loss, jensen_shannon, merit_loss
-from nmrgcl.ops.similarities import row_logsumexp
+from nmrgcl.ops.similarities import pair_softplus, row_logsumexp
 
 
 def four(batch: int = 7, width: int = 3) -> list[Tensor]:
@@ -62,15 +62,17 @@ def test_merit_by_its_definition() -> None:
 
 
 @pytest.mark.parametrize("bound", [math.inf, 30.0])
-@pytest.mark.parametrize("without_own", [False, True])
-def test_streamed_rows_equal_the_matrix_form(without_own: bool, bound: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("without", [(), (0,), (2, -3)])
+def test_streamed_rows_equal_the_matrix_form(
+    without: tuple[int, ...], bound: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nmrgcl.ops.similarities.TILE", 3)
     a, b, *_ = (z.requires_grad_() for z in four())
     matrix = a @ b.T / 0.5
-    if without_own:
-        matrix = matrix - torch.diag(torch.full((7,), torch.inf, dtype=torch.float64))
+    for offset in without:
+        matrix = matrix - torch.diag(torch.full((7 - abs(offset),), torch.inf, dtype=torch.float64), offset)
     assert float(matrix[matrix.isfinite()].detach().abs().max()) < 30
-    options: dict[str, Any] = {"without_own": without_own, "bound": bound}
+    options: dict[str, Any] = {"without": without, "bound": bound}
     torch.testing.assert_close(row_logsumexp(a, b, 0.5, **options), matrix.logsumexp(1))
     assert torch.autograd.gradcheck(lambda x, y: row_logsumexp(x, y, 0.5, **options), (a, b))
     assert torch.autograd.gradcheck(lambda x: row_logsumexp(x, b.detach(), 0.5, **options), (a,))
@@ -89,3 +91,15 @@ def test_sums_of_large_exponentials_keep_their_precision(bound: float) -> None:
     expected.sum().backward()
     assert a.grad is not None
     torch.testing.assert_close(a.grad.double(), wide.grad, rtol=1e-3, atol=1e-4)
+
+
+def test_bfloat16_training_sums_similarities_in_the_precision_of_the_rows() -> None:
+    a, b = (torch.randn(9, 4).requires_grad_() for _ in range(2))
+    sums = {"logsumexp": lambda: row_logsumexp(a, b, 0.5).sum(), "softplus": lambda: pair_softplus(a) + 0 * b.sum()}
+    for name, compute in sums.items():
+        found = []
+        for enabled in (False, True):
+            with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+                total = compute()
+                found.append([total, *torch.autograd.grad(total, (a, b))])
+        assert all(map(torch.equal, *found)), name

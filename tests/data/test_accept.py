@@ -126,7 +126,7 @@ def test_one_column_that_is_the_same_everywhere_counts_as_none() -> None:
         ([Data(num_nodes=1, y={})], "y is a dict; classes must be integers or text"),
     ],
 )
-def test_what_is_no_graph_is_said_in_one_line(wrong: Any, told: str) -> None:
+def test_what_is_not_a_graph_is_reported_in_one_line(wrong: Any, told: str) -> None:
     with pytest.raises(UserError) as caught:
         as_dataset(wrong)
     assert told in str(caught.value)
@@ -145,7 +145,7 @@ def test_weights_of_networkx_can_be_named_or_left_out() -> None:
 
 
 @pytest.mark.parametrize("module", ["torch_geometric.data", "networkx"])
-def test_a_library_that_is_missing_is_said_in_one_line(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_missing_is_reported_in_one_line(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = as_dataset(nx.path_graph(3))
     monkeypatch.setitem(sys.modules, module, None)
     extra = {"torch_geometric.data": "pyg", "networkx": "networkx"}[module]

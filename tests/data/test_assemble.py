@@ -22,7 +22,7 @@ def edges(data: Dataset) -> dict[tuple[int, int], float]:
     return dict(zip(((u, v) for u, v in data.graphs.edge_index.T.tolist()), weights, strict=True))
 
 
-def test_a_direction_counts_for_both_and_is_told() -> None:
+def test_a_direction_counts_for_both_and_is_reported() -> None:
     data = assemble(listed([(0, 1), (1, 2), (2, 1)]), "T", "here")
     assert set(edges(data)) == {(0, 1), (1, 0), (1, 2), (2, 1)}
     assert (data.one_way_edges, data.duplicate_edges, data.self_loops) == (1, 0, 0)

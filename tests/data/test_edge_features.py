@@ -61,7 +61,7 @@ def test_each_column_of_labels_is_numbered_on_its_own(tmp_path: Path) -> None:
     assert edge_attr(data, "labels") == [[2, 1], [2, 1], [2, 2], [2, 2], [1, 2], [1, 2]]
 
 
-def test_what_a_dataset_does_not_have_is_told_in_one_line(tiny: Dataset) -> None:
+def test_what_a_dataset_does_not_have_is_reported_in_one_line(tiny: Dataset) -> None:
     plain = replace(tiny, edge_labels=None)
     with pytest.raises(DataError, match="^T: there are no edge labels; available edge features: attributes, none$"):
         choose_features(plain, edges="labels")
@@ -162,7 +162,7 @@ def test_pygs_numbers_are_attributes_and_its_whole_numbers_labels() -> None:
         ({"edge_attr": torch.zeros(4, 1, 2)}, r"edge_attr has the shape \[4, 1, 2\]; give each edge one row"),
     ],
 )
-def test_pygs_edge_features_that_cannot_be_meant_are_told_in_one_line(values: Any, told: str) -> None:
+def test_pygs_edge_features_that_cannot_be_meant_are_reported_in_one_line(values: Any, told: str) -> None:
     with pytest.raises(DataError, match=told) as refused:
         as_dataset(molecule(**values))
     assert "\n" not in str(refused.value)

@@ -40,6 +40,7 @@ from tests.methods.members import DATA, GRAPHS, NETWORK
 from tests.test_cli import run
 
 pyg = pytest.importorskip("torch_geometric.nn")
+pytestmark = pytest.mark.usefixtures("new_user")
 
 ROOT = Path(__file__).parents[2]
 CPU = torch.device("cpu")
@@ -74,14 +75,6 @@ class Bonds(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor) -> Tensor:
         return self.convolution(x, edge_index, edge_attr)
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user who has named nothing yet."""
-    monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(own_code, "_live", {})
-    monkeypatch.setattr(sys, "path", [*sys.path])
 
 
 @pytest.fixture
@@ -339,7 +332,7 @@ def test_it_is_fine_tuned(gcn3: Path, tmp_path: Path) -> None:
     assert execute(cell, Results(tmp_path), device=CPU).mean > 0
 
 
-def test_a_training_goes_on_after_a_kill(gcn3: Path, tmp_path: Path) -> None:
+def test_a_training_continues_after_a_kill(gcn3: Path, tmp_path: Path) -> None:
     """In another process, to the same bytes."""
     command = [sys.executable, "-m", "nmrgcl", "pretrain", "motifs", "--encoder", str(gcn3), *FAST, "--seeds", "1"]
     for out in ("whole", "killed"):
@@ -431,7 +424,7 @@ TAKES = f"{NET}{MAKES}    def forward(self, x, edge_index, batch):\n"
         (f"{TAKES}        return x @ x\n", r"Net of .*mine.py, line 7: RuntimeError"),
     ],
 )  # fmt: skip
-def test_what_is_no_encoder_is_told_in_one_line(text: str, words: str, tmp_path: Path) -> None:
+def test_what_is_not_an_encoder_is_reported_in_one_line(text: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(text)
     with pytest.raises(SettingError, match=words) as error:
@@ -439,7 +432,7 @@ def test_what_is_no_encoder_is_told_in_one_line(text: str, words: str, tmp_path:
     assert "\n" not in str(error.value)
 
 
-def test_an_output_that_changes_its_shape_is_told_in_one_line() -> None:
+def test_an_output_that_changes_its_shape_is_reported_in_one_line() -> None:
     class Fickle(nn.Module):
         def __init__(self, num_features: int) -> None:
             super().__init__()

@@ -69,7 +69,7 @@ def test_one_kernel_and_one_c_leave_nothing_to_choose() -> None:
         (KERNELS * np.nan, "90 of 90 embeddings contain"),
     ],
 )
-def test_what_is_no_kernel_is_told(kernels: np.ndarray, words: str) -> None:
+def test_what_is_not_a_kernel_is_reported(kernels: np.ndarray, words: str) -> None:
     with pytest.raises(DataError, match=words):
         kernel_nested(kernels, Y, seed=0, jobs=1)
 

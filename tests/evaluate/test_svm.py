@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from joblib import Parallel
 from scipy.stats import rankdata
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -210,10 +211,43 @@ def test_held_out_rows_are_judged_one_by_one() -> None:
 
 def test_folds_in_parallel_score_as_one_by_one() -> None:
     cases = [(*embeddings(seed=s), s) for s in range(2)]
-    together = svm_nested(cases, folds=3, jobs=2).outer
+    seen: list[tuple[int, int]] = []
+    together = svm_nested(cases, folds=3, jobs=2, watch=lambda *count: seen.append(count)).outer
     assert together.shape == (2, 3)
+    assert seen == [(done, 36) for done in range(1, 37)]
     for (z, y, seed), scores in zip(cases, together, strict=True):
         assert svm_scores(z, y, seed=seed, folds=3, jobs=1).tolist() == scores.tolist()
+
+
+@pytest.mark.parametrize(("wait", "jobs"), [(0.0, -1), (1000.0, 1)])
+def test_processes_are_started_only_if_they_save_time(wait: float, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def pool(n_jobs: int, **options: Any) -> Any:
+        asked.append(n_jobs)
+        return Parallel(n_jobs=1, **options)
+
+    monkeypatch.setattr(svm, "Parallel", pool)
+    monkeypatch.setattr(svm, "cpu_count", lambda: 4)
+    monkeypatch.setattr(svm, "SECONDS_TO_START", wait)
+    svm_scores(*embeddings(), seed=0, folds=3)
+    svm_scores(*embeddings(), seed=0, folds=3, jobs=2)
+    assert asked == [jobs, 2]  # a number that was asked for is obeyed
+
+
+def test_one_core_never_starts_processes_and_many_do_for_long_work() -> None:
+    assert not svm.processes_help(1e6, 1)
+    assert svm.processes_help(10.0, 2)
+    assert not svm.processes_help(7.0, 2)
+    assert svm.expected_seconds([4110] * 10, 7) > 10 * svm.expected_seconds([188] * 10, 7)
+
+
+def test_every_fold_is_counted_once() -> None:
+    seen: list[tuple[int, int]] = []
+    svm_nested([(*embeddings(), 0)], folds=3, jobs=1, watch=lambda *count: seen.append(count))
+    assert seen == [(done, 18) for done in range(1, 19)]  # five inner folds and the outer one, three times
+    svm_nested([(*embeddings(), 0)], folds=3, c="default", jobs=1, watch=lambda *count: seen.append(count))
+    assert seen[18:] == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_the_same_seed_gives_the_same_scores_and_another_seed_other_folds() -> None:
@@ -235,7 +269,7 @@ def test_a_class_smaller_than_the_folds_is_named() -> None:
         svm_scores(z, y, seed=0, jobs=1)
 
 
-def test_a_class_too_small_to_choose_c_is_named_and_a_given_c_goes_on() -> None:
+def test_a_class_too_small_to_choose_c_is_named_and_a_given_c_works() -> None:
     z, _ = embeddings(rows=40)
     y = np.repeat([0, 1], [34, 6])
     with pytest.raises(DataError, match=r"^class 1 has 6 members, 4 of them for training.* c=\"default\""):

@@ -89,7 +89,7 @@ def test_a_seed_repeats_bit_for_bit_whatever_happens_between(member: tuple[str, 
 
 
 @pytest.mark.parametrize("name", [name for name, level in MEMBERS if level == "graph"])
-def test_embeddings_come_one_a_graph_and_do_not_depend_on_the_batch(name: str) -> None:
+def test_embeddings_come_one_per_graph_and_do_not_depend_on_the_batch(name: str) -> None:
     graphs = data_of(name)
     method, _ = train(name, graphs)
     method.eval()
@@ -101,7 +101,7 @@ def test_embeddings_come_one_a_graph_and_do_not_depend_on_the_batch(name: str) -
 
 
 @pytest.mark.parametrize("name", [name for name, level in MEMBERS if level == "node"])
-def test_embeddings_come_one_a_node_and_do_not_depend_on_the_order_of_nodes(name: str) -> None:
+def test_embeddings_come_one_per_node_and_do_not_depend_on_the_order_of_nodes(name: str) -> None:
     method, _ = train(name, NETWORK, level="node")
     order = torch.randperm(40)
     renamed = Graphs.build(torch.argsort(order)[NETWORK.edge_index], NETWORK.node_ptr, x=NETWORK.x[order])
@@ -161,7 +161,7 @@ def test_only_nodes_that_both_views_keep_are_pairs(view: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["", "METHOD = None\n", "METHOD = int\n"])
-def test_a_file_that_names_no_method_is_told_in_one_line(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_names_no_method_is_reported_in_one_line(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("nmrgcl.methods.broken")
     module.__file__ = "methods/broken.py"
     exec(end, module.__dict__)

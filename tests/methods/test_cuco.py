@@ -103,7 +103,7 @@ def test_the_row_of_a_graph_is_its_own_projection() -> None:
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
-def test_a_training_that_is_interrupted_goes_on_bit_for_bit_with_its_bank(tmp_path: Path, at: int) -> None:
+def test_a_training_that_is_interrupted_continues_bit_for_bit_with_its_bank(tmp_path: Path, at: int) -> None:
     settings, memory = settings_of("cuco"), Stops(tmp_path, at)
     whole = build()
     losses = [epoch.loss for epoch in pretrain(whole, GRAPHS, settings.train)]
@@ -132,7 +132,7 @@ def test_a_last_graph_that_is_alone_has_no_row() -> None:
     assert len(method.bank) == 8
 
 
-def test_what_it_cannot_use_is_told_in_one_line() -> None:
+def test_what_it_cannot_use_is_reported_in_one_line() -> None:
     with pytest.raises(SettingError, match="needs a bank of at least two graphs; call survey first"):
         list(build().losses(GRAPHS, Progress()))
     with pytest.raises(SettingError, match="cuco embeds graphs, not nodes; use level = graph"):

@@ -31,6 +31,8 @@ SEPARATED = 75.0
 """Accuracy in percent on three planted classes; degrees alone reach 85."""
 WEAKER = {"sub2vec": 50.0}
 """Walks see no labels, and of degrees only their share of a graph's size; chance is 33."""
+QUICK = {"sub2vec": ["walks=2"]}
+"""Settings for tests that are about other things than quality."""
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +103,7 @@ def test_a_method_with_kernels_is_judged_on_a_gpu_as_on_the_cpu(
 
 @pytest.mark.parametrize("name", [name for name, level in EMBEDDERS if level == "graph"])
 def test_a_model_without_an_encoder_is_saved_loaded_judged_and_diagnosed(name: str, tmp_path: Path) -> None:
-    settings = settings_of(name, *(["walks=2"] if name == "sub2vec" else []))
+    settings = settings_of(name, *QUICK.get(name, []))
     embedder = GraphEmbedder(name, settings=settings.to_dict(), device="cpu").fit("motifs")
     z = embedder.transform("motifs")
     embedder.save(tmp_path / "model")
@@ -142,13 +144,14 @@ def test_kernels_of_its_own_are_what_the_svm_sees(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("name", [name for name, level in EMBEDDERS if level == "graph"])
-def test_a_run_without_an_encoder_goes_on_after_a_kill(name: str, tmp_path: Path) -> None:
+def test_a_run_without_an_encoder_continues_after_a_kill(name: str, tmp_path: Path) -> None:
     """Fitting begins again, with the same result; what was complete is left as it is."""
+    settings = settings_of(name, *QUICK.get(name, []))
     options: dict[str, Any] = {"seeds": [0, 1], "device": CPU}
     for out in (tmp_path / "whole", tmp_path / "again"):
-        assert list(pretrain_seeds(load("motifs"), settings_of(name), out=out, **options)) == []
+        assert list(pretrain_seeds(load("motifs"), settings, out=out, **options)) == []
     shutil.rmtree(tmp_path / "again" / "seed-1")
-    list(pretrain_seeds(load("motifs"), settings_of(name), out=tmp_path / "again", resume="yes", **options))
+    list(pretrain_seeds(load("motifs"), settings, out=tmp_path / "again", resume="yes", **options))
     for seed in (0, 1):
         one, other = (tmp_path / run / f"seed-{seed}" / "model.safetensors" for run in ("whole", "again"))
         assert one.read_bytes() == other.read_bytes()

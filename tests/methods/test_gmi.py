@@ -137,7 +137,7 @@ def test_sparse_features_are_features_like_others() -> None:
     torch.testing.assert_close(*losses)
 
 
-def test_what_it_cannot_do_is_told_in_one_line() -> None:
+def test_what_it_cannot_do_is_reported_in_one_line() -> None:
     with pytest.raises(SettingError, match=r"gmi embeds nodes, not graphs; use level = node \(--preset gmi\)"):
         build_pretraining(settings_of("gmi", "level=graph", level="node"), 4)
     with pytest.raises(SettingError, match="method gmi means encoder.name = 'gcn', not 'gin'"):

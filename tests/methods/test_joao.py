@@ -119,7 +119,7 @@ def test_the_estimate_of_a_pair_is_the_loss_of_graphs_that_all_draw_it(heads: st
     torch.testing.assert_close(method.estimate(GRAPHS), torch.stack(alone))
 
 
-def test_what_it_cannot_use_is_told_in_one_line() -> None:
+def test_what_it_cannot_use_is_reported_in_one_line() -> None:
     with pytest.raises(SettingError, match="joao learns how often views are drawn; leave out their weights"):
         build("views.second=[{name = 'DropNodes', weight = 2}, {name = 'DropEdges'}]")
     with pytest.raises(SettingError, match="joao embeds graphs, not nodes; use level = graph"):

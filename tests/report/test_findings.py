@@ -15,7 +15,7 @@ def judged(trained: list[list[float]], untrained: list[list[float]] | None) -> E
     return Evaluation("MINE", SeedScores(np.array(trained)), start, **facts)  # type: ignore[arg-type]
 
 
-def test_a_difference_within_chance_is_said_to_be() -> None:
+def test_a_difference_within_chance_is_reported_as_such() -> None:
     found = find_in_accuracy("nmrgcl", 87.23, 85.51, Difference(1.72, -3.2, 6.7, 0.49), 66.5)
     assert found.sentence == "Pre-training raised accuracy from 85.5 to 87.2 %; the difference is within chance."
     assert (found.verdict, found.tone) == ("within chance", "open")

@@ -17,7 +17,7 @@ GRID = Grid(
 )
 
 
-def test_markdown_has_a_row_a_line_groups_and_bold() -> None:
+def test_markdown_has_one_row_per_line_groups_and_bold() -> None:
     assert as_markdown(GRID) == (
         "## Results\n\n"
         "| row | NCI1 | IMDB_B |\n"

@@ -23,6 +23,7 @@ def rows_of(item: Item, plan: Plan, score: Callable[..., float], noise: float = 
             "seed": placed.cell.seed,
             "score": round(score(placed.cell.dataset, *placed.at) + noise * chance.normal(), 4),
             "key": f"{number:032x}",
+            **{name: round(chance.normal(), 4) for name in item.measures},
         }
         for number, placed in enumerate(item.cells(plan))
     ]

@@ -28,10 +28,10 @@ from nmrgcl.settings.check import flatten
 from tests.reproduce.planted import planted, rows_of
 from tests.test_cli import write_tu
 
-CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147)}
+CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147), "rank": (1125, 50)}
 ROOT = Path(__file__).parents[2]
 MEASURED = ("figure1", "figure3", "theory")
-TABLES = {"table1": (1920, 192), "table2": (630, 56), "table3": (64, 5)}
+TABLES = {"table1": (1760, 176), "table2": (630, 56), "table3": (64, 5)}
 PRETRAINED = [row for row in load_sheet("table3").rows if row.pretrained_on and row.method in method_names()]
 
 
@@ -73,6 +73,7 @@ def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
         ("figure6", {"options.delta", "method", "train.epochs"}),
         ("figure7", {"views.first", "views.second"}),
         ("figure8", {"views.first", "views.second"}),
+        ("rank", {"views.first", "views.second", "options.removal", "options.delta", "method", "train.epochs"}),
     ],
 )
 def test_cells_differ_in_what_the_item_varies_alone(name: str, varied: set[str]) -> None:
@@ -156,7 +157,7 @@ def test_the_small_file_draws_the_same_again(name: str, tmp_path: Path) -> None:
     assert again.pictures[0].read_bytes() == first.pictures[0].read_bytes()
 
 
-def test_the_small_file_is_small_and_has_a_row_a_line(tmp_path: Path) -> None:
+def test_the_small_file_is_small_and_has_one_row_per_line(tmp_path: Path) -> None:
     item = find_item("figure8")
     plan = item.plan()
     (tmp_path / "f.json").write_text(as_text(plan, rows_of(item, plan, middling), []))
@@ -179,7 +180,7 @@ def damaged(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", damaged(""))
-def test_a_damaged_file_is_told_in_one_line(case: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_in_one_line(case: str, tmp_path: Path) -> None:
     item = find_item("figure6")
     plan = item.plan(only=["motifs"], seeds=1)
     path = tmp_path / "figure6.json"
@@ -203,7 +204,7 @@ def test_the_command_computes_the_same_plan_again() -> None:
     assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
 
 
-def test_what_cannot_be_planned_is_told() -> None:
+def test_what_cannot_be_planned_is_reported() -> None:
     with pytest.raises(SettingError, match="figure8"):
         find_item("figure9")
     with pytest.raises(SettingError, match="--protocol linear"):

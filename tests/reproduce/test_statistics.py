@@ -63,7 +63,7 @@ def test_the_rise_of_a_line_is_what_it_gains() -> None:
     assert rise(levels, scores) == pytest.approx([3.0, -6.0])
 
 
-def test_the_best_level_is_found_and_chance_is_told() -> None:
+def test_the_best_level_is_found_and_chance_is_reported() -> None:
     chance = np.random.default_rng(0)
     sure = np.array([60.0, 61, 65, 61])[:, None] + 0.1 * chance.normal(size=(4, 5))
     flat = 60 + chance.normal(size=(4, 5))

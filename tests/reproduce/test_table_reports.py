@@ -59,7 +59,7 @@ def test_markdown_shows_ours_beside_the_printed_figures(tmp_path: Path) -> None:
     assert "quick" not in text.lower()
 
 
-def test_missing_cells_are_dashes_and_fewer_trials_are_told(tmp_path: Path) -> None:
+def test_missing_cells_are_dashes_and_fewer_trials_are_reported(tmp_path: Path) -> None:
     made = written(tmp_path, slice(0, 9))
     text = made.page.with_suffix(".md").read_text(encoding="utf-8")
     assert "| nmrGCL | printed | **81.04 ± 1.85** | **80.61 ± 1.25** |" in text
@@ -79,7 +79,7 @@ def test_latex_has_a_table_for_each_part(tmp_path: Path) -> None:
     assert not set("±−…–") & set(text)
 
 
-def test_csv_has_a_line_a_figure(tmp_path: Path) -> None:
+def test_csv_has_one_line_per_figure(tmp_path: Path) -> None:
     with written(tmp_path).page.with_suffix(".csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     found = {(row["row"], row["dataset"], row["line"]): row for row in rows}
@@ -134,7 +134,7 @@ def test_the_small_file_makes_the_same_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("word", "other"), [('"folds"', '"fold"'), ("2.0, 1.0", '"x", "y"')])
-def test_a_damaged_file_is_told_in_one_line(word: str, other: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_in_one_line(word: str, other: str, tmp_path: Path) -> None:
     item = find_item("table1")
     plan = item.plan(**ASKED)  # type: ignore[arg-type]
     rows = table_rows_of(item, plan, score)

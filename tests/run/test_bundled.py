@@ -211,7 +211,7 @@ def test_molecules_are_embedded_without_a_model(small: Path, tmp_path: Path, cap
         np.testing.assert_array_equal(np.load(out)["z"], unnamed)
 
 
-def test_what_it_cannot_embed_is_said_in_one_line(small: Path, capsys: Capture) -> None:
+def test_what_it_cannot_embed_is_reported_in_one_line(small: Path, capsys: Capture) -> None:
     _, err = run(capsys, "embed", "MUTAG", "--device", "cpu", code=2)
     assert err.splitlines()[-1] == ("nmrgcl: MUTAG: these graphs are not molecules; pass a MODEL of such graphs first")
     _, err = run(capsys, "embed", str(small), "--device", "cpu", code=2)

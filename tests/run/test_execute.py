@@ -21,6 +21,7 @@ from nmrgcl.model_folder import load_model
 from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.diagnosis import diagnose_model
 from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
@@ -82,7 +83,13 @@ def test_a_cell_has_the_scores_of_the_commands(tmp_path: Path) -> None:
     assert result.scores == {"folds": expected.tolist(), "mean": float(expected.mean())}
     assert result.chosen is None
     metrics = json.loads((tmp_path / "run/seed-0/metrics.jsonl").read_text().splitlines()[-1])
-    assert result.training == {"epochs": 2, "loss": metrics["loss"], "effective_rank": metrics["effective_rank"]}
+    tracked = {name: value for name, value in metrics.items() if name != "epoch"}
+    assert result.training["epochs"] == 2
+    assert {name: result.training[name] for name in tracked} == tracked
+    model = diagnose_model(load_model(tmp_path / "run/seed-0"), data, CPU, "").found
+    assert model.views is not None  # The 300 graphs are all in the sample of both.
+    assert result.training["alignment"] == pytest.approx(model.views["alignment"])
+    assert 10 / 299 < result.training["neighbours"] < 1
     assert (result.data["name"], result.data["graphs"], result.data["edges"]) == ("motifs", 300, 7245)
     assert {"nmrgcl", "torch", "scikit-learn"} <= set(result.versions)
     assert result.times["total"] == pytest.approx(sum(result.times[part] for part in ("load", "train", "judge")))
@@ -97,7 +104,7 @@ def test_a_finished_cell_is_read_and_never_computed_again(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(("selection", "at_write"), [("honest", 2), ("honest", 5), ("paper", 17)])
-def test_a_killed_cell_goes_on_to_the_same_scores(
+def test_a_killed_cell_continues_to_the_same_scores(
     selection: str, at_write: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = quick(selection=selection, epochs=7 if selection == "paper" else 2)
@@ -111,7 +118,7 @@ def test_a_killed_cell_goes_on_to_the_same_scores(
     assert not list((tmp_path / "killed/.work").iterdir())
 
 
-def test_a_signal_leaves_a_checkpoint_from_which_the_cell_goes_on(
+def test_a_signal_leaves_a_checkpoint_from_which_the_cell_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = execute(quick(), Results(tmp_path / "whole"), device=CPU)
@@ -209,7 +216,7 @@ def test_a_cell_that_another_process_has_is_left_to_it(tmp_path: Path, monkeypat
         execute(quick(), Results(tmp_path), device=CPU)
 
 
-def test_a_file_that_changed_does_not_go_on_from_the_checkpoint_of_another(
+def test_a_file_that_changed_does_not_continue_from_the_checkpoint_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_tu(tmp_path / "MINE")

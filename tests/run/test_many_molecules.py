@@ -78,7 +78,7 @@ def test_kill_9_at_random_batches_leaves_run_and_store_as_without_it(
 
 
 @pytest.mark.parametrize("stop_at", [1, 5, 7, 11])
-def test_a_killed_run_goes_on_in_the_middle_of_an_epoch(
+def test_a_killed_run_continues_in_the_middle_of_an_epoch(
     molecules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_at: int
 ) -> None:
     """Twenty molecules are five batches; eleven steps are two epochs and one batch."""
@@ -143,7 +143,7 @@ def test_one_graph_of_nodes_has_no_sample(tmp_path: Path) -> None:
         training_source(load("motifs"), None, nodes, torch.device("cpu"))  # type: ignore[arg-type]
 
 
-def test_progress_counts_from_the_first_batch_of_a_run_that_goes_on() -> None:
+def test_progress_counts_from_the_first_batch_of_a_run_that_continues() -> None:
     now = [0.0]
     pace = Pace([3, 4], clock=lambda: now[0])
     pace.note(3, Progress(step=50, steps=100), 8)

@@ -69,7 +69,7 @@ def hungry(monkeypatch: pytest.MonkeyPatch) -> type[Hungry]:
 
 
 @pytest.mark.parametrize("stop_at", range(1, 2 * STEPS + 1, 2))
-def test_a_run_ended_by_a_signal_goes_on_as_if_nothing_had_happened(
+def test_a_run_ended_by_a_signal_continues_as_if_nothing_had_happened(
     tmp_path: Path, hungry: type[Hungry], monkeypatch: pytest.MonkeyPatch, stop_at: int
 ) -> None:
     monkeypatch.setattr(hungry, "stop_at", -1)
@@ -99,7 +99,7 @@ def test_auto_starts_continues_and_leaves_what_is_complete(tmp_path: Path, whole
     assert (tmp_path / "run" / "seed-1" / "config.json").stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_only_the_same_run_goes_on(tmp_path: Path) -> None:
+def test_only_the_same_run_continues(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(SettingError, match="there is no run to resume"):
         train(out, resume="yes")
@@ -115,7 +115,7 @@ def test_only_the_same_run_goes_on(tmp_path: Path) -> None:
         next(other)
 
 
-def test_a_run_from_before_a_setting_existed_goes_on(tmp_path: Path) -> None:
+def test_a_run_from_before_a_setting_existed_continues(tmp_path: Path) -> None:
     out = tmp_path / "run"
     train(out)
     values = RECORD.read(out / "run.json")

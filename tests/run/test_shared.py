@@ -126,7 +126,7 @@ def test_a_cell_that_cannot_be_judged_leaves_its_training_to_the_others(
     assert not list((tmp_path / ".trained").iterdir())
 
 
-def test_an_interrupted_follower_goes_on_without_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_follower_continues_without_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(run: Cell, *arguments: Any) -> Any:
         if run == LEAST_SQUARES:
             os.kill(os.getpid(), signal.SIGTERM)

@@ -77,7 +77,7 @@ def test_the_first_method_stays_the_reference_where_its_cells_are_missing() -> N
     assert found.untested == (("graphcl", "motifs"), ("untrained", "motifs"))
 
 
-def test_one_seed_in_common_is_too_few_and_told_in_a_sentence() -> None:
+def test_one_seed_in_common_is_too_few_and_reported_in_a_sentence() -> None:
     cells = cells_of("nmrgcl") + cells_of("graphcl")
     there = planted()
     del there[cells[3].key]

@@ -29,7 +29,7 @@ def test_a_model_and_a_config_of_version_1_are_read(tmp_path: Path) -> None:
     assert Settings.from_dict(read_config(settings)) == new
 
 
-def test_an_old_name_is_told_with_the_new_one(tmp_path: Path) -> None:
+def test_an_old_name_is_shown_with_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("removal.delta = 0.5\n")
     with pytest.raises(SettingError, match=r"mine\.toml: removal\.delta is now called delta"):

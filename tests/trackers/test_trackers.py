@@ -1,4 +1,4 @@
-"""Trackers are told every number of every epoch, and cannot end a training. ``make test-trackers`` has them all."""
+"""Every number of every epoch is logged, and a tracker cannot end a training. ``make test-trackers`` runs them all."""
 
 import warnings
 from collections.abc import Iterator

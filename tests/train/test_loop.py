@@ -48,7 +48,7 @@ def test_a_loss_that_is_hardly_lower_does_not_count_as_lower() -> None:
     assert len(list(pretrain(Scripted(*negative), GRAPHS, options))) == 5
 
 
-def test_early_stopping_goes_on_from_where_a_checkpoint_stood() -> None:
+def test_early_stopping_continues_from_where_a_checkpoint_stood() -> None:
     state = TrainingState()
     for loss in (10.0, 9.5, 8.9, 8.5):
         state.end_epoch(loss, 0.1)

@@ -182,7 +182,7 @@ def test_two_players_step_in_turn_each_by_its_own_gradient() -> None:
 
 
 @pytest.mark.parametrize("at", range(1, 10))
-def test_two_players_that_are_interrupted_go_on_bit_for_bit(tmp_path: Path, at: int) -> None:
+def test_two_players_that_are_interrupted_continue_bit_for_bit(tmp_path: Path, at: int) -> None:
     whole, memory = Duel(), Stops(tmp_path, at)
     losses = [epoch.loss for epoch in pretrain(whole, GRAPHS, OPTIONS)]
     with pytest.raises(KeyboardInterrupt):
@@ -204,7 +204,7 @@ def test_one_player_is_checkpointed_under_the_names_it_always_had(tmp_path: Path
 
 
 @pytest.mark.parametrize(("kind", "other"), [(Quadratic, Duel), (Duel, Quadratic)])
-def test_one_player_does_not_go_on_as_two_nor_two_as_one(kind: type[Quadratic], other: type[Quadratic]) -> None:
+def test_one_player_does_not_continue_as_two_nor_two_as_one(kind: type[Quadratic], other: type[Quadratic]) -> None:
     trained, method = kind(), other()
     optimisers = trained.optimisers(OPTIONS)
     for optimiser in optimisers:

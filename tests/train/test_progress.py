@@ -107,7 +107,7 @@ def test_steps_end_a_training_whatever_the_epochs(steps: int, per_epoch: list[in
 
 
 @pytest.mark.parametrize("at", range(1, 6))
-def test_a_training_by_steps_goes_on_as_if_nothing_had_happened(tmp_path: Path, at: int) -> None:
+def test_a_training_by_steps_continues_as_if_nothing_had_happened(tmp_path: Path, at: int) -> None:
     options, memory, told, epochs = TrainSettings(epochs=1, batch_size=4, steps=5), Stops(tmp_path, at), [], []
     for _ in range(2):
         method = Watching()

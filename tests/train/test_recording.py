@@ -7,7 +7,7 @@ import pytest
 from nmrgcl.train.recording import captured_by_size, recorded_if_possible
 
 
-def test_a_step_that_cannot_be_recorded_is_told_and_left_to_the_ordinary_way() -> None:
+def test_a_step_that_cannot_be_recorded_is_reported_and_left_to_ordinary_steps() -> None:
     def waits() -> None:
         raise RuntimeError("operation not permitted when stream is capturing\nand a trace")
 

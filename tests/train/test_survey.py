@@ -1,7 +1,7 @@
 """A method sees the batches of an epoch before training on the first one, and only at the start of an epoch."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -68,7 +68,7 @@ def test_a_resumed_epoch_is_not_surveyed_again(tmp_path: Path, at: int) -> None:
 def test_a_feed_of_chunks_begins_anew_after_a_look_at_some_of_them(few: int) -> None:
     feed = Chunks(GRAPHS, torch.device("cpu"), 4, 2)
     parts = feed.cut()
-    seen = [graphs.x.clone() for graphs in islice(_batches(feed, parts), few)]
+    seen = [graphs.x.clone() for graphs in islice(_batches(feed, parts, lambda _: nullcontext()), few)]
     feed.begin(parts, 0)
     trained = [feed.take(*feed.batch(position)).x.clone() for position in range(len(parts))]
     feed.close()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nmrgcl.tune.choice import best_overall, choose_by_fold
+from nmrgcl.tune.choice import best_overall, choose_by_fold, choose_by_measure
 
 
 def planted(candidates: int = 4, seeds: int = 3, folds: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -32,6 +32,18 @@ def test_neither_outer_scores_nor_other_folds_change_a_choice() -> None:
     others = np.random.default_rng(2).permutation(inner.ravel()).reshape(inner.shape)
     others[:, 1, 2] = inner[:, 1, 2]
     assert choose_by_fold(others, outer[::-1]).chosen[1, 2] == expected
+
+
+def test_a_measure_chooses_one_candidate_per_seed_and_no_score_has_a_part_in_it() -> None:
+    _, outer = planted()
+    measure = np.array([[3.0, 1.0, 2.0], [4.0, 1.0, 5.0], [4.0, 0.0, 9.0], [-np.inf] * 3])
+    found = choose_by_measure(measure, outer)
+    assert found.chosen.tolist() == [[1] * 5, [0] * 5, [2] * 5]
+    for seed, best in enumerate((1, 0, 2)):
+        assert (found.scores[seed] == outer[best, seed]).all()
+    others = np.random.default_rng(2).permutation(outer.ravel()).reshape(outer.shape)
+    assert (choose_by_measure(measure, others).chosen == found.chosen).all()
+    assert best_overall(measure) == 2  # means 2, 3.33 and 4.33
 
 
 def test_equal_but_for_rounding_is_equal() -> None:

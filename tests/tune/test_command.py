@@ -9,15 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nmrgcl.reproduce import find_item
+from nmrgcl.reproduce.rank import UNTRAINED
+from nmrgcl.run.pilot import CellSeconds
 from nmrgcl.run.results import Results
 from nmrgcl.settings import Settings, load_preset, resolve
 from nmrgcl.tune.files import OTHERS, as_lines, gather_preset
+from nmrgcl.tune.found import CRITERIA
+from nmrgcl.tune.search import plan_search
 from tests.run.test_execute import forbid
 from tests.test_cli import run, write_tu
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["epochs=1", "encoder.units=4", "layers=1", "svm.folds=3", "views.first=Identity", "views.second=DropNodes"]
 SMALL += ["batch_size=150", "data.features=labels"]
+
+
+@pytest.fixture(autouse=True)
+def known_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmrgcl.run.outlook.estimate_cell", lambda cell, device: CellSeconds(train=50.0, judge=10.0))
 
 
 def command(folder: Path, *more: str, data: str = "motifs") -> list[str]:
@@ -65,6 +75,36 @@ def test_two_candidates_then_a_third_and_nothing_is_computed_twice(
     assert "not a valid result" in out
 
 
+def test_a_criterion_without_labels_chooses_by_what_trainings_recorded(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    by_labels = tuned(capsys, tmp_path, "--budget", "3", "--protocol", "lssvm")
+    asked = ("--budget", "3", "--protocol", "lssvm", "--criterion", "mean_correlation")
+    found = tuned(capsys, tmp_path, *asked)
+    kept = [result.training["mean_correlation"] for result in Results(tmp_path / "results").all()[0]]
+    shares = np.array([one["measures"]["mean_correlation"] for one in found["candidates"]])
+    assert sorted(shares.ravel()) == pytest.approx(sorted(kept), rel=1e-5)
+    chosen = shares.argmin(axis=0)  # lower is better
+    outer = np.array([one["outer"] for one in found["candidates"]])
+    assert found["nested"]["scores"] == pytest.approx([outer[best, seed].mean() for seed, best in enumerate(chosen)])
+    assert found["nested"] == found["criteria"]["mean_correlation"] == by_labels["criteria"]["mean_correlation"]
+    assert found["criteria"]["inner"] == by_labels["nested"]
+    assert found["winner"]["candidate"] == shares.mean(axis=1).argmin()
+    assert set(found["criteria"]) == set(CRITERIA)
+    out, _ = run(capsys, *command(tmp_path, *asked))
+    assert "chosen by mean_correlation" in out
+    assert "tuned over 3 candidates" in out
+    assert "best by mean_correlation, without labels" in (tmp_path / "tuned" / "motifs.toml").read_text()
+
+
+def test_the_space_collapse_has_the_settings_of_the_item_rank() -> None:
+    item = find_item("rank")
+    wanted = {placed.cell.key for placed in item.cells(item.plan(only=["motifs"])) if placed.at[1] != UNTRAINED}
+    options: dict[str, Any] = {"budget": 24, "seeds": 5, "protocol": "lssvm", "chance": 0}
+    search = plan_search("motifs", "nmrgcl", preset="graphcl", assignments={}, space="collapse", **options)
+    assert {cell.key for cell in search.cells()} == wanted
+
+
 def test_the_settings_found_are_input_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     found = tuned(capsys, tmp_path, "--budget", "2", "--gather", str(tmp_path / "preset.toml"))
     record, preset = map(Path, found["files"])
@@ -88,6 +128,7 @@ def test_the_settings_found_are_input_again(capsys: pytest.CaptureFixture[str], 
         (["--preset", "paper"], "svm.c = default leaves no inner scores to choose by; add --set svm.c=grid"),
         (["--set", "tau=0.3", "--set", "pool=sum"], "nothing is left to try"),
         (["--every-scaling", "--set", "standardise=false"], "--every-scaling: --set fixes svm.standardise"),
+        (["--criterion", "rank"], "unknown criterion 'rank'; "),
         (["--space", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["--method", "nmrgl"], "nmrgcl"),
     ],
@@ -137,8 +178,10 @@ def test_a_dry_run_lists_candidates_of_several_datasets(capsys: pytest.CaptureFi
     found = json.loads(out)["searches"]
     assert [(s["dataset"], s["cells"]) for s in found] == [("motifs", 6), ("MUTAG", 6), (str(mine), 6)]
     assert not (tmp_path / "results").exists()
-    out, _ = run(capsys, *command(tmp_path, "--budget", "2", "--dry-run"))
+    out, _ = run(capsys, *command(tmp_path, "--budget", "2", "--dry-run", "--backend", "ray", "--jobs", "40"))
     assert "the preset as it is" in out
+    assert "4 cells, 0 finished, 4 missing; about " in out
+    assert out.endswith(f" on 40 workers as fast as this machine, in {tmp_path / 'results'}\n")
 
 
 def test_drawn_views_are_listed_with_their_probabilities(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_a_port_that_is_taken_and_a_host_that_is_none_are_one_line(server: Serve
         Viewed(run.parent, data=None, device=CPU)
 
 
-def test_data_that_has_gone_is_said_where_the_map_would_be(run: Path) -> None:
+def test_data_that_has_gone_is_reported_where_the_map_would_be(run: Path) -> None:
     viewed = Viewed(run, data="/nowhere/at/all", device=CPU)
     with open_server([viewed], port=0) as served:
         thread = threading.Thread(target=served.serve_forever, args=(0.01,))

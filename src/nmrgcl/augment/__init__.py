@@ -58,6 +58,11 @@ def build_view(choices: Sequence[Mapping[str, object]]) -> View:
 
     A choice with ``"weight": 3`` is drawn three times as often as one without. ``{"name": "Compose", "views": […]}``
     applies its views one after the other.
+
+    Example:
+        >>> from nmrgcl import build_view
+        >>> build_view([{"name": "DropNodes", "p": 0.1}])
+        DropNodes(p=0.1)
     """
     if not choices:
         return Identity()

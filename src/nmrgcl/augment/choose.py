@@ -18,7 +18,15 @@ LARGEST = 1e300
 
 @dataclass(frozen=True)
 class Identity(View):
-    """The graphs as they are."""
+    """The graphs as they are.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import Identity, from_networkx
+        >>> graphs = from_networkx(nx.path_graph(3))
+        >>> Identity()(graphs) is graphs
+        True
+    """
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """The same graphs."""
@@ -42,6 +50,14 @@ class OneOf(View):
     """Each graph, not each batch, gets one of the views, drawn evenly or in proportion to ``weights``.
 
     Equal weights count as none, so that they lead to the same draws.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import DropEdges, Identity, OneOf, from_networkx
+        >>> graphs = from_networkx([nx.path_graph(2)] * 50)
+        >>> seen = OneOf(DropEdges(1.0), Identity(), weights=[3, 1])(graphs)
+        >>> 0 < seen.compact().num_edges < graphs.num_edges  # some graphs have lost their edge, some have not
+        True
     """
 
     views: tuple[View, ...]
@@ -99,7 +115,14 @@ def on_halves(graphs: Graphs, first: View, second: View) -> Graphs:
 
 @dataclass(frozen=True, init=False)
 class Compose(View):
-    """The views one after the other: the compound augmentation that the paper leaves to future work."""
+    """The views one after the other: the compound augmentation that the paper leaves to future work.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import Compose, DropEdges, DropNodes, from_networkx
+        >>> Compose(DropEdges(1.0), DropNodes(0.0))(from_networkx(nx.path_graph(3))).compact()
+        Graphs(1 graphs, 3 nodes, 0 directed edges, 1 categorical features, cpu)
+    """
 
     views: tuple[View, ...]
 

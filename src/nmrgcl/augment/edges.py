@@ -13,7 +13,14 @@ from nmrgcl.ops.new_edges import draw_edges
 
 @dataclass(frozen=True)
 class DropEdges(View):
-    """Remove each undirected edge with probability ``p`` (EdgeDrop)."""
+    """Remove each undirected edge with probability ``p`` (EdgeDrop).
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import DropEdges, from_networkx
+        >>> DropEdges(1.0)(from_networkx(nx.path_graph(3))).compact()
+        Graphs(1 graphs, 3 nodes, 0 directed edges, 1 categorical features, cpu)
+    """
 
     p: float = 0.2
 
@@ -42,6 +49,13 @@ class AddEdges(View):
 
     There are no self-loops and no duplicates, and fewer edges if there are fewer free pairs. The pairs are an even draw
     without replacement.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import AddEdges, from_networkx
+        >>> path = from_networkx(nx.path_graph(5))  # 4 undirected edges: 8 directed ones
+        >>> AddEdges(0.5)(path).compact()
+        Graphs(1 graphs, 5 nodes, 12 directed edges, 1 categorical features, cpu)
     """
 
     p: float = 0.2

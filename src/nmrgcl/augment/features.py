@@ -13,7 +13,16 @@ from nmrgcl.sparse_rows import entry_rows, is_sparse, with_values
 
 @dataclass(frozen=True)
 class MaskFeatures(View):
-    """Set each feature column to zero with probability ``p``, for a whole graph at once (FeatureMasking)."""
+    """Set each feature column to zero with probability ``p``, for a whole graph at once (FeatureMasking).
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import Graphs, MaskFeatures
+        >>> pair = Graphs.build(torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 2]), x=torch.ones(2, 50))
+        >>> x = MaskFeatures(0.5)(pair).x
+        >>> bool((x[0] == x[1]).all()), 0 < int(x[0].sum()) < 50  # some columns, for all nodes
+        (True, True)
+    """
 
     p: float = 0.2
 
@@ -41,7 +50,15 @@ def keep_columns(graphs: Graphs, keep: Tensor) -> Graphs:
 
 @dataclass(frozen=True)
 class DropFeatures(View):
-    """Set a node's whole feature vector to zero with probability ``p`` (FeatureDropout)."""
+    """Set a node's whole feature vector to zero with probability ``p`` (FeatureDropout).
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import DropFeatures, Graphs
+        >>> pair = Graphs.build(torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 2]), x=torch.ones(2, 3))
+        >>> DropFeatures(1.0)(pair).x.tolist()
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
 
     p: float = 0.2
 

@@ -13,7 +13,15 @@ from nmrgcl.sparse_rows import permute_rows
 
 @dataclass(frozen=True)
 class DropNodes(View):
-    """Remove each node with probability ``p``, with its features and the edges it touches (NodeDrop)."""
+    """Remove each node with probability ``p``, with its features and the edges it touches (NodeDrop).
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import DropNodes, from_networkx
+        >>> graphs = from_networkx([nx.path_graph(3), nx.path_graph(5)])
+        >>> DropNodes(1.0)(graphs).compact()  # a graph never loses its last node
+        Graphs(2 graphs, 2 nodes, 0 directed edges, 1 categorical features, cpu)
+    """
 
     p: float = 0.2
 
@@ -29,7 +37,15 @@ class DropNodes(View):
 
 @dataclass(frozen=True)
 class ShuffleNodes(View):
-    """Permute the feature rows of a ``p``-portion of each graph's nodes among themselves (NodeShuffling)."""
+    """Permute the feature rows of a ``p``-portion of each graph's nodes among themselves (NodeShuffling).
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import Graphs, ShuffleNodes
+        >>> path = Graphs.build(torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 2]), x=torch.tensor([[1.0], [2.0]]))
+        >>> sorted(ShuffleNodes(1.0)(path).x.flatten().tolist())  # the same features, on other nodes
+        [1.0, 2.0]
+    """
 
     p: float = 0.2
 

@@ -19,6 +19,13 @@ class Subgraph(View):
     The walk starts at a random node, moves along an edge with probability proportional to its weight and returns
     to its start with probability ``p``. It ends once it has seen ``ratio`` of the nodes, after ``steps`` steps, or
     at a node without neighbours.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import Subgraph, from_networkx
+        >>> cycle = from_networkx(nx.cycle_graph(10))
+        >>> 1 <= Subgraph(ratio=0.5)(cycle).compact().num_nodes <= 5
+        True
     """
 
     p: float = 0.2

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
 
 class View(ABC):
-    """Acts on a whole batch at once, on the batch's device, drawing from torch's global generator."""
+    """Acts on a whole batch at once, on the batch's device, drawing from torch's global generator.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import DropEdges, View, from_networkx
+        >>> isinstance(DropEdges(0.2), View)
+        True
+        >>> DropEdges(1.0)(from_networkx(nx.path_graph(3))).compact()
+        Graphs(1 graphs, 3 nodes, 0 directed edges, 1 categorical features, cpu)
+    """
 
     @abstractmethod
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:

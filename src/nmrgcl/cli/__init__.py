@@ -27,6 +27,7 @@ from nmrgcl.cli.report import report
 from nmrgcl.cli.reproduce import reproduce
 from nmrgcl.cli.results import app as results
 from nmrgcl.cli.settings import settings
+from nmrgcl.cli.store import app as store
 from nmrgcl.cli.sweep import sweep
 from nmrgcl.cli.terminal import require_plain, safe_streams, silence, tell
 from nmrgcl.cli.theory import theory
@@ -49,6 +50,7 @@ for command in (
     app.command(cls=Command)(command)
 app.add_typer(datasets, name="datasets")
 app.add_typer(results, name="results")
+app.add_typer(store, name="store")
 # The commands of ``bench`` parse their own arguments, including --help.
 app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 
@@ -77,6 +79,8 @@ def main() -> None:
     """Run the command line; errors that the user can fix are reported in one line, with exit code 2."""
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
+    if "RANK" in os.environ:  # PyTorch's remarks about lost connections and unused parameters; must be set before too
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     with safe_streams(), warnings.catch_warnings():
         warnings.simplefilter("once", DataWarning)
         warnings.showwarning = _show  # type: ignore[assignment]

@@ -10,13 +10,42 @@ from typing import Any
 import typer
 
 from nmrgcl.cli.terminal import bar_console, duration
+from nmrgcl.errors import SettingError
+from nmrgcl.run.backends import BACKENDS, HERE
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import CellOutcome
 from nmrgcl.run.interrupt import Interrupted
+from nmrgcl.run.machine import choose_device
+from nmrgcl.run.outlook import Outlook, look_ahead, seedless
 from nmrgcl.run.results import Results
 
 Follow = Callable[[Cell, CellOutcome], None]
+
+
+def engine_options(backend: str, *, address: str | None, slurm: Sequence[str], device: str) -> dict[str, Any]:
+    """Return the options of ``run_cells`` that say where cells are computed; a worker elsewhere chooses its device."""
+    if backend not in BACKENDS:
+        raise SettingError(f"--backend {backend}: known: {', '.join(BACKENDS)}")
+    for option, given, wanted in (("--address", address, "ray"), ("--slurm", slurm, "slurm")):
+        if given and backend != wanted:
+            raise SettingError(f"{option}: is for --backend {wanted}, but the backend is {backend}; leave it out")
+    where = choose_device(device).type if backend in HERE else device
+    return {"backend": backend, "address": address, "slurm": _parameters(slurm), "device": where}
+
+
+def _parameters(texts: Sequence[str]) -> dict[str, Any]:
+    pairs = [text.partition("=") for text in texts]
+    for text, (key, equals, _) in zip(texts, pairs, strict=True):
+        if not equals or not key:
+            raise SettingError(f"--slurm {text}: expected key=value, for example --slurm partition=gpu")
+    return {key.strip(): int(value) if value.strip().isdecimal() else value.strip() for key, _, value in pairs}
+
+
+def costs(cells: Sequence[Cell], folder: Path, *, jobs: int, backend: str, device: str, **_: Any) -> Outlook:
+    """Estimate what ``compute_cells`` would cost with the same options; a worker elsewhere is taken to be as fast."""
+    here = choose_device(device if backend in HERE else "auto")
+    return look_ahead([(seedless(cell), cell) for cell in cells], folder, here, jobs=jobs, backend=backend)
 
 
 def compute_cells(cells: Sequence[Cell], folder: Path, **options: Any) -> Summary:

@@ -6,7 +6,9 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from nmrgcl.cli.names import require_names
 from nmrgcl.errors import SettingError
+from nmrgcl.run.torchrun import has_other_ranks
 
 JUDGES = ("svm.", "linear.")
 """Groups of settings for commands that evaluate without training."""
@@ -20,16 +22,20 @@ class Command(TyperCommand):
         return _plain_flags(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; raise SettingError for an unknown option."""
+        """Parse the arguments; raise UserError for unknown options and names."""
         given = list(args)
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except Exception as error:
             if type(error).__name__ != "NoSuchOption":  # its module differs between versions of Typer
                 raise
             own = [name for param in self.get_params(ctx) for name in param.opts if name.startswith("--")]
             option = str(error.option_name)  # type: ignore[attr-defined]
             raise SettingError(explain(ctx.command_path, option, _value_of(option, given), own)) from None
+        # Nothing is checked for shell completion. A rank first joins the others, so that rank 0 can say what is wrong.
+        if not ctx.resilient_parsing and not has_other_ranks():
+            require_names(ctx.command.name, ctx.params)
+        return rest
 
 
 class Group(TyperGroup):

@@ -28,7 +28,7 @@ def complete_item(incomplete: str) -> list[str]:
     """Complete the tables and figures of the paper."""
     from nmrgcl.reproduce import NAMES
 
-    return _beginning(incomplete, [*NAMES, "all"])
+    return _beginning(incomplete, [*NAMES, "all", "claims"])
 
 
 def complete_key(incomplete: str) -> list[str]:

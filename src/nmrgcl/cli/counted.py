@@ -25,19 +25,23 @@ def counted(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], 
 
 def _lines(unit: str) -> Callable[[int, int], None]:
     began = told = time.monotonic()
+    first = 0
 
     def watch(done: int, total: int) -> None:
-        nonlocal told
-        if time.monotonic() - told >= EVERY:
-            told = time.monotonic()
-            print(describe(unit, done, total, told - began), file=sys.stderr, flush=True)
+        nonlocal began, told, first
+        now = time.monotonic()
+        if not first and done < total:  # starting and compiling came before it, and say nothing about the speed
+            began, first = now, done
+        elif now - told >= EVERY:
+            told = now
+            print(describe(unit, done, total, now - began, first), file=sys.stderr, flush=True)
 
     return watch
 
 
-def describe(unit: str, done: int, total: int, seconds: float) -> str:
-    """Describe progress, speed and remaining time in one line."""
-    rate = done / seconds
+def describe(unit: str, done: int, total: int, seconds: float, first: int = 0) -> str:
+    """Describe progress, speed and remaining time in one line; ``seconds`` began after ``first`` items."""
+    rate = max(done - first, 1) / seconds
     return f"{done:,} of {total:,} {unit}, {_speed(rate)}, {duration((total - done) / rate)} left"
 
 

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from nmrgcl.cli.counted import counted
-from nmrgcl.cli.molecules import OnInvalid, Smiles
-from nmrgcl.cli.options import AsJson, Data, Quiet
+from nmrgcl.cli.dataset_shards import import_shards
+from nmrgcl.cli.molecules import LISTED, OnInvalid, Smiles
+from nmrgcl.cli.options import Address, AsJson, Data, Jobs, Quiet, TaskBackend
 from nmrgcl.errors import DataError, SettingError
 
-INVALID_SHOWN = 5
-"""Number of invalid rows that are listed."""
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)]
 
 
@@ -114,7 +113,9 @@ def import_dataset(
             metavar="SOURCE...", help="File or folder of graphs, or several files of molecules.", show_default=False
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(help="The store to write; with --shards, a folder of stores.", show_default=False)
+    ],
     nodes: Annotated[Path | None, typer.Option(help="CSV of nodes, for an edge list.")] = None,
     labels: Annotated[
         Path | None,
@@ -125,6 +126,12 @@ def import_dataset(
     directed: Annotated[bool, typer.Option("--directed", help="Keep the direction of edges.")] = False,
     smiles: Smiles = None,
     invalid: OnInvalid = None,
+    shards: Annotated[
+        int, typer.Option(min=0, help="Import a .smi file as this many stores; 0: as one.", show_default=False)
+    ] = 0,
+    backend: TaskBackend = "processes",
+    address: Address = None,
+    jobs: Jobs = 0,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -133,7 +140,8 @@ def import_dataset(
     SOURCE is a TU folder or archive, .jsonl, an edge list (.csv, or a folder with edges.csv, nodes.csv, graphs.csv),
     .graphml or .gml (a file or a folder of them), an adjacency matrix (.npz), or molecules: a .csv, .tsv or .parquet
     with a SMILES column, .smi or .sdf, optionally compressed as .gz or .xz. Several files of molecules are joined into
-    one dataset; repeated molecules are counted and kept.
+    one dataset; repeated molecules are counted and kept. With --shards, each range of lines of a .smi file becomes a
+    store, written by one worker; merging these gives the same store, and the same command again continues.
 
     Examples:
 
@@ -144,6 +152,8 @@ def import_dataset(
       nmrgcl datasets import molecules.csv --smiles structure --out my-molecules
 
       nmrgcl datasets import first.smi second.smi.gz --out both
+
+      nmrgcl datasets import large.smi --shards 64 --out library --backend ray --address 10.0.0.1:6379
     """
     from nmrgcl.data.read import import_paths
 
@@ -151,6 +161,17 @@ def import_dataset(
         if not source.exists():
             raise DataError(f"{source}: no such file or folder")
     files = {"nodes": nodes, "labels": labels, "features": features}
+    if shards:
+        given = [*(key for key, value in {**files, "directed": directed, "smiles": smiles}.items() if value)]
+        if given or len(sources) > 1:
+            told = f"--{given[0]}" if given else "several files"
+            raise SettingError(f"{told}: not with --shards, which is for one .smi file")
+        where = (backend, address, jobs)
+        import_shards(sources[0], out, shards, name=name, invalid=invalid, where=where, quiet=quiet, as_json=as_json)
+        return
+    if address or backend != "processes" or jobs:
+        option = "--address" if address else "--backend" if backend != "processes" else "--jobs"
+        raise SettingError(f"{option}: is for a folder of stores; add --shards")
     options: dict[str, Any] = {**files, "name": name, "keep_directions": directed, "smiles": smiles, "invalid": invalid}
     with counted("molecules", quiet=quiet) as watch:
         dataset = import_paths(sources, out, watch=watch, **options)
@@ -181,7 +202,7 @@ def import_dataset(
         print(f"  molecules that repeat the SMILES of an earlier one, and are kept: {repeated}")
     if molecules is not None and molecules.skipped:
         print(f"  rows that are not molecules: {molecules.skipped} of {molecules.rows}")
-        for one in molecules.invalid[:INVALID_SHOWN]:
+        for one in molecules.invalid[:LISTED]:
             print(f"    line {one.row}, {one.text!r}: {one.reason}")
 
 

@@ -1,7 +1,7 @@
 """``nmrgcl datasets``."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,9 @@ from nmrgcl.cli.command import Command, Group
 from nmrgcl.cli.counted import counted
 from nmrgcl.cli.dataset_files import export_dataset, fetch, import_dataset, pack_dataset, verify
 from nmrgcl.cli.options import AsJson, Data
+
+if TYPE_CHECKING:
+    from nmrgcl.data import Dataset
 
 SHOWN = 30
 """Number of entries of a list that are printed; ``--json`` has all."""
@@ -63,12 +66,23 @@ def list_datasets(as_json: AsJson = False) -> None:
 
 
 @app.command(cls=Command)
-def info(data: Data, as_json: AsJson = False) -> None:
+def info(
+    data: Data,
+    ceiling: Annotated[
+        bool, typer.Option("--ceiling", help="Also compute the highest accuracy that message passing can reach.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show the measured sizes, degrees, features and classes of a dataset, and its published statistics.
+
+    With --ceiling, graphs that message passing cannot tell apart are counted: of these, at most those of the most
+    frequent class can be classified correctly, by any such encoder or by a Weisfeiler-Lehman kernel.
 
     Examples:
 
       nmrgcl datasets info MUTAG
+
+      nmrgcl datasets info IMDB-MULTI --ceiling
 
       nmrgcl datasets info path/to/MY_GRAPHS.zip --json
     """
@@ -86,6 +100,8 @@ def info(data: Data, as_json: AsJson = False) -> None:
         facts["published"] = comparison.published
         facts["edges_as_published"] = {"counted": entry.counted, "measured": round(comparison.measured["edges"], 2)}
         facts |= {"note": entry.note, "licence": entry.licence, "citation": entry.citation}
+    if ceiling:
+        facts["message_passing"] = _ceiling(dataset)
     if as_json:
         print(json.dumps(facts))
         return
@@ -93,6 +109,18 @@ def info(data: Data, as_json: AsJson = False) -> None:
         if value not in ("", None):
             text = _listed(value) if isinstance(value, dict) else value
             print(f"{name.replace('_', ' '):<18} {text}")
+
+
+def _ceiling(dataset: "Dataset") -> dict[str, Any]:
+    from nmrgcl.data.features import apply_features, choose_features
+    from nmrgcl.errors import SettingError
+    from nmrgcl.words.ceiling import message_passing_ceiling
+
+    if dataset.level != "graph" or dataset.y is None or not dataset.classes:
+        raise SettingError(f"--ceiling: {dataset.name} is not a dataset of graphs with classes")
+    by = "constant" if dataset.node_labels is None else "labels"
+    found = message_passing_ceiling(apply_features(dataset, choose_features(dataset, by)), dataset.y)
+    return {"node_features": by, **found.to_dict()}
 
 
 def _listed(values: dict[Any, Any]) -> str:

@@ -16,6 +16,7 @@ import typer
 
 from nmrgcl import __version__
 from nmrgcl.cli.options import AsJson
+from nmrgcl.cli.terminal import tell
 from nmrgcl.home import home
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 PURPOSES = {
     "chem": "molecules as SMILES",
     "csv": "edge lists and tables as CSV",
+    "fast": "a faster SVM for 1,000 graphs and more",
     "hub": "models to and from the Hugging Face Hub",
     "mlflow": "trainings told to MLflow",
     "networkx": "NetworkX graphs, GraphML and GML",
@@ -42,21 +44,29 @@ REMEDIES = {"torch": "pip install uv && uv pip install --torch-backend=auto torc
 
 def doctor(
     ops: Annotated[bool, typer.Option("--ops", help="List the forms of each operation and when each runs.")] = False,
+    warm: Annotated[
+        bool, typer.Option("--warm", help="Compile the GPU kernels of every method, so that first runs are quick.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the installation, and say how to fix what is missing.
 
-    Exits with 1 if something required is missing.
+    Exits with 1 if something required is missing. Kernels are compiled once per machine and stay in Triton's cache,
+    whose place is shown; TRITON_CACHE_DIR moves it.
 
     Examples:
 
       nmrgcl doctor
 
       nmrgcl doctor --ops
+
+      nmrgcl doctor --warm
     """
     if ops:
         _show_forms(as_json)
         return
+    if warm:
+        _warm()
     checks = [*_packages(), *_device(), *_folders()]
     if as_json:
         print(json.dumps({"ok": all(c["ok"] or c["optional"] for c in checks), "checks": checks}))
@@ -152,7 +162,24 @@ def _device() -> list[dict[str, Any]]:
 def _folders() -> list[dict[str, Any]]:
     where = home()
     checks = [_check("cache", _writable(where), f"{where}" if _writable(where) else f"{where} cannot be written")]
-    return [*checks, _mirror()]
+    return [*checks, _kernels(), _mirror()]
+
+
+def _kernels() -> dict[str, Any]:
+    """Count the compiled kernels in Triton's cache."""
+    home = Path(os.environ.get("TRITON_HOME", "~")).expanduser()
+    folder = Path(os.environ.get("TRITON_CACHE_DIR") or home / ".triton" / "cache")
+    count = len(list(folder.glob("*/*.cubin")))
+    return _check("kernels", count > 0, f"{folder}: {count} compiled for a GPU", optional=True)
+
+
+def _warm() -> None:
+    """Compile the kernels of every method, with a line for each."""
+    from nmrgcl.run.machine import choose_device
+    from nmrgcl.run.warm import warm
+
+    for name in warm(choose_device("cuda")):
+        tell(f"nmrgcl: compiled the kernels of {name}")
 
 
 def _mirror() -> dict[str, Any]:

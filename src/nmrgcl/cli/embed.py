@@ -1,6 +1,7 @@
 """``nmrgcl embed``."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -9,7 +10,7 @@ import typer
 from nmrgcl.cli.completion import complete_dataset
 from nmrgcl.cli.counted import counted
 from nmrgcl.cli.molecules import OnInvalid, Smiles, load_unnamed, load_with, tell_skipped
-from nmrgcl.cli.options import AsJson, Device
+from nmrgcl.cli.options import Address, AsJson, Device, Jobs, TaskBackend
 from nmrgcl.errors import SettingError
 
 
@@ -26,12 +27,14 @@ def embed(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="Dataset name, or a file or folder.",
+            help="Dataset name, a file or folder, or a folder of stores.",
             show_default=False,
             autocompletion=complete_dataset,
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="File to write: .npz, .csv or .parquet.")] = Path("embeddings.npz"),
+    out: Annotated[
+        Path, typer.Option(help="File to write: .npz, .csv or .parquet; for a folder of stores, a folder.")
+    ] = Path("embeddings.npz"),
     unknown: Annotated[
         str, typer.Option(metavar="error|zero", help="How to treat node or edge labels unknown to the model.")
     ] = "error",
@@ -41,13 +44,17 @@ def embed(
     ] = "none",
     smiles: Smiles = None,
     invalid: OnInvalid = None,
+    backend: TaskBackend = "processes",
+    address: Address = None,
+    jobs: Jobs = 0,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Embed graphs or nodes, including new ones: one row per graph or node, in the order of the dataset.
 
     Rows of molecules also contain their identifiers and SMILES. evaluate, diagnose and neighbours expect unscaled
-    embeddings (none); for clustering use l2, for most other purposes squash.
+    embeddings (none); for clustering use l2, for most other purposes squash. A folder of stores becomes a folder of
+    Parquet files, one per store; the column key counts all graphs. The same command again continues.
 
     Examples:
 
@@ -60,9 +67,12 @@ def embed(
       nmrgcl embed molecules.csv --out z.parquet
 
       nmrgcl embed runs/zinc/seed-0 molecules.csv --out z.parquet
+
+      nmrgcl embed bundled zinc-shards --out z --backend ray --address 10.0.0.1:6379
     """
     from dataclasses import replace
 
+    from nmrgcl.data.library import is_library
     from nmrgcl.evaluate.normalise import require_word
     from nmrgcl.model_folder import load_model
     from nmrgcl.run import choose_device, embed_dataset, embed_in_parts, find_model, with_scale, write_embeddings
@@ -70,9 +80,17 @@ def embed(
 
     if unknown not in ("error", "zero"):
         raise SettingError(f"--unknown {unknown}: known: error, zero")
-    where = choose_device(device)
     scale = require_word(normalise, "--normalise")
     model, data = (None, first) if second is None else (first, second)
+    if is_library(Path(data)):
+        if smiles or invalid:
+            raise SettingError("--smiles and --invalid: are for files of molecules, not for a folder of stores")
+        _embed_library(model, Path(data), out, unknown, scale, (backend, address, jobs, device), as_json)
+        return
+    if address or backend != "processes" or jobs:
+        option = "--address" if address else "--backend" if backend != "processes" else "--jobs"
+        raise SettingError(f"{option}: is for a folder of stores; make one with nmrgcl store shard")
+    where = choose_device(device)
     if model is None and (Path(data) / "config.json").is_file():
         raise SettingError(f"embed: {data} is a model, but DATA is missing; pass a dataset or a file after it")
     loaded = replace(load_unnamed() if model is None else load_model(find_model(model)), normalise=scale)
@@ -99,3 +117,46 @@ def embed(
     else:
         how = "" if loaded.normalise == "none" else f", normalise={loaded.normalise}"
         print(f"{rows} {what}, {width} dimensions{how}, in {out}")
+
+
+def _embed_library(
+    model: str | None,
+    library: Path,
+    out: Path,
+    unknown: str,
+    normalise: str,
+    where: tuple[str, str | None, int, str],
+    as_json: bool,
+) -> None:
+    from nmrgcl.data.library import stores_of
+    from nmrgcl.run import choose_device, find_model
+    from nmrgcl.run.bundled import BUNDLED
+    from nmrgcl.run.embed_library import embed_library, missing_tasks, plan_library
+    from nmrgcl.run.tasks import require_backend
+
+    backend, address, jobs, device = where
+    require_backend(backend, address)
+    if out.suffix or out.is_file():
+        raise SettingError(f"--out {out}: {library} is a folder of stores; name a folder for their embeddings")
+    if backend != "ray":
+        device = choose_device(device).type
+    options: dict[str, Any] = {"device": device, "unknown": unknown, "normalise": normalise}
+    tasks = plan_library(find_model(BUNDLED if model is None else model), stores_of(library), out, **options)
+    missing = missing_tasks(tasks)
+    failed = []
+    with counted("stores") as watch:
+        found = embed_library(missing, out, backend=backend, address=address, jobs=jobs, device=device)
+        for done, outcome in enumerate(found, 1):
+            failed += [outcome] if outcome.error else []
+            if watch is not None:
+                watch(done, len(missing))
+    for outcome in failed:
+        print(f"{outcome.store}: {outcome.error}", file=sys.stderr)
+    facts = {"out": str(out), "stores": len(tasks), "embedded": len(missing) - len(failed), "failed": len(failed)}
+    if as_json:
+        print(json.dumps(facts))
+    else:
+        there = f", {len(tasks) - len(missing)} were there" if len(missing) < len(tasks) else ""
+        print(f"{facts['embedded']} of {len(tasks)} stores embedded{there}, in {out}")
+    if failed:
+        raise SettingError(f"{len(failed)} of {len(tasks)} stores failed; see above, and run the same command again")

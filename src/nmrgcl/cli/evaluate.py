@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmrgcl.cli.counted import counted
 from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption, RunData, SplitOption
 from nmrgcl.errors import SettingError
 
@@ -66,12 +67,14 @@ def evaluate(
     if run.suffix in WRITERS and not run.is_dir():
         if data is not None:
             raise SettingError(f"{run}: embeddings are evaluated without a dataset; leave {data} out")
-        found = evaluate_embeddings(read_embeddings(run), run.name, device=where, **options)
+        with counted("folds") as watch:
+            found = evaluate_embeddings(read_embeddings(run), run.name, device=where, watch=watch, **options)
     else:
         find_models(run)
         require_place(run)
         dataset = load_own_data(run, f"nmrgcl evaluate {run}") if data is None else load(data)
-        found = evaluate_run(run, dataset, device=where, **options)
+        with counted("folds") as watch:
+            found = evaluate_run(run, dataset, device=where, watch=watch, **options)
         keep_evaluation(run, found, dataset)
     print(json.dumps(found.to_dict()) if as_json else _table(found))
 

@@ -34,8 +34,7 @@ def methods(
     """
     from nmrgcl.cli.methods_text import one_method, several_methods
     from nmrgcl.errors import SettingError
-    from nmrgcl.method_files import method_reference
-    from nmrgcl.methods import method_names
+    from nmrgcl.method_files import method_names, method_reference
 
     if name is not None:
         facts = _facts(method_reference(name))
@@ -44,7 +43,7 @@ def methods(
     rows, problems = [], []
     for one in method_names():
         try:
-            rows.append(_facts(one))
+            rows.append(_facts(one) if as_json else _summary(one))
         except SettingError as error:  # a broken file must not hide the others
             problems.append(str(error))
     if as_json:
@@ -53,6 +52,13 @@ def methods(
     print(several_methods(rows))
     for problem in problems:
         print(f"nmrgcl: {problem}", file=sys.stderr)
+
+
+def _summary(name: str) -> dict[str, Any]:
+    """Collect what the list shows; the methods of the package are only read, because importing them loads torch."""
+    from nmrgcl.method_source import declared, is_packaged
+
+    return {"name": name, **asdict(declared(name))} if is_packaged(name) else _facts(name)
 
 
 def _facts(name: str) -> dict[str, Any]:

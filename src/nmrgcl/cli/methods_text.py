@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from nmrgcl.cli.terminal import TOGETHER, hanging
-from nmrgcl.evaluate.spread import with_spread
 
 RECORDED = {
     True: "Yes: on a GPU, steps are replayed as a CUDA graph.",
@@ -52,6 +51,8 @@ def one_method(facts: dict[str, Any]) -> str:
 
 def published_figures(figures: Sequence[dict[str, Any]]) -> list[str]:
     """Return one text per source and split."""
+    from nmrgcl.evaluate.spread import with_spread  # loads NumPy, which a list of methods does not need
+
     groups: dict[str, list[str]] = {}
     for one in figures:
         source = f"{one['source']}; split {one['split']}" if one["split"] else one["source"]

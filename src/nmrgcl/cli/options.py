@@ -69,6 +69,21 @@ ProtocolOption = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(min=0, help="Worker processes; 0: one per core.")]
 CellJobs = Annotated[int, typer.Option("--jobs", min=0, help="Cells to compute in parallel; 0: chosen automatically.")]
+Backend = Annotated[
+    str, typer.Option(metavar="processes|ray|slurm|inline", help="Where to compute: here, on Ray, or as Slurm jobs.")
+]
+TaskBackend = Annotated[
+    str, typer.Option("--backend", metavar="processes|ray|inline", help="Where to compute a folder of stores.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT", help="Ray cluster. (default: RAY_ADDRESS, else one on this machine)", show_default=False
+    ),
+]
+Slurm = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Slurm parameter, for example partition=gpu.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 KeepTrained = Annotated[
     bool,

@@ -121,34 +121,43 @@ def pretrain(
       nmrgcl pretrain molecules.csv --out runs/molecules
 
       nmrgcl pretrain ZINC-2.2M --max-molecules 250000 --steps 20000 --checkpoint-steps 1000 --out runs/zinc
+
+      torchrun --nproc-per-node 4 -m nmrgcl pretrain ZINC-2.2M --seeds 1 --out runs/zinc
     """
     from nmrgcl.run import Cadence, choose_device
+    from nmrgcl.run.ranks import joined_ranks, rank_device
     from nmrgcl.run.recipe import with_encoder, with_options
     from nmrgcl.trackers import require_tracker
 
-    if tracker is not None:
-        require_tracker(tracker)
-    if resume not in ("no", "yes", "auto"):
-        raise SettingError(f"--resume {resume}: unknown value; use --resume or --resume auto")
-    options = training_options(epochs, lr, batch_size)
-    options |= {"--max-molecules": ("train.max_graphs", max_molecules), "--steps": ("train.steps", steps)}
-    given = with_options(with_encoder(assignments or (), encoder), options)
-    where = choose_device(device)
-    dataset, settings = _resolve(data, method, seeds, quiet, preset=preset, config=config, assignments=given)
-    if dry_run:
-        _print_estimate(dataset, settings, seeds, where)
+    with joined_ranks() as ranks:
+        if ranks.restarted:
+            overwrite, resume = False, "auto"
+        where, quiet = rank_device(choose_device(device)), quiet or not ranks.is_first
+        if tracker is not None:
+            require_tracker(tracker)
+        if resume not in ("no", "yes", "auto"):
+            raise SettingError(f"--resume {resume}: unknown value; use --resume or --resume auto")
+        options = training_options(epochs, lr, batch_size)
+        options |= {"--max-molecules": ("train.max_graphs", max_molecules), "--steps": ("train.steps", steps)}
+        given = with_options(with_encoder(assignments or (), encoder), options)
+        dataset, settings = _resolve(data, method, seeds, quiet, preset=preset, config=config, assignments=given)
+        if dry_run:
+            if ranks.is_first:
+                _print_estimate(dataset, settings, seeds, where)
+            return
+        folder = out or Path("runs") / f"{Path(dataset.name).name}-{settings.label}"
+        numbers = range(settings.seed, settings.seed + seeds)
+        how: dict[str, Any] = {
+            "track_every": track_every,
+            "overwrite": overwrite,
+            "resume": resume,
+            "start": start,
+            "tracker": tracker if ranks.is_first else None,
+        }
+        cadence = Cadence(checkpoint_epochs, checkpoint_steps, checkpoint_minutes)
+        last = _train(dataset, settings, numbers, quiet, out=folder, device=where, cadence=cadence, data=data, **how)
+    if not ranks.is_first:
         return
-    folder = out or Path("runs") / f"{Path(dataset.name).name}-{settings.label}"
-    numbers = range(settings.seed, settings.seed + seeds)
-    how: dict[str, Any] = {
-        "track_every": track_every,
-        "overwrite": overwrite,
-        "resume": resume,
-        "start": start,
-        "tracker": tracker,
-    }
-    cadence = Cadence(checkpoint_epochs, checkpoint_steps, checkpoint_minutes)
-    last = _train(dataset, settings, numbers, quiet, out=folder, device=where, cadence=cadence, data=data, **how)
     if as_json:
         ends = {seed: step.record() for seed, step in last.items()}  # an untrained encoder has no last epoch
         models = [{"seed": s, "folder": str(folder / f"seed-{s}"), **ends.get(s, {})} for s in numbers]

@@ -97,7 +97,9 @@ def describe(progress: Progress, pace: Pace, items: str) -> str:
 def _print(title: str, step: SeedEpoch, items: str) -> None:
     rank = "" if step.effective_rank is None else f", effective rank {step.effective_rank:.1f}"
     speed = f"{step.epoch.graphs_per_second:,.0f} {items}/s"
-    print(f"{title}, seed {step.seed}, {_describe(step)}, {speed}{rank}", file=sys.stderr, flush=True)
+    sent = sum(step.epoch.bytes_per_step.values())
+    exchange = f", {sent:,} bytes per step and rank" if sent else ""
+    print(f"{title}, seed {step.seed}, {_describe(step)}, {speed}{rank}{exchange}", file=sys.stderr, flush=True)
 
 
 def _describe(step: SeedEpoch) -> str:

@@ -9,18 +9,19 @@ import typer
 
 from nmrgcl import reading
 from nmrgcl.cli.completion import complete_dataset, complete_item, complete_preset
-from nmrgcl.cli.options import AsJson, Assignments, CellJobs, Device, DryRun, KeepTrained
+from nmrgcl.cli.options import Address, AsJson, Assignments, Backend, CellJobs, Device, DryRun, KeepTrained, Slurm
 from nmrgcl.cli.results import HOME, Folder
 
 if TYPE_CHECKING:
     from nmrgcl.reproduce.item_page import Made
     from nmrgcl.reproduce.request import Request
+    from nmrgcl.reproduce.verdict import Verdict
 
 
 Item = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ITEM]", help="For example table1, or all. (default: list them)", autocompletion=complete_item
+        metavar="[ITEM]", help="For example table1, all, or claims. (default: list them)", autocompletion=complete_item
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="A small version, marked as such; minutes on a laptop.")]
@@ -50,7 +51,7 @@ RenderOnly = Annotated[bool, typer.Option("--render-only", help="Render finished
 Source = Annotated[
     Path | None,
     typer.Option(
-        "--from", metavar="FILE", help="Use the results in the item's .json of another run; for all, a folder."
+        "--from", metavar="FILE|DIR", help="Use the results in the item's .json of another run, or in a folder of them."
     ),
 ]
 Searches = Annotated[
@@ -73,6 +74,9 @@ def reproduce(
     assignments: Assignments = None,
     results: Folder = HOME,
     jobs: CellJobs = 0,
+    backend: Backend = "processes",
+    address: Address = None,
+    slurm: Slurm = None,
     device: Device = "auto",
     limit: Limit = 0,
     keep_trained: KeepTrained = False,
@@ -87,8 +91,8 @@ def reproduce(
 
     Prints the cost before it starts. Finished cells are never computed again; missing ones are shown as missing.
     Prints tables as Markdown, and the verdicts of figures. Writes ITEM.html, ITEM.svg and ITEM.json to --out, and for a
-    table also ITEM.md, ITEM.tex and ITEM.csv; all writes every item and index.html. Exits with 1 if cells are missing
-    at the end.
+    table also ITEM.md, ITEM.tex and ITEM.csv; all writes every item and index.html. claims judges every claim by stored
+    results, computes nothing, and writes claims.html and claims.csv. Exits with 1 if cells are missing at the end.
 
     Examples:
 
@@ -98,21 +102,30 @@ def reproduce(
 
       nmrgcl reproduce table1 --row nmrGCL --row GraphCL --only NCI1 --dry-run
 
+      nmrgcl reproduce table1 --backend ray --address 10.0.0.1:6379 --device cuda --jobs 32
+
       nmrgcl reproduce all --render-only --from results --out site
+
+      nmrgcl reproduce claims --from results --out site
 
       nmrgcl reproduce figure8 --only NCI1 --seeds 2 --dry-run
 
       nmrgcl reproduce figure8 --render-only --from results/figure8.json --out figures --json
     """
+    if item is None:
+        _list(as_json)
+        return
+    from nmrgcl.cli.cells import engine_options
     from nmrgcl.reproduce.compute import Computing
     from nmrgcl.reproduce.request import Request
 
-    how = Computing(results, device, jobs, render_only, limit, keep_trained)
+    where = engine_options(backend, address=address, slurm=slurm or (), device=device)
+    how = Computing(results, where.pop("device"), jobs, render_only, limit, keep_trained, where=where)
     of_tables = {"preset": preset, "rows": row or (), "selection": selection, "most_epochs": most_epochs}
     options = {"only": only or (), "protocol": protocol, "assignments": assignments or (), **of_tables}
     request = Request(how, out, quick, seeds, options, source, searches)
-    if item is None:
-        _list(as_json)
+    if item == "claims":
+        _make_claims(request, as_json)
     elif dry_run:
         _tell_costs(item, request, as_json)
     else:
@@ -143,6 +156,25 @@ def _make(item: str, request: "Request", as_json: bool) -> None:
         _tell(made[0])
     if not request.how.render_only and any(one.missing for one in made):
         raise typer.Exit(1)
+
+
+def _make_claims(request: "Request", as_json: bool) -> None:
+    from nmrgcl.reproduce.claims import tally
+    from nmrgcl.reproduce.request import make_claims, require_for_all
+
+    require_for_all(request, computing=False)
+    path, made = make_claims(request)
+    if as_json:
+        items = [{**one.plan.to_dict(), "verdicts": [_with_rule(v) for v in one.verdicts]} for one in made]
+        print(json.dumps({"page": str(path), "scores": str(path.with_suffix(".csv")), "items": items}))
+        return
+    for one in made:
+        print(*(f"{one.plan.label:<8} {v.outcome:<13} {v.claim}" for v in one.verdicts), sep="\n")
+    print(tally(made), path, path.with_suffix(".csv"), sep="\n")
+
+
+def _with_rule(verdict: "Verdict") -> dict[str, Any]:
+    return verdict.to_dict() | {"would_change": verdict.would_change}
 
 
 def _tell_costs(item: str, request: "Request", as_json: bool) -> None:
@@ -177,7 +209,7 @@ def _facts(made: "Made") -> dict[str, Any]:
 
 
 def _tell(made: "Made") -> None:
-    """Print a table as Markdown, or the verdicts of a figure."""
+    """Print a table as Markdown, or the verdicts and tables of a figure."""
     for text in made.texts:
         if text.suffix == ".md":
             print(reading.read_text(text))
@@ -188,6 +220,10 @@ def _tell(made: "Made") -> None:
     print(f"{made.item.title}{quick}{extent}")
     for verdict in made.verdicts:
         print(f"{verdict.outcome:<13}  {verdict.claim}\n{'':<13}  {verdict.sentence}")
+    if made.scores:
+        from nmrgcl.report.grid import as_markdown
+
+        print(*(f"\n{as_markdown(grid)}" for grid in made.item.grids(made.plan, made.scores)), sep="", end="")
     print(made.page)
 
 

@@ -10,8 +10,10 @@ import typer
 
 from nmrgcl.cli.completion import complete_method
 from nmrgcl.cli.options import (
+    Address,
     AsJson,
     Assignments,
+    Backend,
     BatchSize,
     CellJobs,
     Datasets,
@@ -22,10 +24,10 @@ from nmrgcl.cli.options import (
     KeepTrained,
     LearningRate,
     Preset,
+    Slurm,
     training_options,
 )
 from nmrgcl.cli.results import HOME, Folder
-from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
     from nmrgcl.run.cell import Cell
@@ -61,10 +63,6 @@ Selection = Annotated[
         help="paper: report the best epoch and C on the test folds, as published code does.",
     ),
 ]
-Backend = Annotated[str, typer.Option(metavar="processes|ray|slurm|inline", help="Where to compute cells.")]
-Slurm = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Slurm parameter, for example partition=gpu.")
-]
 Cluster = Annotated[str, typer.Option(metavar="slurm|local", help="local: try the Slurm backend on this machine.")]
 
 
@@ -84,6 +82,7 @@ def sweep(
     results: Folder = HOME,
     jobs: CellJobs = 0,
     backend: Backend = "processes",
+    address: Address = None,
     slurm: Slurm = None,
     cluster: Cluster = "slurm",
     device: Device = "auto",
@@ -106,50 +105,39 @@ def sweep(
       nmrgcl sweep MUTAG --protocol svm --protocol lssvm --selection both
 
       nmrgcl sweep MUTAG --backend slurm --slurm partition=gpu --device cuda --jobs 20
+
+      nmrgcl sweep MUTAG --backend ray --address 10.0.0.1:6379 --device cuda --jobs 32
     """
-    from nmrgcl.cli.cells import compute_cells
-    from nmrgcl.run.backends import BACKENDS
-    from nmrgcl.run.machine import choose_device
+    from nmrgcl.cli.cells import compute_cells, engine_options
     from nmrgcl.run.recipe import with_encoder, with_options
     from nmrgcl.run.sweep import sweep_cells
 
-    if backend not in BACKENDS:
-        raise SettingError(f"--backend {backend}: known: {', '.join(BACKENDS)}")
-    if backend in ("processes", "inline"):
-        device = choose_device(device).type
+    options = engine_options(backend, address=address, slurm=slurm or (), device=device)
     given = with_options(with_encoder(assignments or (), encoder), training_options(epochs, lr, batch_size))
     judged: dict[str, Any] = {"protocols": protocol or (), "splits": split or (), "selection": selection}
     cells = sweep_cells(data, method or (), preset=preset, assignments=given, seeds=seeds, **judged)
     if dry_run:
-        _list(cells, results, as_json)
+        _list(cells, results, as_json, jobs=jobs, **options)
         return
-    options: dict[str, Any] = {"jobs": jobs, "backend": backend, "cluster": cluster, "slurm": _parameters(slurm or [])}
-    summary = compute_cells(cells, results, device=device, keep_trained=keep_trained, **options)
+    summary = compute_cells(cells, results, jobs=jobs, keep_trained=keep_trained, cluster=cluster, **options)
     _print(cells, summary, results, as_json)
     if not summary.complete:
         raise typer.Exit(1)
 
 
-def _parameters(texts: list[str]) -> dict[str, Any]:
-    pairs = [text.partition("=") for text in texts]
-    for text, (key, equals, _) in zip(texts, pairs, strict=True):
-        if not equals or not key:
-            raise SettingError(f"--slurm {text}: expected key=value, for example --slurm partition=gpu")
-    return {key.strip(): int(value) if value.strip().isdecimal() else value.strip() for key, _, value in pairs}
-
-
-def _list(cells: "list[Cell]", folder: Path, as_json: bool) -> None:
+def _list(cells: "list[Cell]", folder: Path, as_json: bool, **options: Any) -> None:
+    from nmrgcl.cli.cells import costs
     from nmrgcl.run.results import Results
 
     finished = set(Results(folder).keys())
     rows = [{"key": c.key, "finished": c.key in finished, **c.to_dict()} for c in cells]
     if as_json:
-        print(json.dumps({"folder": str(folder), "cells": rows}))
+        print(json.dumps({"folder": str(folder), "cells": rows, "seconds": costs(cells, folder, **options).seconds}))
         return
     for cell in cells:
         state = "finished" if cell.key in finished else "to compute"
         print(f"{cell.key[:12]}  {cell.dataset:<16} {cell.method:<10} seed {cell.seed:<3} {cell.judge:<40} {state}")
-    print(f"{len(cells)} cells, {sum(row['finished'] for row in rows)} of them finished, in {folder}")
+    print(f"{costs(cells, folder, **options).sentence}, in {folder}")
 
 
 def _print(cells: "list[Cell]", summary: "Summary", folder: Path, as_json: bool) -> None:

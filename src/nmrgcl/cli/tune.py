@@ -11,8 +11,10 @@ import typer
 
 from nmrgcl.cli.completion import complete_method
 from nmrgcl.cli.options import (
+    Address,
     AsJson,
     Assignments,
+    Backend,
     BatchSize,
     CellJobs,
     Datasets,
@@ -22,6 +24,7 @@ from nmrgcl.cli.options import (
     Epochs,
     LearningRate,
     Preset,
+    Slurm,
     training_options,
 )
 from nmrgcl.cli.results import HOME, Folder
@@ -30,18 +33,27 @@ if TYPE_CHECKING:
     from nmrgcl.tune.found import Found
     from nmrgcl.tune.search import Search
 
-_WHERE = ("--results", "--jobs", "--device", "--out", "--gather")
+_WHERE = ("--results", "--jobs", "--backend", "--address", "--slurm", "--device", "--out", "--gather")
 """Options that do not affect the result of a search."""
 
 Method = Annotated[str, typer.Option(help="Method whose settings are searched.", autocompletion=complete_method)]
 Space = Annotated[
     str,
-    typer.Option(metavar="graphs|pairs|small|wide|FILE", help="Search space; small is for a CPU; or a TOML file."),
+    typer.Option(
+        metavar="graphs|pairs|small|wide|collapse|FILE", help="Search space; small is for a CPU; or a TOML file."
+    ),
 ]
 Budget = Annotated[int, typer.Option(min=1, max=10_000, help="Candidates per dataset, including the preset.")]
 Seeds = Annotated[int, typer.Option(min=1, max=10_000, help="Seeds per candidate.")]
 Chance = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random candidates.")]
 Protocol = Annotated[str, typer.Option(metavar="svm|lssvm", help="Evaluation protocol.")]
+Criterion = Annotated[
+    str,
+    typer.Option(
+        metavar="inner|NAME",
+        help="Choose by inner folds, or without labels by effective_rank, uniformity, alignment, neighbours, loss, ….",
+    ),
+]
 EveryScaling = Annotated[
     bool, typer.Option("--every-scaling", help="Try every value of svm.standardise with each candidate.")
 ]
@@ -66,8 +78,12 @@ def tune(
     chance: Chance = 0,
     protocol: Protocol = "svm",
     every_scaling: EveryScaling = False,
+    criterion: Criterion = "inner",
     results: Folder = HOME,
     jobs: CellJobs = 0,
+    backend: Backend = "processes",
+    address: Address = None,
+    slurm: Slurm = None,
     device: Device = "auto",
     out: Out = Path("runs/tuned"),
     gather: Gather = None,
@@ -79,7 +95,8 @@ def tune(
     Candidates are the preset and random draws from a search space; --set applies to all of them. A larger --budget
     continues a smaller one. If interrupted, run the same command again to continue. With --every-scaling, the raw,
     standardised and squashed embeddings of a candidate are evaluated from one training, and the best is chosen in the
-    same way. Exits with 1 if cells are missing at the end.
+    same way. With --criterion, candidates are chosen without labels by a measure of their embeddings; labels then only
+    judge the choice, beside that by inner folds. Exits with 1 if cells are missing at the end.
 
     Examples:
 
@@ -87,36 +104,43 @@ def tune(
 
       nmrgcl tune PTC_MR PROTEINS --device cuda --jobs 12 --budget 48
 
+      nmrgcl tune MUTAG --space small --budget 12 --criterion effective_rank
+
+      nmrgcl tune NCI1 --backend ray --address 10.0.0.1:6379 --device cuda --jobs 32
+
       nmrgcl tune MUTAG --preset graphcl --set encoder.units=32 --space mine.toml --dry-run --json
 
       nmrgcl pretrain MUTAG --config runs/tuned/MUTAG.toml
     """
-    from nmrgcl.cli.cells import compute_cells
-    from nmrgcl.run.machine import choose_device
+    from nmrgcl.cli.cells import compute_cells, engine_options
     from nmrgcl.run.recipe import with_encoder, with_options
     from nmrgcl.tune.files import place_of
+    from nmrgcl.tune.found import require_criterion
     from nmrgcl.tune.search import plan_search
 
-    where = choose_device(device).type
+    require_criterion(criterion)
+    where = engine_options(backend, address=address, slurm=slurm or (), device=device)
     fixed = with_options(with_encoder(assignments or (), encoder), training_options(epochs, lr, batch_size))
     options: dict[str, Any] = {"budget": budget, "seeds": seeds, "protocol": protocol, "chance": chance}
     options |= {"preset": preset, "assignments": fixed, "space": space, "every_scaling": every_scaling}
     searches = [plan_search(name, method, **options) for name in dict.fromkeys(data)]
     if dry_run:
-        _list(searches, as_json)
+        _list(searches, results, as_json, jobs=jobs, **where)
         return
     for search in searches:
         place_of(search.dataset, out)
     # All datasets at once, so that their cells share the workers.
     cells = [cell for search in searches for cell in search.cells()]
-    summary = compute_cells(cells, results, jobs=jobs, device=where)
+    summary = compute_cells(cells, results, jobs=jobs, **where)
     if summary.busy or summary.lost:
         print("nmrgcl: cells are missing; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(1)
-    _finish(searches, results, out, gather, as_json)
+    _finish(searches, criterion, results, out, gather, as_json)
 
 
-def _finish(searches: "list[Search]", folder: Path, out: Path, gathered: Path | None, as_json: bool) -> None:
+def _finish(
+    searches: "list[Search]", criterion: str, folder: Path, out: Path, gathered: Path | None, as_json: bool
+) -> None:
     from nmrgcl.tune.files import gather_preset, write_found
     from nmrgcl.tune.found import Found
     from nmrgcl.tune.search import gather
@@ -124,7 +148,7 @@ def _finish(searches: "list[Search]", folder: Path, out: Path, gathered: Path | 
     command, date = shlex.join(["nmrgcl", *_what_counts(sys.argv[1:])]), datetime.now(UTC).date().isoformat()
     facts = []
     for search in searches:
-        found = Found(search, gather(search, folder), command, date)
+        found = Found(search, gather(search, folder), command, date, criterion)
         record, preset = write_found(found, out)
         facts.append({**found.to_dict(), "files": [str(record), str(preset)]})
         if not as_json:
@@ -147,7 +171,10 @@ def _what_counts(words: list[str]) -> list[str]:
     return kept
 
 
-def _list(searches: "list[Search]", as_json: bool) -> None:
+def _list(searches: "list[Search]", folder: Path, as_json: bool, **options: Any) -> None:
+    from nmrgcl.cli.cells import costs
+
+    cells = [cell for search in searches for cell in search.cells()]
     rows = [
         {
             "dataset": search.dataset,
@@ -157,23 +184,32 @@ def _list(searches: "list[Search]", as_json: bool) -> None:
         for search in searches
     ]
     if as_json:
-        print(json.dumps({"searches": rows}))
+        print(json.dumps({"searches": rows, "seconds": costs(cells, folder, **options).seconds}))
         return
     for search in searches:
         print(f"{search.dataset}: {len(search.candidates)} candidates, {len(search.cells())} cells")
         for number, candidate in enumerate(search.candidates):
             print(f"  {number:>3}  {_words(candidate.drawn) or 'the preset as it is'}")
+    print(f"{costs(cells, folder, **options).sentence}, in {folder}")
 
 
 def _print(found: "Found", preset: Path) -> None:
     from nmrgcl.evaluate.spread import with_spread
+    from nmrgcl.tune.found import INNER
 
     facts, search = found.to_dict(), found.search
     width = len(search.candidates)
     print(f"{search.dataset}: accuracy in %, mean ± sample standard deviation, {search.seeds} seeds; {search.protocol}")
+    tuned = (
+        f"tuned over {width} candidates",
+        facts["criteria"][INNER],
+        "honest: test folds did not influence the choice",
+    )
+    chosen = (f"chosen by {found.criterion}", facts["nested"], "honest: no label influenced the choice")
     rows = [
         ("preset as it is", facts["preset"], "honest"),
-        (f"tuned over {width} candidates", facts["nested"], "honest: test folds did not influence the choice"),
+        *([] if found.criterion == INNER else [chosen]),
+        tuned,
         ("best on the test folds", facts["seen"], f"not a valid result: candidate {found.seen}"),
     ]
     for name, scores, note in rows:

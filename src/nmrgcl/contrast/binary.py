@@ -4,6 +4,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from nmrgcl.contrast.cosine import widen
+from nmrgcl.ops import across_ranks
 
 
 def belongs(scores: Tensor, chosen: Tensor) -> Tensor:
@@ -11,4 +12,4 @@ def belongs(scores: Tensor, chosen: Tensor) -> Tensor:
 
     ``belongs(-scores, chosen)`` is the mean of −log(1 − σ(score)), for scores of what does not belong together.
     """
-    return (softplus(-widen(scores)) * chosen).sum() / chosen.sum().clamp(min=1)
+    return across_ranks.ratio((softplus(-widen(scores)) * chosen).sum(), chosen.sum())

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from nmrgcl.contrast.cosine import cosine
+from nmrgcl.ops import across_ranks
 
 
 def bootstrap_loss(p1: Tensor, p2: Tensor, t1: Tensor, t2: Tensor) -> Tensor:
@@ -14,4 +15,4 @@ def bootstrap_loss(p1: Tensor, p2: Tensor, t1: Tensor, t2: Tensor) -> Tensor:
         t1: targets in the first view; callers detach them, because a gradient would flow into them too.
         t2: targets in the second view.
     """
-    return (2 - cosine(p1, t2) - cosine(p2, t1)).mean()
+    return across_ranks.mean(2 - cosine(p1, t2) - cosine(p2, t1))

@@ -10,6 +10,13 @@ def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:
 
     ``z1`` and ``z2`` (``[B, D]``) are standardised over their rows. A constant column has no correlations: it counts as
     zero, and so does its gradient. There are no negatives, so memory does not grow with B².
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import cca_loss
+        >>> z = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])  # two columns that do not correlate
+        >>> cca_loss(z, z)
+        tensor(-2.)
     """
     z1, z2 = (_standardised(z) for z in (z1, z2))
     count = z1.shape[0]

@@ -11,7 +11,14 @@ from nmrgcl.ops import SHORTEST
 
 
 def cosine(a: Tensor, b: Tensor) -> Tensor:
-    """``[B]`` cosine of each pair of rows, in float32 or wider; that of a zero row is the constant 0."""
+    """``[B]`` cosine of each pair of rows, in float32 or wider; that of a zero row is the constant 0.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import cosine
+        >>> cosine(torch.tensor([[1.0, 0.0], [3.0, 4.0]]), torch.tensor([[2.0, 0.0], [5.0, 0.0]]))
+        tensor([1.0000, 0.6000])
+    """
     return (unit_rows(a) * unit_rows(b)).sum(1)
 
 

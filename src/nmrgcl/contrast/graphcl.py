@@ -5,6 +5,7 @@ from torch import Tensor
 
 from nmrgcl.contrast.cosine import pair_cosine, unit_rows
 from nmrgcl.errors import SettingError
+from nmrgcl.ops import across_ranks
 from nmrgcl.ops.pair_loss import fused
 
 
@@ -15,9 +16,18 @@ def graphcl_loss(
     """One direction, negatives from the other view only, the positive left out of the denominator.
 
     The arguments are those of ``infonce``.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import graphcl_loss
+        >>> z = torch.eye(2)  # both views agree, and the two graphs are orthogonal
+        >>> graphcl_loss(z, z, tau=1.0)  # -log(e / 1)
+        tensor(-1.)
     """
-    if z1.shape[0] < 2:
+    if across_ranks.count_rows(z1.shape[0]) < 2:
         raise SettingError("GraphCL's loss needs at least two graphs in a batch; raise train.batch_size")
     positive = (pair_cosine(z1, z2, delta) if positive is None else positive) / tau
-    similarity = (unit_rows(z1) @ unit_rows(z2).T / tau).fill_diagonal_(-torch.inf)
-    return (similarity.logsumexp(1) - positive).mean()
+    similarity = unit_rows(z1) @ across_ranks.gather(unit_rows(z2)).T / tau
+    own = similarity.narrow(1, across_ranks.first_row(), z1.shape[0]) if across_ranks.active() else similarity
+    own.fill_diagonal_(-torch.inf)
+    return across_ranks.mean(similarity.logsumexp(1) - positive)

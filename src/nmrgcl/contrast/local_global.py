@@ -8,6 +8,7 @@ from torch.nn.functional import softplus
 
 from nmrgcl.contrast.cosine import widen
 from nmrgcl.errors import SettingError
+from nmrgcl.ops import across_ranks
 
 
 def local_global(nodes: Tensor, graphs: Tensor, batch: Tensor, keep: Tensor | None = None) -> Tensor:
@@ -23,14 +24,15 @@ def local_global(nodes: Tensor, graphs: Tensor, batch: Tensor, keep: Tensor | No
         batch: ``[N]`` the graph of each node.
         keep: ``[N]`` which nodes take part; None means all.
     """
-    others = graphs.shape[0] - 1
+    others = across_ranks.count_rows(graphs.shape[0]) - 1
     if others < 1:
         raise SettingError("InfoGraph's loss needs at least two graphs in a batch; raise train.batch_size")
-    scores = widen(nodes) @ widen(graphs).T
-    own = batch[:, None]
+    scores = widen(nodes) @ across_ranks.gather(widen(graphs)).T
+    own = (batch + across_ranks.first_row())[:, None] if across_ranks.active() else batch[:, None]
     joint = softplus(-scores.gather(1, own)).squeeze(1)
     apart = softplus(scores.scatter(1, own, -torch.inf)).sum(1) / others
     total = joint + apart
     if keep is None:
-        return total.sum() / max(nodes.shape[0], 1) - 2 * math.log(2)
-    return torch.where(keep, total, 0.0).sum() / keep.sum().clamp(min=1) - 2 * math.log(2)
+        count = torch.full((), nodes.shape[0], device=nodes.device)
+        return across_ranks.ratio(total.sum(), count) - 2 * math.log(2)
+    return across_ranks.ratio(torch.where(keep, total, 0.0).sum(), keep.sum()) - 2 * math.log(2)

@@ -20,6 +20,14 @@ def merit_loss(
         taught: both views as the teacher sees them; it has no gradient.
         beta: weight of the cross-view terms.
         tau: temperature.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import merit_loss
+        >>> z = torch.eye(4)
+        >>> right = merit_loss((z, z), (z, z))
+        >>> right < merit_loss((z, z.flip(0)), (z, z.flip(0)))  # the second views are those of other graphs
+        tensor(True)
     """
     ours, theirs = ([unit_rows(v) for v in pair] for pair in (z, taught))
     across, bound = (ours[0] * ours[1]).sum(1) / tau, 1 / tau
@@ -28,6 +36,6 @@ def merit_loss(
         target = theirs[other].detach()
         networks.append(row_logsumexp(ours[one], target, tau, bound=bound) - (ours[one] * target).sum(1) / tau)
         inter = row_logsumexp(ours[one], ours[other], tau, bound=bound) - across
-        own = row_logsumexp(ours[one], ours[one], tau, without_own=True, bound=bound)
+        own = row_logsumexp(ours[one], ours[one], tau, without=(0,), bound=bound)
         views.append(inter + torch.logaddexp(across, own) - across)
     return (beta * (views[0] + views[1]) + (1 - beta) * (networks[0] + networks[1])).mean() / 2

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.contrast.cosine import cosine, unit_rows
+from nmrgcl.ops import across_ranks
 
 
 def ranked_negatives(z: Tensor, bank: Tensor, own: Tensor, ranks: Tensor) -> Tensor:
@@ -27,4 +28,5 @@ def ranked_negatives(z: Tensor, bank: Tensor, own: Tensor, ranks: Tensor) -> Ten
 def ranked_loss(z1: Tensor, z2: Tensor, negatives: Tensor, *, tau: float = 0.2) -> Tensor:
     """Mean of −log of the share that row i's own pair has in the sum over itself and its ``negatives`` (``[B, K]``)."""
     positive = cosine(z1, z2)[:, None]
-    return (torch.cat([positive, negatives], 1) / tau).logsumexp(1).sub(positive.squeeze(1) / tau).mean()
+    each = (torch.cat([positive, negatives], 1) / tau).logsumexp(1).sub(positive.squeeze(1) / tau)
+    return across_ranks.mean(each)

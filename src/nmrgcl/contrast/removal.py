@@ -21,7 +21,14 @@ def scale_rows(scores: Tensor) -> Tensor:
 
 
 def non_maximum(scores: Tensor, delta: float) -> Tensor:
-    """Eq. 13: 0 where the scaled score exceeds ``delta``, else 1. ``delta`` ≥ 1 removes nothing."""
+    """Eq. 13: 0 where the scaled score exceeds ``delta``, else 1. ``delta`` ≥ 1 removes nothing.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import non_maximum
+        >>> non_maximum(torch.tensor([[0.0, 5.0, 8.0, 10.0]]), 0.7)  # 8 and 10 exceed 0.7 of the way from 0 to 10
+        tensor([[1., 1., 0., 0.]])
+    """
     return (scale_rows(scores.detach()) <= delta).to(scores.dtype)
 
 
@@ -70,12 +77,27 @@ REMOVALS: dict[str, Callable[[Tensor, Tensor, float, Tensor | None], Masks]] = {
 
 
 def removal_masks(kind: str, first: Tensor, second: Tensor, *, delta: float, gate: Tensor | None = None) -> Masks:
-    """Masks for view 1 and view 2 from the scores of both (``[B, D]``); None means that nothing is removed."""
+    """Masks for view 1 and view 2 from the scores of both (``[B, D]``); None means that nothing is removed.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import removal_masks
+        >>> z1, z2 = torch.tensor([[0.0, 5.0, 10.0]]), torch.tensor([[10.0, 5.0, 0.0]])
+        >>> removal_masks("non_maximum", z1, z2, delta=0.7)  # what view 1 shows most is removed from view 2
+        (None, tensor([[1., 1., 0.]]))
+    """
     if kind not in REMOVALS:
         raise SettingError(f"unknown removal {kind!r}; {nearest(kind, REMOVALS)}")
     return REMOVALS[kind](first, second, delta, gate)
 
 
 def remove(values: Tensor, mask: Tensor | None) -> Tensor:
-    """``values`` with the masked dimensions set to zero."""
+    """``values`` with the masked dimensions set to zero.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import remove
+        >>> remove(torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 1.0]]))
+        tensor([[0., 4.]])
+    """
     return values if mask is None else values * mask

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from nmrgcl.contrast.cosine import cosine
+from nmrgcl.ops import across_ranks
 
 
 def scaled_cosine_error(found: Tensor, x: Tensor, chosen: Tensor, *, alpha: float = 2.0) -> Tensor:
@@ -11,4 +12,4 @@ def scaled_cosine_error(found: Tensor, x: Tensor, chosen: Tensor, *, alpha: floa
     The larger ``alpha``, the less rows that are nearly right count. If no row is chosen, the error is 0.
     """
     error = (1 - cosine(found, x)).clamp(min=0).pow(alpha)  # rounding may bring a cosine above one
-    return (error * chosen).sum() / chosen.sum().clamp(min=1)
+    return across_ranks.ratio((error * chosen).sum(), chosen.sum())

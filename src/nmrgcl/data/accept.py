@@ -44,6 +44,13 @@ def as_dataset(
         edge_weight: the edge attribute that holds the weight; None: edges are unweighted.
         categorical: treat integer features as categories, one-hot encoded.
         directed: keep the direction of edges instead of making every edge undirected.
+
+    Example:
+        >>> import numpy as np
+        >>> from nmrgcl import as_dataset
+        >>> triangle = np.ones((3, 3)) - np.eye(3)
+        >>> as_dataset([triangle, triangle]).graphs
+        Graphs(2 graphs, 6 nodes, 12 directed edges, 1 categorical features, cpu)
     """
     names = {"node_feature": node_feature, "edge_feature": edge_feature, "edge_weight": edge_weight}
     chosen = Chosen.of(**names, categorical=categorical)

@@ -69,10 +69,12 @@ def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool 
         raise DataError(f"{source}: {num_nodes} nodes are more than the {MAX_NODES} supported; split the dataset")
     begin, end = listing.source, listing.destination
     if listing.mutual:
+        # Both orders mean the same edge; in one order, repeats are recognised.
         begin, end = np.minimum(begin, end), np.maximum(begin, end)
     one_way = keep_directions and not listing.mutual
     edge_index, row, counts = (directed if one_way else undirected)(begin, end, num_nodes)
     weight = None
+    # With all weights equal to 1 the graph counts as unweighted, even if repeated edges are merged.
     if listing.edge_weight is not None and not (listing.edge_weight == 1).all():
         weight = merged_weights(begin, end, listing.edge_weight, edge_index, num_nodes, directed=one_way)
         if not (np.isfinite(weight) & (weight > 0)).all():

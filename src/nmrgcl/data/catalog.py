@@ -1,9 +1,12 @@
 """The catalog of named datasets: published statistics, origin, licence, and how edges were counted."""
 
+import os
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
 from nmrgcl.data.tu_names import TU_NAMES
+from nmrgcl.errors import DataError, nearest
 
 if TYPE_CHECKING:  # shell completion imports this module and must not load torch
     from nmrgcl.data.dataset import Dataset, Level
@@ -247,6 +250,16 @@ def count_edges(dataset: "Dataset", counted: Counting) -> float:
 def known_names() -> list[str]:
     """Return every dataset name that can be loaded."""
     return [*(entry.name for entry in CATALOG), *TU_NAMES, "motifs"]
+
+
+def require_name(name_or_path: str) -> None:
+    """Refuse what is neither the name of a dataset nor an existing file or folder."""
+    named = find(name_or_path) or find_tu(name_or_path) or name_or_path.lower() == "motifs"
+    if named or (name_or_path and os.path.exists(os.path.expanduser(name_or_path))):
+        return
+    if "/" in name_or_path or os.sep in name_or_path or PurePath(name_or_path).suffix:
+        raise DataError(f"{name_or_path}: no such file or folder")
+    raise DataError(f"unknown dataset {name_or_path!r}; {nearest(name_or_path, known_names())}")
 
 
 def _plain(name: str) -> str:

@@ -125,6 +125,11 @@ def choose_features(
     one file can embed any other.
 
     ``scale`` applies to attributes only. ``edges`` is the kind of edge features.
+
+    Example:
+        >>> from nmrgcl import choose_features, load
+        >>> choose_features(load("MUTAG")).kind, choose_features(load("MUTAG"), "degree").kind
+        ('labels', 'degree')
     """
     available = _available(dataset)
     known: Vocabulary = ()
@@ -165,6 +170,12 @@ def apply_features(dataset: Dataset, spec: FeatureSpec, *, unknown: Unknown = "e
 
     An unknown label is an ``error`` or, with ``zero``, a row of zeros. An unknown category is always encoded as zeros,
     with a warning unless ``quiet``. If ``spec`` has no edge features, the graphs keep their own.
+
+    Example:
+        >>> from nmrgcl import apply_features, choose_features, load
+        >>> mutag = load("MUTAG")
+        >>> apply_features(mutag, choose_features(mutag)).num_features  # one column per label
+        7
     """
     graphs = dataset.graphs
     if spec.kind == "molecules" and dataset.molecules is None:

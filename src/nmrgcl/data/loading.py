@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl.data.cache import cached, cached_store
-from nmrgcl.data.catalog import CatalogEntry, find, find_tu, known_names
+from nmrgcl.data.catalog import CatalogEntry, find, find_tu, require_name
 from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.npz import read_npz
@@ -21,7 +21,7 @@ from nmrgcl.data.motifs import motifs
 from nmrgcl.data.published_files import differing_files, published_files, require_files
 from nmrgcl.data.read import read_path, readable
 from nmrgcl.data.verify import require
-from nmrgcl.errors import DataError, nearest
+from nmrgcl.errors import DataError
 
 
 def load(
@@ -42,6 +42,12 @@ def load(
     store in the cache, which the next call opens without reading the graphs.
 
     ``progress`` is called during downloads, ``watch`` while molecules are converted to graphs.
+
+    Example:
+        >>> from nmrgcl import load
+        >>> mutag = load("MUTAG")  # comes with the package
+        >>> mutag.graphs
+        Graphs(188 graphs, 3371 nodes, 7442 directed edges, 1 categorical features, cpu)
     """
     if options or not isinstance(name_or_path, str):
         from nmrgcl.data.accept import as_dataset  # imported here because it calls load for names
@@ -58,11 +64,8 @@ def load(
         raise DataError(f"{name_or_path}: a published dataset is used unchanged; these options are for your own graphs")
     if entry is not None:
         return load_entry(entry, locate(entry) or download(entry, progress), watch=watch)
-    if name_or_path.lower() == "motifs":
-        return motifs()
-    if "/" in name_or_path or os.sep in name_or_path or Path(name_or_path).suffix:
-        raise DataError(f"{name_or_path}: no such file or folder")
-    raise DataError(f"unknown dataset {name_or_path!r}; {nearest(name_or_path, known_names())}")
+    require_name(name_or_path)
+    return motifs()
 
 
 def molecule_file(name_or_path: str) -> Path:

@@ -53,6 +53,13 @@ def split_nodes(name: str, y: np.ndarray, *, seed: int = 0, public: np.ndarray |
 
     ``public`` is the split published with the dataset. The others split a seeded permutation: 10 % training and 10 %
     validation nodes, as is usual, or 80 % and 10 % (App. E.3 of the paper).
+
+    Example:
+        >>> import numpy as np
+        >>> from nmrgcl import split_nodes
+        >>> split = split_nodes("random-10-10-80", np.zeros(50, int), seed=0)
+        >>> len(split.train), len(split.valid), len(split.test)
+        (5, 5, 40)
     """
     y = np.asarray(y)
     if name == "public":

@@ -19,7 +19,7 @@ from nmrgcl.store import Store, open_store, write_store
 
 _ARRAYS = ("node_labels", "node_attributes", "edge_labels", "edge_attributes", "public_split")
 _NOTES = ("name", "self_loops", "duplicate_edges", "one_way_edges", "level")
-_COUNTS = ("self_loops", "duplicate_edges", "one_way_edges")
+COUNTS = ("self_loops", "duplicate_edges", "one_way_edges")
 _IDS = ("graph_ids", "node_ids")
 _SPARSE = "node_attributes"
 _PARTS = ("data", "indices", "indptr")
@@ -74,7 +74,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
         arrays: dict[str, Any] = _arrays(store)
         if notes["level"] not in ("graph", "node") or not isinstance(notes["name"], str):
             raise ValueError("its level or name is invalid")
-        if any(type(notes[name]) is not int or notes[name] < 0 for name in _COUNTS):
+        if any(type(notes[name]) is not int or notes[name] < 0 for name in COUNTS):
             raise ValueError("a count is not a non-negative integer")
         classes = _classes(store)
     except (KeyError, TypeError, ValueError) as error:

@@ -13,8 +13,8 @@ from nmrgcl.store import Store
 MOLECULES = "molecules"
 """The key of the metadata, and the prefix of the array names."""
 _SMILES, _NAMES = f"{MOLECULES}.smiles", f"{MOLECULES}.names"
-_LINES, _TARGETS = f"{MOLECULES}.line_steps", f"{MOLECULES}.targets"
-_SCAFFOLDS = f"{MOLECULES}.scaffolds"
+LINES, _TARGETS = f"{MOLECULES}.line_steps", f"{MOLECULES}.targets"
+SCAFFOLDS = f"{MOLECULES}.scaffolds"
 
 
 def dataset_meta(name: str, classes: Sequence[int]) -> dict[str, Any]:
@@ -29,9 +29,9 @@ def molecule_arrays(rows: MoleculeRows) -> dict[str, np.ndarray]:
     return {
         **{key: values.data for key, values in texts.items()},
         **{f"{key}_lengths": values.lengths for key, values in texts.items()},
-        _LINES: np.diff(rows.lines, prepend=0),
+        LINES: np.diff(rows.lines, prepend=0),
         _TARGETS: _packed(rows.targets),
-        **({} if rows.scaffolds is None else {_SCAFFOLDS: rows.scaffolds}),
+        **({} if rows.scaffolds is None else {SCAFFOLDS: rows.scaffolds}),
     }
 
 
@@ -58,7 +58,7 @@ def read_molecule_rows(store: Store) -> MoleculeRows | None:
         raise ValueError("its atoms are not those of molecules")
     if bonds.ndim != 2 or bonds.shape[1] != len(BONDS) or bonds.dtype.kind not in "iu":
         raise ValueError("its bonds are not those of molecules")
-    steps, targets = store.extra[_LINES], store.extra[_TARGETS]
+    steps, targets = store.extra[LINES], store.extra[_TARGETS]
     smiles, names = (
         Texts(store.extra[key], store.extra[f"{key}_lengths"]) if key in store.extra else None
         for key in (_SMILES, _NAMES)
@@ -69,7 +69,7 @@ def read_molecule_rows(store: Store) -> MoleculeRows | None:
         raise ValueError("the numbers of molecules and graphs differ")
     if names is not None and len(names) != count:
         raise ValueError("the numbers of names and graphs differ")
-    scaffolds = store.extra.get(_SCAFFOLDS)
+    scaffolds = store.extra.get(SCAFFOLDS)
     if scaffolds is not None and (scaffolds.dtype.kind not in "iu" or scaffolds.shape != (count,)):
         raise ValueError("there is not one scaffold per molecule")
     lines = np.cumsum(steps, dtype=np.int64)

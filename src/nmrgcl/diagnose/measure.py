@@ -122,6 +122,13 @@ def measure(
         views: embeddings ``[·, D]`` of two views; row i of both belongs to the same graph or node.
         layers: the output ``[B, ·]`` of each layer of the encoder.
         delta: the threshold above which a dimension is prominent (Eq. 13).
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import measure
+        >>> one_axis = torch.arange(20.0).unsqueeze(1) * torch.ones(1, 8)  # every dimension repeats the first
+        >>> measure(one_axis).verdict.kind
+        'dimensional'
     """
     z, unit = to_unit_range(z.detach())
     values, correlations = singular_spectrum(z), correlation(z.double())

@@ -53,6 +53,20 @@ def directions_for(values: Tensor, share: float) -> int:
     return int((held < share - 1e-12).sum()) + 1
 
 
+def spectrum_decay(values: Tensor) -> float:
+    """The power a of the law σ²ᵢ ∝ i^−a that fits the spectrum best (least squares of the logarithms).
+
+    Singular values that count as rounding errors are left out; 0 if fewer than two remain. A flat spectrum has a = 0;
+    representations are said to generalise best near a = 1 (Agrawal et al. 2022).
+    """
+    values = to_unit_range(values[: numerical_rank(values)].double())[0]
+    if len(values) < 2:
+        return 0.0
+    x, y = torch.arange(1, len(values) + 1, dtype=torch.float64).log(), 2 * values.cpu().log()
+    x = x - x.mean()
+    return -float((x @ (y - y.mean())) / (x @ x))
+
+
 def filled_directions(values: Tensor, possible: int, empty: float) -> int:
     """How many of the ``possible`` directions exceed ``empty`` times the root mean square spread of all of them."""
     values, _ = to_unit_range(values[:possible])

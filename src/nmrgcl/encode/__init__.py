@@ -1,6 +1,7 @@
 """Encoders: Graphs → node embeddings → graph embeddings."""
 
 from inspect import signature
+from typing import Any
 
 from torch import Tensor
 
@@ -61,6 +62,11 @@ def build_encoder(
 
     If edges have features (``edges``), the encoder must be one that reads them. A user's own network checks that
     itself.
+
+    Example:
+        >>> from nmrgcl import build_encoder
+        >>> build_encoder("gin", 7, layers=3, units=32).units
+        96
     """
     if name not in ENCODERS and not is_own(name):
         if own_code.is_path(name.partition(":")[0]):
@@ -79,36 +85,23 @@ def build_encoder(
             f"encoder {encoder_label(name)} embeds a node by its last layer; leave encoder.jk out, or use "
             "encoder.name=gin"
         )
+    size: dict[str, Any] = {"layers": layers, "units": units}
+    between: dict[str, Any] = {"activation": activation, "activate_last": activate_last, "dropout": dropout}
     if kind is GCN:
-        return GCN(
-            num_features,
-            layers=layers,
-            units=units,
-            activation=activation,
-            activate_last=activate_last,
-            dropout=dropout,
-            norm=norm == "batch",
-        )
+        return GCN(num_features, **size, **between, norm=norm == "batch")
     if kind is GAT:
-        return GAT(
-            num_features,
-            layers=layers,
-            units=units,
-            activation=activation,
-            activate_last=activate_last,
-            dropout=dropout,
-        )
+        return GAT(num_features, **size, **between)
     if (activation, activate_last) != ("relu", True) or (dropout > 0 and kind is None):
         raise SettingError(
             f"encoder {encoder_label(name)} has activations of its own{' and no dropout' if kind is None else ''}; "
             "leave encoder.activation, activate_last and dropout out, or use encoder.name=gcn or gat"
         )
     if kind is GIN:
-        return GIN(num_features, layers=layers, units=units, dropout=dropout, last=jk == "last", edges=edges)
+        return GIN(num_features, **size, dropout=dropout, last=jk == "last", edges=edges)
     if kind is MoleculeGIN:
-        shape = {} if edges is None else {"edges": edges}
-        return MoleculeGIN(num_features, layers=layers, units=units, dropout=dropout, last=jk != "cat", **shape)
-    return Foreign(make_network(name, num_features=num_features, layers=layers, units=units), num_features, name)
+        shape: dict[str, Any] = {} if edges is None else {"edges": edges}
+        return MoleculeGIN(num_features, **size, dropout=dropout, last=jk != "cat", **shape)
+    return Foreign(make_network(name, num_features=num_features, **size), num_features, name)
 
 
 def embed_graphs(encoder: Encoder, graphs: Graphs, readout: str) -> Tensor:

@@ -26,6 +26,7 @@ def attend(h: Tensor, as_source: Tensor, as_destination: Tensor, graphs: Graphs,
     """
     destination = graphs.edge_index[1]
     logit = leaky_relu(at_end(as_source, graphs, 0) + at_end(as_destination, graphs, 1), SLOPE)
+    # exp(−∞) = 0: a removed edge gets no attention, and its gradient is zero.
     logit = torch.where(graphs.live_edges[:, None], logit, -torch.inf)
     own = leaky_relu(as_source + as_destination, SLOPE)
     # Softmax over the edges into a node and its loop; subtracting the largest logit keeps exp() finite.
@@ -52,6 +53,8 @@ def at_end(values: Tensor, graphs: Graphs, end: int) -> Tensor:
 
 
 class _Gather(torch.autograd.Function):
+    """``out_e = x_v`` where v is the given end of edge e, so ``∂L/∂x_v`` sums ``∂L/∂out_e`` over the edges with it."""
+
     @staticmethod
     def forward(ctx: Any, values: Tensor, graphs: Graphs, end: int) -> Tensor:
         ctx.graphs, ctx.end = graphs, end
@@ -66,7 +69,7 @@ class _Gather(torch.autograd.Function):
 
 
 class _RowTotal(torch.autograd.Function):
-    """``[N, H]`` the sum of ``[E, H]`` over the edges into each node."""
+    """``[N, H]`` the sum of ``[E, H]`` over the edges into each node, so ``∂L/∂x_e = ∂L/∂out_v`` for e: u → v."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, graphs: Graphs) -> Tensor:

@@ -31,7 +31,15 @@ class GATLayer(nn.Module):
 
 
 class GAT(nn.Module):
-    """``layers`` GAT layers of ``units`` each; dropout also drops attention, as in the paper."""
+    """``layers`` GAT layers of ``units`` each; dropout also drops attention, as in the paper.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import GAT, from_networkx
+        >>> graphs = from_networkx([nx.cycle_graph(3), nx.path_graph(4)])
+        >>> GAT(graphs.num_features, layers=2, units=16)(graphs).shape  # one row per node
+        torch.Size([7, 16])
+    """
 
     def __init__(
         self,

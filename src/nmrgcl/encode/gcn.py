@@ -30,6 +30,13 @@ class GCN(nn.Module):
     """``layers`` GCN layers of ``units`` each, with an activation between them and, if asked, after the last.
 
     With ``norm``, batch norm comes before each activation.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import GCN, from_networkx
+        >>> graphs = from_networkx([nx.cycle_graph(3), nx.path_graph(4)])
+        >>> GCN(graphs.num_features, layers=2, units=16)(graphs).shape  # one row per node
+        torch.Size([7, 16])
     """
 
     def __init__(

@@ -67,6 +67,13 @@ class GIN(nn.Module):
 
     With ``last`` it is the output of the last layer. ``edges`` says what features the edges have; None means that the
     encoder ignores them. ``dropout`` applies to the input of every layer.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import GIN, from_networkx
+        >>> graphs = from_networkx([nx.cycle_graph(3), nx.path_graph(4)])
+        >>> GIN(graphs.num_features, layers=3, units=32)(graphs).shape  # one row per node, three layers of 32
+        torch.Size([7, 96])
     """
 
     def __init__(

@@ -4,13 +4,21 @@ from torch import Tensor, nn
 
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
+from nmrgcl.ops import across_ranks
 
 FEWEST_ROWS = 2
 """Batch norm of a single row would return its bias, whatever the row."""
 
 
 class Head(nn.Sequential):
-    """Linear, ``activation``, Linear; as wide as its input unless ``units`` is given."""
+    """Linear, ``activation``, Linear; as wide as its input unless ``units`` is given.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import Head
+        >>> Head(96)(torch.zeros(5, 96)).shape, Head(96, 32)(torch.zeros(5, 96)).shape
+        (torch.Size([5, 96]), torch.Size([5, 32]))
+    """
 
     def __init__(self, width: int, units: int | None = None, activation: type[nn.Module] = nn.ReLU) -> None:
         units = units or width
@@ -40,7 +48,7 @@ class NormedHead(nn.Sequential):
 
     def forward(self, r: Tensor) -> Tensor:
         """``[B, width]`` to ``[B, widths[-1]]``."""
-        if self.training and r.shape[0] < FEWEST_ROWS:
+        if self.training and across_ranks.count_rows(r.shape[0]) < FEWEST_ROWS:
             raise SettingError("batch norm in the head needs at least two graphs in a batch; raise train.batch_size")
         out: Tensor = super().forward(r)
         return out

@@ -65,6 +65,14 @@ class MoleculeGIN(nn.Module):
     7 · 300 for bonds, 180,600 and 180,000 for the two maps of the MLP, and 600 for the norm. The published network has
     1,857,900. Of its 900 more per layer, 300 are for masked bonds, of which there are none here; 300 are for "no
     direction", which the vectors of the types absorb; and 300 are a bias that the norm removes.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import Graphs, MoleculeGIN
+        >>> bond, carbons, single = torch.tensor([[0, 1], [1, 0]]), torch.tensor([[5], [5]]), torch.tensor([[1], [1]])
+        >>> ethane = Graphs.build(bond, torch.tensor([0, 2]), x=carbons, num_features=119, edge_attr=single)
+        >>> MoleculeGIN(119, layers=2, units=16, edges=(4,))(ethane).shape  # one row per atom
+        torch.Size([2, 16])
     """
 
     def __init__(
@@ -98,5 +106,6 @@ class MoleculeGIN(nn.Module):
             h = layer(h, graphs, counts, relu=number + 1 < len(self.layers))
             h = drop_out(h, self.dropout, training=self.training)
             if not self.last:
+                # The spare columns are no part of an embedding.
                 outputs.append(h[:, : self.layer_units])
         return h[:, : self.units] if self.last else torch.cat(outputs, 1)

@@ -36,6 +36,13 @@ def pool(h: Tensor, graphs: Graphs | Tensor, how: str, *, size: int | None = Non
 
     Instead of ``graphs`` one can pass PyG's ``batch``: the number of each node's graph, ``[N]``, in ascending order.
     There are then ``size`` graphs; without ``size``, as many as ``batch`` names.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import pool
+        >>> h, batch = torch.tensor([[1.0], [3.0], [5.0]]), torch.tensor([0, 0, 1])
+        >>> pool(h, batch, "sum").tolist(), pool(h, batch, "mean").tolist()
+        ([[4.0], [5.0]], [[2.0], [5.0]])
     """
     if how not in POOLS:
         raise SettingError(f"unknown encoder.pool {how!r}; {nearest(how, POOLS)}")

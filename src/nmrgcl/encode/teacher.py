@@ -12,6 +12,17 @@ class Teacher(nn.Module):
     """The average of a student's parameters, and batch-norm statistics of its own. All are buffers; none is trained.
 
     The statistics come from the teacher's own batches, so neither network changes the other's.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import Teacher
+        >>> student = torch.nn.Linear(1, 1, bias=False)
+        >>> _ = torch.nn.init.constant_(student.weight, 1.0)
+        >>> teacher = Teacher(student)
+        >>> _ = torch.nn.init.constant_(student.weight, 2.0)
+        >>> teacher.follow(student, momentum=0.75)
+        >>> teacher(student, torch.ones(1, 1))
+        tensor([[1.2500]])
     """
 
     def __init__(self, student: nn.Module) -> None:

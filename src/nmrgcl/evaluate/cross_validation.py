@@ -1,5 +1,6 @@
 """Nested cross-validation: the values of C to try, the scores, and what data it needs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import Literal
@@ -13,6 +14,9 @@ FINE = tuple(10.0 ** (third / 3) for third in range(-9, 10))
 INNER_FOLDS = 5
 LARGEST = 1e150
 """The largest magnitude allowed in embeddings, as squares of larger numbers overflow."""
+Watch = Callable[[int, int], None]
+"""Called with the number of folds that are done, inner and outer ones, and their total."""
+
 NOT_USABLE = "NaN, infinity or numbers beyond 1e150: train again with a lower learning rate, or scale them"
 
 Penalty = Literal["grid", "fine", "default"] | float

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from nmrgcl.adam import Adam
 from nmrgcl.data.splits import Split
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.errors import SettingError
@@ -160,7 +161,7 @@ class Training:
         self.reached, self.best_epoch, self.now = zero - torch.inf, zero.clone(), zero.clone()
         self.judged = [graphs] if level == "node" else list(graphs.passes(self.valid))
         self.truth = y[self.valid.to(y.device)]
-        self.adam = torch.optim.Adam(
+        self.adam = Adam(
             _groups(self.model, self.options, y.device),
             lr=self.options.lr,
             weight_decay=self.options.weight_decay,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from joblib import Parallel, delayed
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -102,7 +102,9 @@ def _forest(
 ) -> np.ndarray:
     """Fit the largest forest only; a smaller one consists of its first trees."""
     kind: Any = RandomForestClassifier if goal == "binary" else RandomForestRegressor
-    forest = kind(max(values), random_state=seed, max_features="sqrt").fit(x, y)
+    # Most bits are zero: a sparse matrix gives the same trees in a quarter of the time.
+    forest = kind(max(values), random_state=seed, max_features="sqrt").fit(csc_matrix(x), y)
+    judged = judged.astype(np.float32)  # Otherwise every tree would convert it again.
     each = [
         tree.predict_proba(judged)[:, 1] if goal == "binary" else tree.predict(judged) for tree in forest.estimators_
     ]

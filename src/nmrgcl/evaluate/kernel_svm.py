@@ -15,7 +15,7 @@ from nmrgcl.evaluate.svm import (
     choose_from_table,
     inner_cuts,
     outer_cuts,
-    shares_by_libsvm,
+    shares_on_host,
 )
 from nmrgcl.evaluate.svm_on_device import Cut, from_kernels, shares_on_device
 from nmrgcl.ops.svm_solver import can_solve
@@ -36,6 +36,14 @@ def kernel_nested(
 
     ``kernels`` ``[K, B, B]`` are symmetric matrices of the same B graphs, for example for several numbers of
     iterations; ``y`` ``[B]`` are class codes. The other arguments are those of ``svm_scores``. Ties go to the first.
+
+    Example:
+        >>> import numpy as np
+        >>> from nmrgcl import kernel_nested
+        >>> y = np.repeat([0, 1], 30)
+        >>> kernel = (y[:, None] == y).astype(float)  # graphs of one class are alike
+        >>> kernel_nested(kernel[None], y, seed=0, folds=3, c=1.0, jobs=1).outer
+        array([100., 100., 100.])
     """
     values = penalties(c)
     count = len(kernels) * len(values)
@@ -51,6 +59,7 @@ def kernel_nested(
             tables = pool(delayed(_accuracies)(kernels, y, *cut, values) for cut in inside)
             means = np.reshape(tables, (folds, INNER_FOLDS, count)).mean(1)
             chosen = means.argmax(1)
+        # Choices are ordered by kernel and then by C.
         pairs = [divmod(int(best), len(values)) for best in chosen]
         tasks = (
             delayed(_accuracies)(kernels[k : k + 1], y, *cut, values[n : n + 1])
@@ -115,5 +124,5 @@ def _accuracies(
     with LIBRARIES.limit(limits=1):
         for kernel in kernels:
             known, unknown = (np.asarray(kernel[np.ix_(rows, train)], np.float64) for rows in (train, test))
-            found.append(shares_by_libsvm(known, unknown, y[train], y[test], values))
+            found.append(shares_on_host(known, unknown, y[train], y[test], values))
     return np.concatenate(found)

@@ -48,6 +48,7 @@ def fit_logistic(
     intercept = z.new_full((len(c), count), -torch.inf)
     weights[:, :, present] = torch.einsum("dr,rkp->pdk", axes, found[:-1])
     shift = torch.einsum("d,pdk->pk", mean, weights[:, :, present])
+    # Softmax ignores a common shift of the intercepts, which are not penalised; their mean is set to zero.
     intercept[:, present] = (found[-1] - found[-1].mean(0)).T - shift
     return weights, intercept
 
@@ -134,6 +135,7 @@ class _Problem:
             if number % look == 0 and not bool(moving.any()):
                 break
             turned = self.curvature(share, step)
+            # For a problem that has converged this may be 0 / 0, but its length is 0.
             length = torch.where(moving, square / (step * turned).sum((0, 1)).clamp(min=1e-300), 0.0)
             found, rest = found + length * step, rest - length * turned
             last, square = square, torch.where(moving, (rest.square() / scale).sum((0, 1)), square)

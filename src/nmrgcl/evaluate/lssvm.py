@@ -48,6 +48,14 @@ def lssvm_scores(
             a grid with a third of its step size; "default" is 1.
         standardise: scale each column to mean 0 and variance 1 on the training rows; see ``Scaling``.
         device: the device to compute on, in float64; None: the CPU.
+
+    Example:
+        >>> import numpy as np
+        >>> from nmrgcl import lssvm_scores
+        >>> y = np.repeat([0, 1], 30)
+        >>> z = np.random.default_rng(0).normal(size=(60, 4)) + 10 * y[:, None]  # two classes far apart
+        >>> lssvm_scores(z, y, seed=0, folds=3)
+        array([100., 100., 100.])
     """
     return lssvm_nested(z, y, seed=seed, folds=folds, c=c, standardise=standardise, device=device).outer
 
@@ -131,8 +139,10 @@ def _fit(kernel: Tensor, targets: Tensor, real: Tensor, c: Tensor) -> tuple[Tens
     ones = real.double()[..., None]
     solved = root.mT @ (root @ torch.cat([ones, targets], 2))
     of_ones, of_targets = solved[..., :1], solved[..., 1:]
+    # With A = K + I/C, the lower rows give α = A⁻¹ Y − A⁻¹ 1 b, and 1ᵀ α = 0 then gives b = 1ᵀ A⁻¹ Y / 1ᵀ A⁻¹ 1.
     total = of_ones.sum(2, keepdim=True)
     bias = of_targets.sum(2, keepdim=True) / total
     alpha = of_targets - of_ones * bias
+    # (M⁻¹)_ii of the bordered matrix is (A⁻¹)_ii − (A⁻¹ 1)_i² / 1ᵀ A⁻¹ 1.
     diagonal = root.square().sum(2)[..., None] - of_ones.square() / total
     return alpha, bias, targets - alpha / diagonal

@@ -53,13 +53,16 @@ def rbf_kernels(known: Tensor, unknown: Tensor, real: Tensor) -> tuple[Tensor, T
     overall = origin.mean(2, keepdim=True)
     variance = ((known - overall) * weight).square().sum((1, 2), keepdim=True) / (count * width)
     gamma = torch.where(variance > 0, 1 / (width * variance), 1.0)
+    # The product below loses digits far from the origin.
     known, unknown = known - origin, unknown - origin
     kernel, kernel_test = (torch.exp(-gamma * _squared_distances(rows, known)) for rows in (known, unknown))
     kernel = kernel * (weight & real[:, None])
+    # Exactly 1 despite rounding, and for padded rows too, so that the matrix stays positive definite.
     kernel.diagonal(dim1=1, dim2=2).fill_(1.0)
     return kernel, kernel_test * real[:, None]
 
 
 def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
     lengths = a.square().sum(2)[:, :, None] + b.square().sum(2)[:, None]
+    # |a|² + |b|² − 2 a · b of equal rows may be slightly negative.
     return torch.baddbmm(lengths, a, b.mT, alpha=-2).clamp_(min=0)

@@ -12,6 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from nmrgcl.adam import Adam
 from nmrgcl.errors import DataError
 from nmrgcl.evaluate.batches import batches_by_size, random_batches, room_by_size
 from nmrgcl.graphs import Graphs, Room
@@ -26,7 +27,7 @@ class Learner(Protocol):
 
     train: Tensor
     running: bool
-    adam: torch.optim.Adam
+    adam: Adam
 
     @property
     def changed(self) -> list[Tensor]:

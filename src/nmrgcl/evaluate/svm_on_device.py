@@ -94,10 +94,12 @@ def _of_group(
 ) -> tuple[Tensor, Tensor]:
     """``shares_right`` of cuts whose kernel matrices fit in memory at once."""
     classes = int(y.max()) + 1
+    # The solver expects the rows of a class next to each other.
     by_class = [train[np.argsort(y[train], kind="stable")] for train, _ in cuts]
     counts = np.array([np.bincount(y[rows], minlength=classes) for rows in by_class])
     bounds = np.concatenate([np.zeros((len(cuts), 1), np.int64), counts.cumsum(1)], 1)
     known, unknown = padded(tuple(by_class), device), padded(tuple(test for _, test in cuts), device)
+    # LIBSVM holds its kernel in single precision, too.
     kernel = torch.empty(len(cuts), known[0].shape[1], known[0].shape[1], dtype=torch.float32, device=device)
     of_tests = []
     for some in _slices(len(cuts), WORKSPACE // (8 * known[0].shape[1] ** 2)):

@@ -61,6 +61,8 @@ class Plain(nn.Module):
 
 def read_out(h: Tensor, ptr: Tensor, how: str) -> Tensor:
     """``[B, D]``; a graph without nodes gives zeros."""
+    # The graph of a node is the number of graphs that end at or before it. Unlike the result of repeat_interleave, the
+    # shape of this one follows from the inputs' shapes.
     ends = h.new_zeros(h.shape[0] + 1, dtype=torch.long).index_add(0, ptr[1:], torch.ones_like(ptr[1:]))
     batch, count = ends.cumsum(0)[:-1], ptr.diff()
     zeros = h.new_zeros(count.shape[0], h.shape[1])
@@ -159,12 +161,16 @@ class _Molecule(nn.Module):
         return outputs[-1] if self.of.last else torch.cat(outputs, 1)
 
 
-class _GCN(nn.Module):
+class _Convolutions(nn.Module):
+    """What GCN and GAT have in common."""
+
     def __init__(self, encoder: Any) -> None:
         super().__init__()
         self.of: Any = encoder
         self.first = _Features(encoder.layers[0].linear.weight)
 
+
+class _GCN(_Convolutions):
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, weight: Tensor | None) -> Tensor:
         source, destination = edge_index[0], edge_index[1]
         each = self.first.weight.new_ones(edge_index.shape[1]) if weight is None else weight
@@ -181,12 +187,7 @@ class _GCN(nn.Module):
         return h
 
 
-class _GAT(nn.Module):
-    def __init__(self, encoder: Any) -> None:
-        super().__init__()
-        self.of: Any = encoder
-        self.first = _Features(encoder.layers[0].linear.weight)
-
+class _GAT(_Convolutions):
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, weight: Tensor | None) -> Tensor:
         source, destination = edge_index[0], edge_index[1]
         h = x

@@ -18,7 +18,7 @@ from nmrgcl.encode.teacher import Teacher
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.method_files import load_method, method_names
-from nmrgcl.ops import serve
+from nmrgcl.ops import across_ranks, serve
 from nmrgcl.settings import Settings
 from nmrgcl.train import Fittable, Trainable
 
@@ -43,7 +43,13 @@ class About:
 
 
 class Method(nn.Module, ABC):
-    """A way to embed graphs: a ``Pretraining`` of an encoder, or an ``Embedder`` without an encoder."""
+    """A way to embed graphs: a ``Pretraining`` of an encoder, or an ``Embedder`` without an encoder.
+
+    Example:
+        >>> from nmrgcl import Method, find_method
+        >>> issubclass(find_method("nmrgcl"), Method), issubclass(find_method("wl"), Method)
+        (True, True)
+    """
 
     options: Any
     """The options of this method: a frozen dataclass in its file, declared as ``options: Options``."""
@@ -90,6 +96,18 @@ class Embedder(Method, Fittable):
     """A method without an encoder: ``fit(graphs)``, then ``embed(graphs)``.
 
     The results of ``fit`` must be stored in buffers, which may have any shape, so that model folders include them.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import Embedder, GraphEmbedder
+        >>> class Size(Embedder):
+        ...     width = 1
+        ...     def fit(self, graphs):
+        ...         pass
+        ...     def embed(self, graphs):
+        ...         return graphs.node_counts().unsqueeze(1).float()
+        >>> GraphEmbedder(Size, normalise="none").fit_transform("MUTAG")[:3].tolist()
+        [[17.0], [13.0], [13.0]]
     """
 
     def kernels(self, graphs: Graphs) -> Tensor | None:
@@ -114,6 +132,15 @@ class Pretraining(Method, Trainable):
 
     ``edges`` describes the features of edges. A method that overrides ``__init__`` either passes it on, or omits the
     parameter and then refuses data with edge features.
+
+    Example:
+        >>> from nmrgcl import GraphEmbedder, Pretraining
+        >>> class Shrink(Pretraining):
+        ...     def losses(self, graphs, progress):
+        ...         yield self.embed(graphs).square().mean()
+        >>> settings = {"epochs": 1, "encoder.layers": 1, "encoder.units": 8}
+        >>> GraphEmbedder(Shrink, settings=settings).fit_transform("MUTAG").shape
+        (188, 8)
     """
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
@@ -190,11 +217,14 @@ class Pretraining(Method, Trainable):
 
     def matched(self, first: Graphs, second: Graphs, *rows: Tensor) -> tuple[Tensor, ...]:
         """The rows that are present in both views: all graphs, or the nodes that both views keep."""
-        kept = [view.node_keep for view in (first, second) if view.node_keep is not None]
-        if self.level == "graph" or not kept:
+        if self.level == "graph":
             return rows
-        both = torch.stack(kept).all(0).nonzero().squeeze(1)
-        return tuple(row.index_select(0, both) for row in rows)
+        kept = [view.node_keep for view in (first, second) if view.node_keep is not None]
+        if kept:
+            both = torch.stack(kept).all(0).nonzero().squeeze(1)
+            rows = tuple(row.index_select(0, both) for row in rows)
+        across_ranks.tell_rows(rows[0].shape[0])
+        return rows
 
 
 class MoleculePretraining(Pretraining):
@@ -221,7 +251,13 @@ def drop_dead_edges(graphs: Graphs) -> Graphs:
 
 
 def find_method(name: str) -> type[Pretraining] | type[Embedder]:
-    """The class of the method called ``name``."""
+    """The class of the method called ``name``.
+
+    Example:
+        >>> from nmrgcl import find_method
+        >>> find_method("grace").__name__
+        'GRACE'
+    """
     return load_method(name)
 
 
@@ -229,6 +265,12 @@ def build_method(settings: Settings, num_features: int, edges: EdgeShape | None 
     """Build the method described by ``settings`` and initialise it by their seed.
 
     The encoder is initialised first, so that methods with the same encoder start from the same weights.
+
+    Example:
+        >>> from nmrgcl import build_method, resolve
+        >>> settings = resolve("graphcl", assignments={"encoder.layers": 2, "encoder.units": 16})
+        >>> build_method(settings, num_features=7).width
+        32
     """
     kind = find_method(settings.method)
     if edges is not None and "edges" not in signature(kind).parameters:

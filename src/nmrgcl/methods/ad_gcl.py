@@ -8,11 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from nmrgcl.contrast import graphcl_loss
+from nmrgcl.contrast.cosine import widen
 from nmrgcl.encode import GAT, EdgeShape, Foreign, Head, build_encoder
 from nmrgcl.encode.edge_score import EdgeScore
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.ops import across_ranks
 from nmrgcl.settings import Settings, TrainSettings, setting
 from nmrgcl.train import Optimiser, Progress
 
@@ -44,6 +46,7 @@ class ADGCL(Pretraining):
         checked="the edge penalty by hand; the learner raises the loss and the encoder lowers it; "
         "tests/methods/test_ad_gcl.py",
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
@@ -79,7 +82,7 @@ class ADGCL(Pretraining):
         """Relaxed Bernoulli samples ``[E]`` of whether edges are kept, equal in both directions."""
         chance = torch.rand(graphs.num_edges, device=graphs.device).mul_(1 - 2 * SUREST).add_(SUREST)
         logit = self.score(self.learner(graphs), graphs)
-        return torch.sigmoid(logit.float() + chance.logit().index_select(0, graphs.pair))
+        return torch.sigmoid(widen(logit) + chance.logit().index_select(0, graphs.pair))
 
     def contrast(self, z1: Tensor, z2: Tensor) -> Tensor:
         """The mean of the losses in both directions; the denominator does not include the positive."""
@@ -96,8 +99,10 @@ def share_away(weight: Tensor, graphs: Graphs) -> Tensor:
     owner = graphs.batch.index_select(0, graphs.edge_index[1])
     live = graphs.live_edges.to(weight.dtype)
     count = weight.new_zeros(graphs.num_graphs).index_add_(0, owner, live)
-    each = live / count.clamp(min=1).index_select(0, owner) / (count > 0).sum().clamp(min=1)
-    return ((1 - weight) * each).sum()
+    some = across_ranks.add_up((count > 0).sum()).clamp(min=1)
+    each = live / count.clamp(min=1).index_select(0, owner) / some
+    # Gradients are averaged over ranks, so a rank's part of the mean counts that many times.
+    return ((1 - weight) * each).sum() * across_ranks.count_ranks()
 
 
 METHOD = ADGCL

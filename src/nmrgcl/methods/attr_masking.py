@@ -13,6 +13,7 @@ from nmrgcl.data.molecules.vocabulary import ATOMS, BONDS
 from nmrgcl.encode import EdgeShape
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, MoleculePretraining
+from nmrgcl.ops import across_ranks
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -49,6 +50,7 @@ class AttrMasking(MoleculePretraining):
         checked="the loss against its definition as slow loops; the number and features of masked atoms; training "
         "leaves the graphs unchanged; tests/methods/test_attr_masking.py",
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
@@ -87,7 +89,7 @@ def class_error(scores: Tensor, kind: Tensor, chosen: Tensor) -> Tensor:
     """Mean cross-entropy of the ``chosen`` rows (``[N]``, bool) whose ``kind`` is a valid class; 0 if none."""
     chosen = chosen & (kind >= 0) & (kind < scores.shape[1])
     error = cross_entropy(scores, torch.where(chosen, kind, -1), ignore_index=-1, reduction="sum")
-    return error / chosen.sum().clamp(min=1)
+    return across_ranks.ratio(error, chosen.sum())
 
 
 METHOD = AttrMasking

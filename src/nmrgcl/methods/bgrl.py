@@ -29,6 +29,7 @@ class BGRL(Pretraining):
     """Predict a momentum teacher's embedding of the same node in the other view; there are no negatives."""
 
     options: Options
+    ACROSS_RANKS = True
     PRESETS: ClassVar[dict[Level, str]] = {"node": "bgrl"}
     ABOUT: ClassVar[About] = About(
         family="bootstrapping",

@@ -39,6 +39,7 @@ class BYOL(Pretraining):
         checked="the loss by hand; the teacher's average, momentum and statistics against slow definitions; "
         "tests/methods/test_byol.py",
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)

@@ -14,6 +14,7 @@ from nmrgcl.encode import EdgeShape, build_encoder, pool
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, MoleculePretraining
+from nmrgcl.ops import across_ranks
 from nmrgcl.ops.neighbour_sum import neighbour_sum
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
@@ -49,6 +50,7 @@ class ContextPred(MoleculePretraining):
         checked="distances against breadth-first search, the context in a chain by hand, the loss against its "
         "definition as slow loops; tests/methods/test_context_pred.py",
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
@@ -73,8 +75,10 @@ class ContextPred(MoleculePretraining):
         around = pool(widen(self.context(ring)), overlap, "mean")
         inside = widen(self.encoder(graphs.keep_nodes(distance <= self.options.hops))).index_select(0, root)
         own = (inside * around).sum(1)
-        others = (inside * around.index_select(0, next_of(there))).sum(1)
-        yield belongs(own, there) + belongs(-others, there & (there.sum() > 1))
+        all_there = across_ranks.gather(there)
+        after = next_of(all_there).narrow(0, across_ranks.first_row(), graphs.num_graphs)
+        others = (inside * across_ranks.gather(around).index_select(0, after)).sum(1)
+        yield belongs(own, there) + belongs(-others, there & (all_there.sum() > 1))
 
 
 @torch.no_grad()

@@ -12,6 +12,7 @@ from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.ops import across_ranks
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -39,6 +40,7 @@ class CuCo(Pretraining):
         checked="the loss against slow loops; ranks rise with the epochs and never include the graph itself; "
         "tests/methods/test_cuco.py",
     )
+    ACROSS_RANKS = True
     bank: Tensor
     reach: Tensor
     done: Tensor
@@ -56,7 +58,7 @@ class CuCo(Pretraining):
 
         Batch norm is in training mode, so that graphs and their rows in the bank are normalised alike.
         """
-        bank = torch.cat([self.head(self.embed(graphs)) for graphs in batches]).to(self.bank.dtype)
+        bank = torch.cat([across_ranks.gather(self.head(self.embed(graphs))) for graphs in batches]).to(self.bank.dtype)
         if self.bank.shape == bank.shape:
             self.bank.copy_(bank)  # In place, because recorded steps read from this address.
         else:
@@ -69,12 +71,13 @@ class CuCo(Pretraining):
         if len(self.bank) < 2:
             raise SettingError("method cuco needs a bank of at least two graphs; call survey first, which fills it")
         z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
-        drawn = torch.rand(self.options.negatives, device=graphs.device, dtype=torch.float64) * self.reach
+        drawn = across_ranks.from_first(torch.rand(self.options.negatives, device=graphs.device, dtype=torch.float64))
         # The warm-up of a recorded step runs before the first epoch and may count past the last graph.
-        own = (self.done + torch.arange(graphs.num_graphs, device=graphs.device)).clamp_(max=len(self.bank) - 1)
-        ranks = drawn.long().clamp_(max=len(self.bank) - 2)
+        first = self.done + across_ranks.first_row()
+        own = (first + torch.arange(graphs.num_graphs, device=graphs.device)).clamp_(max=len(self.bank) - 1)
+        ranks = (drawn * self.reach).long().clamp_(max=len(self.bank) - 2)
         yield ranked_loss(z1, z2, ranked_negatives(z1, self.bank, own, ranks), tau=self.options.tau)
-        self.done.add_(graphs.num_graphs)
+        self.done.add_(across_ranks.count_rows(graphs.num_graphs))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
         """Accept a bank with any number of rows, as it has one per training graph."""

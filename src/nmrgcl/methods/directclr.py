@@ -40,6 +40,7 @@ class DirectCLR(Pretraining):
         checked="the loss against its definition; the slice by hand; the gradient reaches every layer; "
         "tests/methods/test_directclr.py",
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)

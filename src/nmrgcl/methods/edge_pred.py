@@ -35,6 +35,7 @@ class EdgePred(MoleculePretraining):
         checked="the loss against its definition as slow loops; drawn pairs are not bonds, and there are as many as "
         "bonds; tests/methods/test_edge_pred.py",
     )
+    ACROSS_RANKS = True
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Mean cross-entropy of bonds, plus that of the other pairs."""

@@ -18,6 +18,7 @@ from nmrgcl.encode.teacher import follow, teach
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.ops import across_ranks
 from nmrgcl.settings import Settings, TrainSettings, setting
 from nmrgcl.train import Optimiser, Progress
 
@@ -57,6 +58,7 @@ class GCC(Pretraining):
         checked="positions against NumPy's eigenvectors, the queue by hand, seeds against their probabilities; after a "
         "short training it recognises walks in unseen graphs; tests/methods/test_gcc.py",
     )
+    ACROSS_RANKS = True
     CAPTURABLE = False  # Eigendecompositions synchronise with the host.
     queue: Tensor
 
@@ -103,11 +105,12 @@ class GCC(Pretraining):
         keys = self.taught(self.teachers, second)
         yield find_key(self(first), keys, self.queue, tau=self.options.tau)
         follow(self.teachers, self, self.options.momentum)
-        self.queue.copy_(torch.cat([keys, self.queue])[: len(self.queue)])
+        self.queue.copy_(torch.cat([across_ranks.gather(keys), self.queue])[: len(self.queue)])
 
     def walks(self, graphs: Graphs) -> tuple[Graphs, Graphs]:
         """The subgraphs of two walks from one seed per graph; all walks run in parallel."""
         count, seed = graphs.num_graphs, draw_seeds(graphs)
+        # In the batch below, the nodes of the second copy follow those of the first.
         seed = torch.cat([seed, seed + graphs.num_nodes])
         twice = graphs.take(torch.arange(2 * count) % count)
         seen = describe(self.walk.around(twice, seed), seed)

@@ -40,6 +40,7 @@ class GRACE(Pretraining):
             "found (tests/methods/test_gain.py)."
         ),
     )
+    ACROSS_RANKS = True
     PRESETS: ClassVar[dict[Level, str]] = {"node": "grace"}
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:

@@ -40,6 +40,7 @@ class GraphCL(Pretraining):
             "PyG (tests/encode/test_gin.py); planted classes are found (tests/methods/test_gain.py)."
         ),
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)

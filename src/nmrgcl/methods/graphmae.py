@@ -62,6 +62,7 @@ class GraphMAE(Pretraining):
         "tests/methods/test_graphmae.py; for molecules, the targets are atom types; "
         "tests/methods/test_molecules.py",
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)

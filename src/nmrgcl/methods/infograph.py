@@ -13,6 +13,7 @@ from nmrgcl.encode import EdgeShape, Foreign, Head, ResidualHead, pool
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.ops import across_ranks
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress
 
@@ -41,6 +42,7 @@ class InfoGraph(Pretraining):
         "rates of 0.1, 0.01 or 0.001",
         checked="the loss against its definition as slow loops; tests/methods/test_infograph.py",
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
@@ -61,7 +63,8 @@ class InfoGraph(Pretraining):
         """−log D(u) − log(1 − D(summary)); D minimises it and, by reversed gradients, the encoder maximises it."""
         assert self.judge is not None
         reversed_ = 2 * summary.detach() - summary
-        return softplus(-self.judge(torch.rand_like(summary))).mean() + softplus(self.judge(reversed_)).mean()
+        drawn, found = self.judge(torch.rand_like(summary)), self.judge(reversed_)
+        return across_ranks.mean(softplus(-drawn)) + across_ranks.mean(softplus(found))
 
 
 METHOD = InfoGraph

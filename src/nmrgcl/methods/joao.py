@@ -14,6 +14,7 @@ from nmrgcl.encode import EdgeShape, Head
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
+from nmrgcl.ops import across_ranks
 from nmrgcl.settings import Settings, setting
 from nmrgcl.settings.check import ViewChoices
 from nmrgcl.train import Progress
@@ -45,6 +46,7 @@ class JOAO(Pretraining):
         published="its TU scores are not available here; on molecules BBBP 70.2, ToxCast 62.9 (not verified)",
         checked="a step of the distribution and its projection onto the simplex by hand; tests/methods/test_joao.py",
     )
+    ACROSS_RANKS = True
     chance: Tensor
     head_of: Tensor
 
@@ -76,6 +78,7 @@ class JOAO(Pretraining):
         """``[2B, ·]``: row i through head ``which[i]``, or all rows through the only head."""
         if len(self.heads) == 1:
             return torch.as_tensor(self.heads[0](r))
+        # Every head sees all rows: shapes that depend on the draws could not be recorded.
         own = which == torch.arange(len(self.heads), device=r.device)[:, None]
         return torch.stack([head(r) for head in self.heads]).masked_fill(~own[:, :, None], 0.0).sum(0)
 
@@ -90,7 +93,7 @@ class JOAO(Pretraining):
         few = islice(batches, progress.steps // progress.epochs // SHARE + 1)
         losses = torch.stack([self.estimate(graphs) for graphs in few]).mean(0)
         self.train()
-        self.chance.copy_(moved(self.chance, losses, self.options.gamma))
+        self.chance.copy_(moved(self.chance, across_ranks.average(losses), self.options.gamma))
 
     def estimate(self, graphs: Graphs) -> Tensor:
         """``[K]`` the loss of each pair of views if all ``graphs`` use it; every view is drawn only once."""

@@ -54,6 +54,7 @@ class NMRGCL(Pretraining):
             "(tests/methods/test_gain.py)."
         ),
     )
+    ACROSS_RANKS = True
     PRESETS: ClassVar[dict[Level, str]] = {"graph": "strong", "node": "node"}
     MOLECULES = "molecules"
 

@@ -36,6 +36,7 @@ class SimSiam(Pretraining):
         checked="a small training collapses without the stop-gradient and does not collapse with it; "
         "tests/methods/test_simsiam.py",
     )
+    ACROSS_RANKS = True
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)

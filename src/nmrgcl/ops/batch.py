@@ -45,7 +45,7 @@ class Structure(NamedTuple):
 def gather(graphs: FlatGraphs, index: Tensor, *, nodes: int, edges: int) -> Structure:
     """The graphs named by ``index``, in that order; they have ``nodes`` and ``edges`` in all.
 
-    The caller knows both totals on the host, so no device is asked for them.
+    The caller knows both totals on the host, so that no device has to be asked for them.
     """
     return _assemble(graphs, *(_Ranges(*bounds, total) for bounds, total in _bounds(graphs, index, nodes, edges)))
 
@@ -69,6 +69,7 @@ def gather_padded(graphs: FlatGraphs, index: Tensor, *, nodes: int, edges: int) 
 def _gather_padded(graphs: FlatGraphs, index: Tensor, nodes: int, edges: int) -> Structure:
     node, edge = (_PaddedRanges(*bounds, total) for bounds, total in _bounds(graphs, index, nodes, edges))
     found = _assemble(graphs, node, edge)
+    # From the first unused node on, all rows are empty; row_ptr has one entry more than there are nodes.
     used = pad(node.used, (0, 1), value=False)
     return found._replace(
         edge_index=torch.where(edge.used, found.edge_index, nodes - 1),
@@ -89,7 +90,7 @@ def take_rows(values: Tensor, index: Tensor) -> Tensor:
 
 
 def graphs_per_pass(num_graphs: int, num_nodes: int, device: torch.device) -> int:
-    """How many graphs an encoder that does not learn should see at a time, where there are so many in all.
+    """How many graphs to encode at a time without gradients, given how many graphs and nodes there are in all.
 
     A CPU is up to four times as fast if its caches hold a whole pass.
     """
@@ -127,9 +128,9 @@ class _Ranges:
 
 
 class _PaddedRanges:
-    """Likewise with room for ``total`` items, of which the ranges may need fewer: ``used`` says which places they fill.
+    """The same with room for ``total`` items, of which the ranges may need fewer; ``used`` marks the places they fill.
 
-    Places that are not used belong to the last range and name item 0.
+    Unused places belong to the last range and name item 0.
     """
 
     def __init__(self, start: Tensor, end: Tensor, total: int) -> None:

@@ -28,7 +28,7 @@ Diffusion = Literal["ppr", "heat"]
 BLOCK = 1024
 """Rows that are computed at a time; 80 MB for the graph of PubMed on a GPU."""
 REST = 1e-6
-"""On a GPU walks end when so little is left of what they began with."""
+"""On a GPU, a series ends when the remaining terms add up to less than this."""
 
 
 class Entries(NamedTuple):
@@ -77,7 +77,7 @@ def _by_walks(
     keep: int,
     accuracy: float,
 ) -> Entries:
-    """What is small beside a node's degree is not passed on (Andersen et al. 2006).
+    """Amounts that are small compared with a node's degree are not passed on (Andersen et al. 2006).
 
     The work for a node then depends on the accuracy asked for, not on the size of the graph.
     """
@@ -108,6 +108,7 @@ def _ppr_rows(rows: np.ndarray, walk: csr_array, degree: np.ndarray, alpha: floa
     found = csr_array(waiting.shape)
     while waiting.nnz:
         moving = waiting.copy()
+        # An accuracy of 0 would pass on ever smaller remainders; below 1e-12 they no longer change a float32 result.
         moving.data[moving.data < max(accuracy, 1e-12) * degree[moving.indices]] = 0
         moving.eliminate_zeros()
         if not moving.nnz:
@@ -219,6 +220,6 @@ def _series(matrix: Tensor, rows: Tensor, shares: list[float]) -> Tensor:
 
 
 def _largest_of_columns(columns: Tensor, root: Tensor, keep: int) -> tuple[Tensor, Tensor]:
-    """``[keep, R]`` numbers and values of what is largest in each column as a walk sees it, sorted by number."""
+    """``[keep, R]`` rows and values of the entries of each column that are largest for a walk, sorted by row."""
     index = (columns * root[:, None]).topk(min(keep, len(columns)), 0).indices.sort(0).values
     return index, columns.gather(0, index)

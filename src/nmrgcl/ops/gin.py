@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear, relu
 
-from nmrgcl.ops import serve
-from nmrgcl.ops.batch_norm import Norm, batch_norm
+from nmrgcl.ops import across_ranks, serve
+from nmrgcl.ops.batch_norm import Norm, batch_norm, shared_statistics
 from nmrgcl.ops.forms import Form
 from nmrgcl.ops.graph_sum import graph_sum
 from nmrgcl.ops.neighbour_sum import edge_shares, is_undirected, neighbour_sum, sum_to_sources
@@ -72,7 +72,7 @@ def gin_sums(z: Tensor, graphs: "Graphs", layers: Sequence[GINWeights], *, train
 
 
 def _fits_kernels(h: Tensor, graphs: "Graphs") -> bool:
-    if not serve(h) or h.dtype != torch.float32 or not is_undirected(graphs):
+    if not serve(h) or h.dtype != torch.float32 or not is_undirected(graphs) or across_ranks.active():
         return False
     return NARROWEST <= h.shape[1] <= WIDEST and h.shape[0] > 1
 
@@ -130,7 +130,7 @@ def _folds(graphs: "Graphs") -> bool:
     """True if every node is kept and nothing asks for a gradient, or a precision, that the folded form lacks."""
     return (
         graphs.device.type == "cpu"
-        and graphs.num_nodes > 1
+        and (graphs.num_nodes > 1 or across_ranks.active())
         and graphs.node_keep is None
         and graphs.views == 1
         and not graphs.weights_learn
@@ -164,6 +164,7 @@ class _Affine(NamedTuple):
     inverse_std: Tensor
     scale: Tensor
     shift: Tensor
+    rows: Tensor | int  # that the statistics are of
 
 
 Fields = TypeVar("Fields", _Weights, _Outputs)
@@ -203,6 +204,7 @@ class _FoldedGIN(torch.autograd.Function):
             if folded:
                 z = torch.addmm(layer.first @ folded[-1].shift, kept[-1].u, (layer.first * folded[-1].scale).T)
             t = row_sums(z, graphs.edge_index[0], graphs.row_ptr, share, self_weight=1.0)
+            # In place, because reading and writing these matrices takes longer than the arithmetic.
             t = t.add_(layer.first_bias).relu_()
             u = torch.addmm(layer.second_bias, t, layer.second.T).relu_()
             kept.append(_Outputs(t, u, row_sums(u, None, graphs.node_ptr)))
@@ -229,26 +231,36 @@ class _FoldedGIN(torch.autograd.Function):
                 on_shift += total @ first
                 on_scale += (product * first).sum(0)
                 on_weights[0] = torch.outer(total, norm.shift).addcmul_(product, norm.scale)
-            on_gamma = norm.inverse_std * (on_scale - norm.mean * on_shift)
-            share = norm.scale * (1 / u.shape[0])
-            slope = share * norm.inverse_std * on_gamma
-            level = share * on_shift - norm.mean * slope
+            on_gamma, on_beta = norm.inverse_std * (on_scale - norm.mean * on_shift), on_shift
+            all_gamma, all_beta = on_gamma, on_beta
+            if across_ranks.active():
+                all_gamma, all_beta = across_ranks.add_up(torch.stack([on_gamma, on_beta]), "statistics")
+            # N counts the rows of all ranks; γ and β get the gradient of this rank's rows, which is averaged later.
+            share = norm.scale * (1 / norm.rows)
+            slope = share * norm.inverse_std * all_gamma
+            level = share * all_beta - norm.mean * slope
+            # a R_g − level is the same for all nodes of a graph, so it is computed once per graph and then copied.
             on_u = (grad * norm.scale - level).index_select(0, graphs.batch)
             if after is not None:
                 on_u.addmm_(on_z, first * norm.scale)
             on_u = _where_positive(on_u.addcmul_(u, slope, value=-1.0), u)
             on_t = _where_positive(on_u @ layer.second, t)
-            on_weights = [None, on_t.sum(0), on_u.T @ t, on_u.sum(0), on_gamma, on_shift, *on_weights]
+            # None is the place of ∂L/∂W1. It needs u of the layer below, so the next iteration fills it in.
+            on_weights = [None, on_t.sum(0), on_u.T @ t, on_u.sum(0), on_gamma, on_beta, *on_weights]
             after = layer.first, sum_to_sources(on_t, graphs, ctx.share, 1.0, undirected=undirected)
         return after[1] if after else None, None, None, *on_weights
 
 
 def _affine(u: Tensor, norm: Norm) -> _Affine:
     """Batch norm as a scale and a shift; updates the running statistics."""
-    mean, var = torch.batch_norm_update_stats(u, norm.running_mean, norm.running_var, norm.momentum)
+    rows: Tensor | int = u.shape[0]
+    if across_ranks.active():
+        mean, var, rows = (of_view[0] for of_view in shared_statistics(u, norm))
+    else:
+        mean, var = torch.batch_norm_update_stats(u, norm.running_mean, norm.running_var, norm.momentum)
     inverse_std = torch.rsqrt(var + norm.eps)
     scale = norm.weight * inverse_std
-    return _Affine(mean, inverse_std, scale, norm.bias - mean * scale)
+    return _Affine(mean, inverse_std, scale, norm.bias - mean * scale, rows)
 
 
 def _by_layer(kind: type[Fields], tensors: Sequence[Tensor]) -> list[Fields]:

@@ -18,9 +18,9 @@ def graph_sum(h: Tensor, graphs: "Graphs") -> Tensor:
 
 
 class _GraphSum(torch.autograd.Function):
-    """Nodes of a graph are contiguous, so its sum is that of a range of rows.
+    """``out_g = Σ_{i in g} keep_i h_i``; nodes of a graph are contiguous, so it is the sum of a range of rows.
 
-    Backwards every kept node gets a copy of its graph's gradient.
+    Every kept node has weight 1 in its graph's sum: ``∂L/∂h_i = keep_i · ∂L/∂out_g(i)``.
     """
 
     @staticmethod

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nmrgcl.ops import full_precision, serve
+from nmrgcl.ops import across_ranks, full_precision, serve
 from nmrgcl.ops.forms import Form
-from nmrgcl.ops.similarities import leave_out, upper_tiles
+from nmrgcl.ops.similarities import leave_out, row_logsumexp, upper_tiles
 
 DENSE_ROWS = 4096
 """Above this many rows the similarity matrix is never held as a whole."""
@@ -27,6 +27,8 @@ FORMS = (PLAIN, TILES, KERNEL)
 
 def negatives_logsumexp(z: Tensor, tau: float) -> Tensor:
     """``[2B]``: L_i, for z with rows of unit length."""
+    if across_ranks.active():
+        return _across_ranks(z, tau)
     if z.shape[0] <= DENSE_ROWS or not TILES.on:
         form: type[torch.autograd.Function] = _Matrix
     elif KERNEL.on and serve(z) and z.dtype == torch.float32:
@@ -35,6 +37,16 @@ def negatives_logsumexp(z: Tensor, tau: float) -> Tensor:
         form = _Tiles
     result: Tensor = form.apply(z, tau)
     return result
+
+
+def _across_ranks(z: Tensor, tau: float) -> Tensor:
+    """The rows of this rank's graphs against those of all ranks; no rank computes the similarities of others."""
+    with full_precision(z):
+        views = z.chunk(2)
+        every = torch.cat([across_ranks.gather(view) for view in views])
+        own = across_ranks.first_row(), across_ranks.first_row() + every.shape[0] // 2
+        # Each view by itself: the two rows to be left out are then at the same distance from i for every row i.
+        return torch.cat([row_logsumexp(view, every, tau, without=own, bound=1 / tau) for view in views])
 
 
 class _Matrix(torch.autograd.Function):
@@ -46,6 +58,7 @@ class _Matrix(torch.autograd.Function):
             similarity = (z / tau) @ z.T
         rows, both = torch.arange(z.shape[0], device=z.device), z.shape[0]
         own_pair = torch.stack([rows, (rows + both // 2) % both], 1)
+        # Everything in place: the similarities become P, and no second matrix of this size ever exists.
         share = similarity.scatter_(1, own_pair, -torch.inf)
         largest = share.amax(1, keepdim=True)
         total = share.sub_(largest).exp_().sum(1, keepdim=True)
@@ -84,6 +97,7 @@ class _Tiles(torch.autograd.Function):
         scale, out = grads[0] / ctx.tau, torch.zeros_like(z)
         for rows, columns in upper_tiles(z):
             tile = _negative_tile(z, rows, columns, ctx.tau)
+            # Entry (i, j) of a tile belongs to i's sum and to j's: g_i P_ij + g_j P_ji.
             share = (tile - total[columns]).exp_().mul_(scale[columns])
             share.addcmul_(tile.sub_(total[rows, None]).exp_(), scale[rows, None])
             out[rows].addmm_(share, z[columns])
@@ -102,10 +116,13 @@ def _negative_tile(z: Tensor, rows: slice, columns: slice, tau: float) -> Tensor
 
 
 class _Kernel(torch.autograd.Function):
+    """``_Tiles`` on a GPU; ``ops/triton/negatives.py`` says how the gradient is computed."""
+
     @staticmethod
     def forward(ctx: Any, z: Tensor, tau: float) -> Tensor:
         from nmrgcl.ops.triton import negatives
 
+        # The backward pass computes the similarities again; with another precision they would no longer fit `total`.
         ctx.tau, ctx.precision = tau, kernel_precision()
         total = negatives.negatives_logsumexp(z, tau, precision=ctx.precision)
         ctx.save_for_backward(z, total)
@@ -120,5 +137,5 @@ class _Kernel(torch.autograd.Function):
 
 
 def kernel_precision() -> Literal["tf32x3", "tf32"]:
-    """How exactly kernels are to multiply: as exactly as PyTorch is told to."""
+    """The precision of products in kernels, which follows PyTorch's setting for float32 products."""
     return "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32"

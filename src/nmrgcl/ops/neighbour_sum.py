@@ -64,6 +64,7 @@ def is_undirected(graphs: "Graphs") -> bool:
 
 def edge_shares(graphs: "Graphs", dtype: torch.dtype | None = None) -> Tensor | None:
     """``[E]`` how much each edge counts: its weight, or zero if it was removed. None means one each."""
+    # A mask stays boolean: kernels then read one byte per edge, and the plain form converts it.
     weight = graphs.live_edges if graphs.masked else None
     if graphs.edge_weight is not None:
         weight = graphs.edge_weight if weight is None else torch.where(weight, graphs.edge_weight, 0.0)
@@ -93,6 +94,7 @@ _BY_SOURCE = WeakTensorKeyDictionary()
 
 def edges_by_source(graphs: "Graphs") -> tuple[Tensor, Tensor, Tensor]:
     """The transposed edge list: destinations ``[E]``, row pointers ``[N + 1]``, and each edge's old number ``[E]``."""
+    # Every layer of a directed graph needs this in every backward pass. The weak key frees it along with the graph.
     if graphs.edge_index not in _BY_SOURCE:
         order = torch.argsort(graphs.edge_index[0], stable=True)
         source = graphs.edge_index[0].index_select(0, order)
@@ -138,6 +140,7 @@ class _NeighbourSum(torch.autograd.Function):
         looped: bool,
     ) -> Tensor:
         ctx.graphs, ctx.undirected, ctx.self_weight, ctx.looped = graphs, undirected, self_weight, looped
+        # Only the gradients of weights read h; without them its memory is free during the rest of the forward pass.
         ctx.save_for_backward(h if ctx.needs_input_grad[1] or ctx.needs_input_grad[2] else None, weight, own, table,
                               counts)  # fmt: skip
         out = row_sums(
@@ -166,6 +169,7 @@ class _NeighbourSum(torch.autograd.Function):
             if counts is None:
                 rows, loop = table.shape[0], table.shape[0] - 1 if ctx.looped else None
                 counts = row_counts(graphs.edge_attr, graphs.row_ptr, weight, rows, grad.dtype, loop=loop)
+            # Counts that came from outside may be padded with columns beyond the rows of the table.
             on_table = (counts.to(grad.dtype).T @ grad)[: table.shape[0]].to(table.dtype)
         return on_h, on_weight, on_own, on_table, None, None, None, None, None
 
@@ -196,6 +200,7 @@ class _EdgeScores(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         _refuse_second_derivatives()
         (h,), graphs, weight = ctx.saved_tensors, ctx.graphs, grads[0].contiguous()
+        # g differs between the two directions of an edge, so even a symmetric graph needs the transposed edge list.
         into = row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight)
         return into.add_(sum_to_sources(h, graphs, weight, undirected=False)), None
 

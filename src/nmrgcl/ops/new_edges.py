@@ -95,8 +95,10 @@ def merge_edges(graphs: FlatGraphs, added: Tensor, keep: Tensor) -> Merged:
     num_nodes, own, new = graphs.row_ptr.shape[0] - 1, graphs.edge_index.shape[1], added.shape[1]
     there = keep if graphs.node_keep is None else keep & graphs.node_keep[added].all(0)
     added = torch.where(there, added, num_nodes - 1)
+    # Padding has a key beyond that of every edge, so it is sorted to the end.
     key = torch.where(there, added[1] * num_nodes + added[0], num_nodes * num_nodes)
     key, by_key = torch.sort(key, stable=True)
+    # Two sorted lists are merged: an edge's place is its own rank plus the number of edges of the other list before it.
     own_before = torch.searchsorted(graphs.edge_index[1] * num_nodes + graphs.edge_index[0], key)
     new_before = graphs.pair.new_zeros(own + 1).scatter_add_(0, own_before, torch.ones_like(key))
     position = torch.arange(own + new, device=key.device)

@@ -10,17 +10,17 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from nmrgcl.ops import serve
+from nmrgcl.ops import across_ranks, serve
 from nmrgcl.ops.forms import Form
 from nmrgcl.ops.negatives import kernel_precision
 
-PLAIN = Form("pair loss", "plain", "on a CPU, in float64, and with a given positive")
+PLAIN = Form("pair loss", "plain", "on a CPU, in float64, with a given positive, and on several ranks")
 KERNEL = Form("pair loss", "Triton kernels", "up to 4096 units, on a GPU")
 FORMS = (PLAIN, KERNEL)
 
 
 class PairLoss(Protocol):
-    """A loss of rows ``z1`` and ``z2`` (``[B, D]`` each), of which equal numbers belong together."""
+    """A loss of the pairs that row i of ``z1`` forms with row i of ``z2`` (``[B, D]`` each)."""
 
     def __call__(
         self,
@@ -56,7 +56,7 @@ def fused(*, counted: bool) -> Callable[[PairLoss], PairLoss]:
 
 
 def _fits(z1: Tensor, z2: Tensor) -> bool:
-    if not serve(z1) or torch.float64 in (z1.dtype, z2.dtype):
+    if not serve(z1) or torch.float64 in (z1.dtype, z2.dtype) or across_ranks.active():
         return False
     from nmrgcl.ops.triton.pair_loss import WIDEST
 

@@ -44,6 +44,7 @@ def row_sums(
     if serve(h) and KERNEL.on:
         from nmrgcl.ops.triton import rows
 
+        # The kernel adds rows of the table as it reads the edges, so it has no use for counts.
         return rows.row_sums(
             h, column, row_ptr, weight,
             self_weight=self_weight, edge_attr=edge_attr, edge_table=edge_table, looped=looped,

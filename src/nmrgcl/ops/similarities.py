@@ -18,31 +18,33 @@ PLAIN = 30.0
 """Exponentials of up to this much, even 10¹² of them, can be added up in float32 as they are."""
 
 
-def row_logsumexp(a: Tensor, b: Tensor, tau: float, *, without_own: bool = False, bound: float = math.inf) -> Tensor:
-    """``[B]``: log Σ_j exp(a_i · b_j / tau), over all rows j of ``b`` or ``without_own`` row i.
+def row_logsumexp(
+    a: Tensor, b: Tensor, tau: float, *, without: tuple[int, ...] = (), bound: float = math.inf
+) -> Tensor:
+    """``[B]``: log Σ_j exp(a_i · b_j / tau) over the rows j of ``b``, except j = i + k for each k in ``without``.
 
     No similarity over tau is larger than ``bound``. If that is small, as 1 / tau of unit rows is, the largest one of
     each row need not be searched for, which saves half of the passes over a tile.
     """
-    result: Tensor = _RowLogsumexp.apply(a, b, tau, without_own, bound <= PLAIN)
+    result: Tensor = _RowLogsumexp.apply(a, b, tau, without, bound <= PLAIN)
     return result
 
 
 class _RowLogsumexp(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor, tau: float, without_own: bool, plain: bool) -> Tensor:
+    def forward(ctx: Any, a: Tensor, b: Tensor, tau: float, without: tuple[int, ...], plain: bool) -> Tensor:
         a = a / tau
         total = a.new_full(a.shape[:1], 0.0 if plain else -torch.inf)
         for rows in parts(a):
             for columns in parts(b):
-                tile = _tile(a, b, rows, columns, without_own)
+                tile = _tile(a, b, rows, columns, without)
                 if plain:
                     total[rows] += tile.exp_().sum(1)
                 else:
                     total[rows] = torch.logaddexp(total[rows], tile.logsumexp(1))
         total = total.log_() if plain else total
         ctx.save_for_backward(a, b, total)
-        ctx.tau, ctx.without_own, ctx.plain = tau, without_own, plain
+        ctx.tau, ctx.without, ctx.plain = tau, without, plain
         return total
 
     @staticmethod
@@ -58,7 +60,7 @@ class _RowLogsumexp(torch.autograd.Function):
         weighted = a * scale if of_b is not None else a
         for rows in parts(a):
             for columns in parts(b):
-                tile = _tile(a, b, rows, columns, ctx.without_own)
+                tile = _tile(a, b, rows, columns, ctx.without)
                 share = (tile if ctx.plain else tile.sub_(total[rows, None])).exp_()
                 if of_a is not None:
                     of_a[rows].addmm_(share, b[columns])
@@ -81,7 +83,7 @@ class _PairSoftplus(torch.autograd.Function):
         ctx.save_for_backward(h)
         total = h.new_zeros((), dtype=torch.float64)
         for rows, columns in upper_tiles(h):
-            part = softplus(h[rows] @ h[columns].T).sum(dtype=torch.float64)
+            part = softplus(_products(h[rows], h[columns])).sum(dtype=torch.float64)
             total += part if rows == columns else 2 * part
         return total
 
@@ -91,7 +93,7 @@ class _PairSoftplus(torch.autograd.Function):
         (h,) = ctx.saved_tensors
         out = torch.zeros_like(h)
         for rows, columns in upper_tiles(h):
-            share = (h[rows] @ h[columns].T).sigmoid_()
+            share = _products(h[rows], h[columns]).sigmoid_()
             out[rows].addmm_(share, h[columns])
             if rows != columns:
                 out[columns].addmm_(share.T, h[rows])
@@ -110,9 +112,18 @@ def upper_tiles(z: Tensor) -> list[tuple[slice, slice]]:
     return [(rows, columns) for i, rows in enumerate(slices) for columns in slices[i:]]
 
 
-def _tile(a: Tensor, b: Tensor, rows: slice, columns: slice, without_own: bool) -> Tensor:
-    tile = a[rows] @ b[columns].T
-    return leave_out(tile, rows, columns, 0) if without_own else tile
+def _tile(a: Tensor, b: Tensor, rows: slice, columns: slice, without: tuple[int, ...]) -> Tensor:
+    tile = _products(a[rows], b[columns])
+    for offset in without:
+        tile = leave_out(tile, rows, columns, offset)
+    return tile
+
+
+def _products(a: Tensor, b: Tensor) -> Tensor:
+    # Autocast would round products to bfloat16, of which thousands are then added up, and the gradients to another type
+    # than that of the rows.
+    with torch.autocast(a.device.type, enabled=False):
+        return a @ b.T
 
 
 def leave_out(tile: Tensor, rows: slice, columns: slice, offset: int) -> Tensor:

@@ -22,7 +22,7 @@ FORMS = (PLAIN, NUMPY, KERNEL)
 def walking_graphs(chosen: Tensor) -> Tensor | None:
     """The numbers of the ``chosen`` graphs (``[B]``, bool), if the host knows them without waiting for a device.
 
-    Then the others need no walk; otherwise all graphs walk, and those of the others are not looked at.
+    Then the others need no walk; otherwise all graphs walk, and the walks of the others are ignored.
     """
     return chosen.nonzero().squeeze(1) if on_host(chosen) else None
 
@@ -44,7 +44,7 @@ def visited_nodes(
     A walk takes an edge with probability proportional to its weight. It ends at a node without edges.
 
     Args:
-        start: ``[W]`` where each walk begins; not looked at in a graph without nodes.
+        start: ``[W]`` where each walk begins; ignored in a graph without nodes.
         size: ``[W]`` how many nodes the graph of each walk has.
         row_ptr: ``[N + 1]``.
         source: ``[E]``.

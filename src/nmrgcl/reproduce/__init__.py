@@ -8,7 +8,11 @@ from nmrgcl.errors import SettingError, nearest
 if TYPE_CHECKING:  # Importing items loads matplotlib, which is not needed for reading a table.
     from nmrgcl.reproduce.item import Item
 
-NAMES = ("table1", "table2", "table3", "figure1", "figure3", "figure5", "figure6", "figure7", "figure8", "theory")
+NAMES = (
+    *("table1", "table2", "table3"),
+    *("figure1", "figure3", "figure5", "figure6", "figure7", "figure8"),
+    *("rank", "theory"),
+)
 
 
 def find_item(name: str) -> "Item":

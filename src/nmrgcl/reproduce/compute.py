@@ -1,11 +1,8 @@
 """Compute the rows of an item: find what is finished, estimate the cost of the rest, and compute it."""
 
-import random
-import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +13,17 @@ from nmrgcl.reproduce.item import Item, MeasuredItem
 from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.scores import Row
 from nmrgcl.reproduce.tables.table import TableItem
-from nmrgcl.run.backends import worker_count
+from nmrgcl.run.backends import HERE
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import run_cells
 from nmrgcl.run.execute import CellOutcome
 from nmrgcl.run.interrupt import Interrupted, TimeLimit, end_at_once, handled
 from nmrgcl.run.machine import choose_device
-from nmrgcl.run.pilot import can_estimate, estimate_cell
+from nmrgcl.run.outlook import Outlook, look_ahead
 from nmrgcl.run.results import Result, Results
 
 CellProgress = Callable[[int], AbstractContextManager[Callable[[Cell, CellOutcome], None]]]
 """From the number of missing cells to a context manager that provides a callback for each cell that ends."""
-
-PATIENCE = 40.0
-"""Approximate time limit of an estimate in seconds."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +38,7 @@ class Computing:
         limit: stop after so many seconds with what is finished; 0: no limit.
         keep_trained: keep the weights of trainings in the folder.
         known: rows of another run, whose cells count as finished.
+        where: options of ``run_cells`` that name a backend other than processes on this machine.
     """
 
     folder: Path
@@ -53,56 +48,38 @@ class Computing:
     limit: float = 0
     keep_trained: bool = False
     known: tuple[Row, ...] = ()
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """How much of a plan is finished, and what the rest would cost.
-
-    Attributes:
-        cells: the number of cells of the plan.
-        finished: the number of those in the results folder or known from elsewhere.
-        seconds: the estimated time for the others with all workers; None if not estimated.
-        unjudged: datasets with cells whose cost cannot be estimated and is not included in ``seconds``.
-        pretraining: True if missing cells need a pre-training, which is not included either.
-    """
-
-    cells: int
-    finished: int
-    seconds: float | None
-    unjudged: tuple[str, ...] = ()
-    pretraining: bool = False
+    where: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def sentence(self) -> str:
-        """The outlook in words."""
-        text = f"{self.cells} cells, {self.finished} finished, {self.cells - self.finished} missing"
-        if self.cells == self.finished or self.seconds is None:
-            return text
-        wait = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
-        apart = "pre-training and judging" if self.pretraining else "judging"
-        besides = f", besides {apart} on {', '.join(self.unjudged)}" if self.unjudged else ""
-        return f"{text}; about {wait}{besides}"
+    def here(self) -> bool:
+        """Whether cells are computed on this machine."""
+        return self.where.get("backend", HERE[0]) in HERE
+
+    @property
+    def device_here(self) -> torch.device:
+        """The device of this process, for measuring and estimating; workers elsewhere choose their own."""
+        return choose_device(self.device if self.here else "auto")
 
 
 def compute_rows(
     item: Item, plan: Plan, how: Computing, *, say: Callable[[str], None], progress: CellProgress
 ) -> list[Row]:
     """The rows of all finished cells; raises Interrupted if a signal, rather than the time limit, stopped it."""
-    device = choose_device(how.device)
     if isinstance(item, MeasuredItem):
         if how.render_only:
             raise SettingError(f"--render-only: {item.name} is measured and has no cells; name its file with --from")
         say(f"{plan.label}: {item.cost}")
         return list(_measured(item, plan, how, say))
     if how.render_only:
-        return _finished_rows(item, plan, how)
-    outlook = look_ahead(item, plan, how, estimate=not how.limit)  # An estimate would use up part of the limit.
+        return finished_rows(item, plan, how)
+    # An estimate would use up part of the limit, and says little about the speed of machines elsewhere.
+    outlook = outlook_of(item, plan, how, estimate=how.here and not how.limit)
     say(f"{plan.label}: {outlook.sentence}, in {how.folder}")
     if outlook.finished < outlook.cells:
         elsewhere = {row["key"] for row in how.known}
         missing = [placed.cell for placed in item.cells(plan) if placed.cell.key not in elsewhere]
-        options: dict[str, Any] = {"jobs": how.jobs, "device": device.type, "keep_trained": how.keep_trained}
+        options: dict[str, Any] = {"jobs": how.jobs, "keep_trained": how.keep_trained, **how.where}
+        options["device"] = how.device_here.type if how.here else how.device
         limit = TimeLimit(how.limit)
         try:
             # The engine handles signals only while its cells are running.
@@ -112,71 +89,28 @@ def compute_rows(
             say(f"nmrgcl: {ended}; run the same command to continue")
             if not limit.passed:
                 raise
-    return _finished_rows(item, plan, how)
+    return finished_rows(item, plan, how)
 
 
-def look_ahead(item: Item, plan: Plan, how: Computing, *, estimate: bool = True) -> Outlook:
-    """Estimate costs from finished cells of the same kind or, if there are none, from a small part of such a cell."""
-    elsewhere, results = {row["key"] for row in how.known}, Results(how.folder)
-    everything = item.cells(plan)
-    cells = [placed for placed in everything if placed.cell.key not in elsewhere]
-    found = {placed.cell.key: results.finished(placed.cell.key) for placed in cells}
-    done = len(everything) - len(cells) + sum(result is not None for result in found.values())
-    if not estimate:
-        return Outlook(len(everything), done, None)
-    device, seconds, unjudged = choose_device(how.device), 0.0, []
-    imported = time.process_time()  # Workers spend about as long on imports as this process has.
-    missing = [placed for placed in cells if found[placed.cell.key] is None]
-    datasets = list(dict.fromkeys(placed.cell.dataset for placed in missing))
-    for dataset in datasets:
-        own = [placed for placed in cells if placed.cell.dataset == dataset]
-        times: dict[Any, list[float]] = {}
-        for placed in own:
-            if (result := found[placed.cell.key]) is not None:
-                times.setdefault(_kind(item, placed), []).append(float(result.times["total"]))
-        lacking = [placed for placed in own if found[placed.cell.key] is None]
-        seconds += sum(statistics.fmean(times[kind]) for placed in lacking if (kind := _kind(item, placed)) in times)
-        unknown = [placed for placed in lacking if _kind(item, placed) not in times]
-        unjudged += [dataset] if any(not can_estimate(placed.cell) for placed in unknown) else []
-        known = [placed for placed in unknown if can_estimate(placed.cell)]
-        seconds += _estimated(item, known, device, PATIENCE / len(datasets))
-    if missing:
-        seconds = seconds / worker_count(how.jobs, device.type) + imported
-    pretraining = any(placed.cell.start for placed in missing)
-    return Outlook(len(everything), done, seconds, tuple(unjudged), pretraining)
-
-
-def _estimated(item: Item, cells: Sequence[Placed], device: torch.device, patience: float) -> float:
-    """Seconds for all cells, measured on one of each kind as long as ``patience`` lasts; cells may share trainings."""
-    kinds: dict[Any, list[Cell]] = {}
-    for placed in cells:
-        kinds.setdefault(_kind(item, placed), []).append(placed.cell)
-    order = list(kinds.values())
-    random.Random(0).shuffle(order)
-    if order:
-        estimate_cell(order[0][0], device)  # Not counted: the first call also imports and compiles.
-    total, counted, trained, ends = 0.0, 0, set[str](), time.perf_counter() + patience
-    for alike in order:
-        if counted and time.perf_counter() > ends:
-            break
-        cost = estimate_cell(alike[len(alike) // 2], device)
-        new = {cell.training for cell in alike} - trained
-        total += cost.train * len(new) + cost.judge * len(alike)
-        trained |= new
-        counted += len(alike)
-    return total * len(cells) / counted if counted else 0.0
+def outlook_of(item: Item, plan: Plan, how: Computing, *, estimate: bool = True) -> Outlook:
+    """How many cells of ``plan`` are finished, and what the others would cost."""
+    backend = how.where.get("backend", HERE[0])
+    known = frozenset(row["key"] for row in how.known)
+    planned = [(_kind(item, placed), placed.cell) for placed in item.cells(plan)]
+    device = how.device_here if estimate else torch.device("cpu")
+    return look_ahead(planned, how.folder, device, jobs=how.jobs, backend=backend, known=known, estimate=estimate)
 
 
 def _measured(item: MeasuredItem, plan: Plan, how: Computing, say: Callable[[str], None]) -> Iterator[Row]:
     """Yield rows as they are measured, and report those that take long one by one."""
-    rows = item.measure(plan, choose_device(how.device))
+    rows = item.measure(plan, how.device_here)
     for row in rows:
         if isinstance(rows, Iterator) and "seed" in row:
             say(f"{row['name']} on {row['dataset']}, seed {row['seed']}")
         yield row
 
 
-def _finished_rows(item: Item, plan: Plan, how: Computing) -> list[Row]:
+def finished_rows(item: Item, plan: Plan, how: Computing) -> list[Row]:
     """One row per finished cell, followed by known rows that are not cells."""
     known: Sequence[Row] = () if how.render_only else how.known
     results, elsewhere = Results(how.folder), {row["key"]: row for row in known if row["key"]}
@@ -201,6 +135,7 @@ def _row(item: Item, placed: Placed, result: Result) -> Row:
         "device": str(result.hardware.get("device", "unknown")),
         "key": cell.key,
         **(_details(result) if isinstance(item, TableItem) else {}),
+        **{name: _rounded(result.training.get(name)) for name in item.measures},
     }
     return values | at  # The table's line overrides the cell's selection, since it is more specific.
 
@@ -213,6 +148,11 @@ def _details(result: Result) -> Row:
         "judge_seconds": round(float(result.times.get("judge", 0.0)), 3),
         "epochs": result.training.get("epochs"),
     }
+
+
+def _rounded(value: float | None) -> float | None:
+    """Six digits are enough to order embeddings by; results of earlier versions lack most measures."""
+    return None if value is None else float(f"{value:.6g}")
 
 
 def _kind(item: Item, placed: Placed) -> tuple[Any, ...]:

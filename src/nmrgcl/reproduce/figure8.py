@@ -21,7 +21,7 @@ from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import LEVEL, compare, corrected, spread
-from nmrgcl.reproduce.verdict import MARGIN, ClaimOutcome, Verdict, greater, no_data
+from nmrgcl.reproduce.verdict import MARGIN, ClaimOutcome, Rule, Verdict, greater, no_data
 from nmrgcl.settings import Settings
 
 P = 0.7
@@ -134,7 +134,11 @@ def _varies(scores: Scores) -> Verdict:
         f"{len(there)}, n = {n} seeds as blocks); best minus worst mean {reach} points"
     )
     numbers = {name: {"p": one.p, "range": one.range, "n": one.n} for name, one in there.items()}
-    return Verdict(CLAIMS[0], outcome, sentence, numbers)
+    rule = Rule(
+        "differences beyond chance on more than half of the datasets",
+        f"a best mean less than {MARGIN:g} points above the worst on every dataset",
+    )
+    return Verdict(CLAIMS[0], outcome, sentence, numbers, rule)
 
 
 ITEM = FigureItem(

@@ -39,6 +39,7 @@ class Item:
         judge: a function from scores to one verdict per claim.
         protocols: the possible evaluation protocols of its cells; the first is the default.
         axes: the names of what varies besides dataset and seed.
+        measures: what a cell recorded about its training that rows include.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Item:
     judge: Callable[[Scores], list[Verdict]]
     protocols: tuple[str, ...] = ("svm", "lssvm")
     axes: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -117,6 +119,7 @@ class FigureItem(Item):
 
     levels: Callable[[Settings], Levels]
     draw: Callable[[Scores], list[Picture]]
+    tabulate: Callable[[Scores], list[Grid]] | None = None
 
     def cells(self, plan: Plan) -> list[Placed]:
         """One cell per dataset, level and seed."""
@@ -135,6 +138,10 @@ class FigureItem(Item):
     def pictures(self, scores: Scores) -> list[Picture]:
         """The pictures that the module of the figure draws."""
         return self.draw(scores)
+
+    def grids(self, plan: Plan, scores: Scores) -> list[Grid]:
+        """The tables of the module of the figure, if any."""
+        return self.tabulate(scores) if self.tabulate else []
 
     def _levels(self, plan: Plan) -> Levels:
         return self.levels(resolve(PRESET, assignments=plan.assignments))

@@ -110,10 +110,10 @@ def write_index(made: Sequence[Made], out: Path) -> Path:
         texts = Markup(", ").join(link.format(text.name, text.suffix[1:]) for text in one.texts)
         command = Markup("<code>{}</code>").format(repeat_command(one.item, one.plan))
         items.append([name, Markup("{}; {}").format(one.state, texts) if texts else one.state, command])
-    claims = [[one.plan.label, *_claim(verdict)] for one in made for verdict in one.verdicts]
+    claims = link.format("claims.html", "All claims on one page, with what would change each verdict")
     sections = [
         page.section("items", "Tables and figures", page.card(page.table(items, ("item", "what there is", "command")))),
-        page.section("claims", "Claims of the paper", _claims(claims, ("item", "claim", "verdict", "statistics"))),
+        page.section("claims", "Claims of the paper", page.paragraph(claims)),
         page.section("again", "Drawn with", page.card(page.table(versions().items()))),
     ]
     summary = [page.paragraph(page.emphasised(QUICK))] if quick else []

@@ -48,6 +48,10 @@ class Scores:
         """The names ``[datasets, wanted, seeds]`` of the devices that computed the scores, "" if not known."""
         return self._spread("device", "", object)
 
+    def measure(self, name: str) -> np.ndarray:
+        """A measure of the trainings ``[datasets, wanted, seeds]``, NaN where it was not recorded."""
+        return self._spread(name, np.nan, float)
+
     def _spread(self, field: str, gap: Any, dtype: type) -> np.ndarray:
         """One field of the rows as an array shaped like the cube."""
         cube: np.ndarray = np.full((len(self.datasets), len(self.wanted), self.seeds), gap, dtype)
@@ -56,7 +60,8 @@ class Scores:
         for row in self.rows if self.axes else ():
             d, at = place.get(row["dataset"]), level.get(tuple(row[axis] for axis in self.axes))
             if d is not None and at is not None and 0 <= row["seed"] < self.seeds:
-                cube[d, at, row["seed"]] = row[field]
+                value = row.get(field)
+                cube[d, at, row["seed"]] = gap if value is None else value
         return cube
 
     def of(self, *at: Any) -> np.ndarray:

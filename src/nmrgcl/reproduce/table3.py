@@ -93,7 +93,7 @@ ITEM = TableItem(
     "Pre-trained rows have one encoder each, trained with seed 0 on the 2.2 million molecules of MOSES and ZINC250k or "
     "on ZINC250k alone, for as many steps; seeds are those of fine-tuning. The paper's ZINC-2M is not available here.",
     cost="64 cells without pre-training, 80 for each method with it, and two pre-trainings, meant for a GPU, but for "
-    "forests, which take an hour a seed on ToxCast; --quick: 5 cells",
+    "forests, which take a quarter of an hour per seed on ToxCast; --quick: 5 cells",
     claims=CLAIMS,
     full=Extent(tuple(SHEET.columns), 10),
     small=Extent(("BBBP",), 2, most_epochs=3, assignments=("encoder.units=32", "encoder.layers=2")),

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from nmrgcl.reproduce.statistics import LEVEL, Comparison, best_level
 
@@ -18,17 +18,39 @@ MARGIN = 1.0
 
 
 @dataclass(frozen=True)
+class Rule:
+    """What evidence confirms a claim, what refutes it and, if neither was found, how much more would decide it."""
+
+    confirms: str
+    refutes: str
+    enough: str = ""
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """The outcome of testing one claim of the paper."""
+    """The outcome of testing one claim of the paper; ``rule`` says what would have led to another one."""
 
     claim: str
     outcome: ClaimOutcome
     sentence: str
     numbers: dict[str, Any] = field(default_factory=dict)
+    rule: Rule | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
+        """Plain values, without the rule."""
+        return {key: value for key, value in asdict(self).items() if key != "rule"}
+
+    @property
+    def would_change(self) -> str:
+        """What evidence would change the outcome, in words."""
+        if self.outcome == "no data" or self.rule is None:
+            return "scores, of which there are none yet" if self.outcome == "no data" else "another measurement"
+        if self.outcome == "not confirmed":
+            return self.rule.confirms
+        if self.outcome.startswith("confirmed"):
+            return self.rule.refutes
+        more = f"; {self.rule.enough}" if self.rule.enough else ""
+        return f"confirmed by {self.rule.confirms}, refuted by {self.rule.refutes}{more}"
 
 
 def no_data(claim: str, why: str) -> Verdict:
@@ -52,35 +74,63 @@ def greater(claim: str, found: Comparison | None, what: str, *, margin: float = 
         what,
         lambda one: one.p < LEVEL and one.mean > 0,
         lambda one: (one.p < LEVEL and one.mean < 0) or one.high < margin,
+        Rule(
+            f"a mean above 0 beyond chance ({_CHANCE})",
+            f"a mean below 0 beyond chance, or one not above 0 beyond chance with an interval below {margin:g}",
+        ),
     )
 
 
 def not_greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
     """Refuted if ``found`` is significantly positive; otherwise confirmed if its interval is below ``margin``."""
     beyond: Test = lambda one: one.p < LEVEL and one.mean > 0  # noqa: E731
-    return _by_interval(claim, found, what, lambda one: one.high < margin and not beyond(one), beyond)
+    rule = Rule(
+        f"a whole interval below {margin:g}, with a mean not above 0 beyond chance",
+        f"a mean above 0 beyond chance ({_CHANCE})",
+    )
+    return _by_interval(claim, found, what, lambda one: one.high < margin and not beyond(one), beyond, rule)
 
 
 def within(claim: str, found: Comparison | None, what: str, *, margin: float) -> Verdict:
     """Confirmed if the interval of ``found`` is below ``margin``; refuted if it is above."""
     limit = f"; the limit is {margin:g}"
-    return _by_interval(claim, found, what, lambda one: one.high < margin, lambda one: one.low > margin, limit)
+    rule = Rule(f"a whole interval below {margin:g}", f"a whole interval above {margin:g}")
+    return _by_interval(claim, found, what, lambda one: one.high < margin, lambda one: one.low > margin, rule, limit)
 
 
 def similar(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
     """Confirmed if the interval of ``found`` is within ±``margin``; refuted if ``found`` is significantly nonzero."""
     inside: Test = lambda one: -margin < one.low and one.high < margin  # noqa: E731
     limit = f"; similar is within ±{margin:g}"
-    return _by_interval(claim, found, what, inside, lambda one: one.p < LEVEL, limit)
+    rule = Rule(f"a whole interval within ±{margin:g}", f"a mean that differs from 0 beyond chance ({_CHANCE})")
+    return _by_interval(claim, found, what, inside, lambda one: one.p < LEVEL, rule, limit)
 
 
 def _by_interval(
-    claim: str, found: Comparison | None, what: str, confirmed: Test, refuted: Test, limit: str = ""
+    claim: str, found: Comparison | None, what: str, confirmed: Test, refuted: Test, rule: Rule, limit: str = ""
 ) -> Verdict:
     if found is None:
         return no_data(claim, f"{what}: no pairs of scores")
     outcome: ClaimOutcome = "confirmed" if confirmed(found) else "not confirmed" if refuted(found) else "inconclusive"
-    return Verdict(claim, outcome, f"{what}: {found.sentence}{limit}", found.to_dict())
+    if outcome == "inconclusive":
+        rule = replace(rule, enough=_enough(found, lambda one: confirmed(one) or refuted(one)))
+    return Verdict(claim, outcome, f"{what}: {found.sentence}{limit}", found.to_dict(), rule)
+
+
+_CHANCE = f"p < {LEVEL:g} after Holm's correction"
+
+
+def _enough(found: Comparison, decides: Test) -> str:
+    """About how many observations would decide a claim at the same mean and spread."""
+    error = (found.high - found.low) / 2 / norm.ppf(1 - LEVEL / 2)
+    for more in 1.1 ** np.arange(1, 50) if np.isfinite(error) and error > 0 else ():
+        margin = (found.high - found.low) / 2 / np.sqrt(more)
+        p = min(1.0, found.compared * 2 * norm.sf(abs(found.mean) / error * np.sqrt(more)))
+        if decides(replace(found, low=found.mean - margin, high=found.mean + margin, p=p)):
+            return (
+                f"at the same mean and spread, about {found.n * more:.0f} {found.things} instead of {found.n} would do"
+            )
+    return ""
 
 
 def by_share(claim: str, share: float | None, what: str, *, enough: bool = True, **numbers: Any) -> Verdict:
@@ -96,7 +146,9 @@ def by_share(claim: str, share: float | None, what: str, *, enough: bool = True,
     elif enough and share <= LEVEL:
         outcome = "not confirmed"
     few = "" if enough else ", too few scores to decide"
-    return Verdict(claim, outcome, f"{what} in {share:.0%} of the draws{few}", {"share": share, **numbers})
+    draws = f"{1 - LEVEL:.0%} of the draws"
+    rule = Rule(f"the statement in at least {draws}", f"its opposite in at least {draws}")
+    return Verdict(claim, outcome, f"{what} in {share:.0%} of the draws{few}", {"share": share, **numbers}, rule)
 
 
 def best_among(
@@ -122,4 +174,5 @@ def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Ver
     low, high = binomtest(count, total).proportion_ci(1 - LEVEL)
     outcome: ClaimOutcome = "confirmed" if low > 0.5 else "not confirmed" if high < 0.5 else "inconclusive"
     sentence = f"{what}: {count} of n = {total} (95 % interval of the share {low:.2f} … {high:.2f})"
-    return Verdict(claim, outcome, sentence, {"count": count, "n": total, "low": low, "high": high, **numbers})
+    rule = Rule("a share whose whole interval is above one half", "a share whose whole interval is below one half")
+    return Verdict(claim, outcome, sentence, {"count": count, "n": total, "low": low, "high": high, **numbers}, rule)

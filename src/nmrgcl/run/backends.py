@@ -15,8 +15,11 @@ from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import CellOutcome, compute_cell
 from nmrgcl.run.interrupt import Interrupted, Stop
 from nmrgcl.run.machine import cuda_is_unusable
+from nmrgcl.run.ray_cluster import connect, require_workers, run_tasks, slots
 
 Backend = Literal["processes", "ray", "slurm", "inline"]
+HERE = ("processes", "inline")
+"""Backends that compute on this machine."""
 SHARING = 4
 """Default number of processes that share a CUDA device; the context of each takes a few hundred MB."""
 _POLL = 0.2
@@ -36,6 +39,7 @@ class Place:
         stop: records whether the engine has been asked to stop.
         cluster: the cluster of submitit: "slurm", or "local" for processes on this machine.
         slurm: submitit's Slurm parameters without their ``slurm_`` prefix.
+        address: the Ray cluster to connect to, as HOST:PORT; None: RAY_ADDRESS, or one on this machine.
     """
 
     folder: Path
@@ -43,6 +47,7 @@ class Place:
     stop: Stop
     cluster: str = "slurm"
     slurm: dict[str, Any] = field(default_factory=dict)
+    address: str | None = None
 
     def until_stopped(self, cells: Iterable[Cell]) -> Iterator[Cell]:
         """Yield the cells until the engine is asked to stop."""
@@ -71,38 +76,36 @@ def inline(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutco
 
 def processes(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
     """Compute cells in processes on this machine, with one thread each."""
-    yield from _joblib(cells, place, jobs, BrokenExecutor, backend="loky", inner_max_num_threads=1)
+    from joblib import Parallel, delayed, parallel_config
+
+    tasks = (
+        delayed(compute_cell)(cell, place.folder, place.device, place.stop.path) for cell in place.until_stopped(cells)
+    )
+    try:
+        with parallel_config(backend="loky", inner_max_num_threads=1):
+            # Dispatch no more cells than can run: if a worker dies, only the cells under way are suspected.
+            pool = Parallel(max(jobs, 2), return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+        yield from pool(tasks)
+    except BrokenExecutor as error:
+        raise WorkerDiedError(str(error).partition("\n")[0]) from None
 
 
 def ray(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
-    """Compute cells on the Ray cluster at RAY_ADDRESS, or on one that is started on this machine."""
-    try:
-        from joblib import register_parallel_backend
-        from ray.exceptions import RayError
-        from ray.util.joblib.ray_backend import RayBackend
-    except ImportError:
-        raise SettingError("backend ray needs Ray: pip install 'nmrgcl[ray]'") from None
+    """Compute cells on the Ray cluster at ``place.address``; without one, on a cluster that starts on this machine.
 
-    class Streaming(RayBackend):
-        """Ray's backend reports each task as it finishes, so joblib may return a generator although Ray denies it."""
-
-        supports_return_generator = True
-
-    register_parallel_backend("nmrgcl-ray", Streaming)
-    jobs = max(jobs, 2)
-    options = {"ray_remote_args": {"num_gpus": _share_of_gpus(jobs)}} if place.device == "cuda" else {}
-    try:
-        yield from _joblib(cells, place, jobs, RayError, backend="nmrgcl-ray", **options)
-    except ValueError as error:  # The cluster has fewer cores than jobs.
-        raise SettingError(f"backend ray: {' '.join(str(error).split())[:300]}") from None
-
-
-def _share_of_gpus(jobs: int) -> float:
-    """The fraction of a GPU to reserve for each worker: Ray hides the GPUs from workers that reserve none."""
-    import ray
-
-    ray.init(ignore_reinit_error=True)
-    return min(1.0, float(ray.cluster_resources().get("GPU", 1)) / jobs)
+    ``jobs`` 0 means as many as the cluster has room for.
+    """
+    connect(place.address)
+    require_workers(place.folder)
+    count, gpus = slots(jobs, place.device, SHARING)
+    yield from run_tasks(
+        partial(compute_cell, folder=place.folder, device=place.device, stop=place.stop.path),
+        place.until_stopped(cells),
+        jobs=count,
+        gpus=gpus,
+        name=lambda cell: f"{cell.method} on {cell.dataset}, seed {cell.seed}",
+        lost=lambda cell, why: CellOutcome(cell.key, "lost", message=f"the worker died again ({why})"),
+    )
 
 
 def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
@@ -143,23 +146,6 @@ def _slurm_outcome(job: Any, cell: Cell) -> CellOutcome:
     return CellOutcome(
         cell.key, "lost", message=f"job {job.job_id} ended without a result; its log: {job.paths.stderr}"
     )
-
-
-def _joblib(
-    cells: Iterable[Cell], place: Place, jobs: int, broken: type[Exception], **options: Any
-) -> Iterator[CellOutcome]:
-    from joblib import Parallel, delayed, parallel_config
-
-    tasks = (
-        delayed(compute_cell)(cell, place.folder, place.device, place.stop.path) for cell in place.until_stopped(cells)
-    )
-    try:
-        with parallel_config(**options):
-            # Dispatch no more cells than can run: if a worker dies, only the cells under way are suspected.
-            pool = Parallel(max(jobs, 2), return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-        yield from pool(tasks)
-    except broken as error:
-        raise WorkerDiedError(str(error).partition("\n")[0]) from None
 
 
 BACKENDS: dict[Backend, Callable[[Iterable[Cell], Place, int], Iterator[CellOutcome]]] = {

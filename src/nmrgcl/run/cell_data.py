@@ -20,8 +20,8 @@ from nmrgcl.data.loading import load
 from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
+from nmrgcl.run.cases import Truth
 from nmrgcl.run.cell import OF_MOLECULES, Cell
-from nmrgcl.run.protocols import Truth
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
 from nmrgcl.sparse_rows import is_sparse

@@ -8,8 +8,9 @@ from typing import Any
 from nmrgcl.data.loading import load
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.paired import Difference, holm, paired_difference
-from nmrgcl.run.evaluate import evaluate_run, find_models
+from nmrgcl.run.evaluate import evaluate_run
 from nmrgcl.run.evaluation import SeedScores
+from nmrgcl.run.model_folders import find_models
 from nmrgcl.run.own_data import load_own_data
 
 

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from nmrgcl import atomic
-from nmrgcl.augment import build_view
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
 from nmrgcl.data.formats.arrays import read_arrays
@@ -23,16 +22,14 @@ from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.embedding_tables import TABLES, column_names
 from nmrgcl.run.embeddings import WRITERS, Embeddings, embed_all, read_embeddings
-from nmrgcl.run.evaluate import find_models
+from nmrgcl.run.measures import embed_views
+from nmrgcl.run.model_folders import find_models
 from nmrgcl.run.own_data import load_own_data
 from nmrgcl.run.recipe import require_level
-from nmrgcl.settings import Settings
 
 EMBEDDING_FILES = (".npy", *WRITERS)
 DELTA = 0.7
 """The threshold of Eq. 13 for models whose method has no such option."""
-VIEWED = 2048
-"""Views are drawn of an evenly spaced sample of at most this many graphs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +100,7 @@ def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source:
     found = measure(
         z,
         y=_codes(dataset, settings.level, device),
-        views=_embed_views(method, graphs, settings) if isinstance(method, Pretraining) else None,
+        views=embed_views(method, graphs, settings) if isinstance(method, Pretraining) else None,
         layers=_embed_layers(method, graphs) if isinstance(method, Pretraining) else (),
         delta=getattr(settings.options, "delta", DELTA),
     )
@@ -144,16 +141,6 @@ def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
         if y is None or y.shape != (len(z),) or y.dtype.kind not in "iubUf":
             raise DataError(f"{labels}: must be an .npy with one class per row of {path.name} ({len(z)} rows)")
     return Embeddings(z, y, np.arange(len(z)))
-
-
-@torch.no_grad()
-def _embed_views(method: Pretraining, graphs: Graphs, settings: Settings) -> tuple[Tensor, Tensor]:
-    if method.level == "graph":
-        graphs = graphs.take(torch.arange(0, graphs.num_graphs, max(1, -(-graphs.num_graphs // VIEWED))))
-    with torch.random.fork_rng(devices=[graphs.device] if graphs.device.type == "cuda" else []):
-        torch.manual_seed(settings.seed)
-        first, second = (build_view(choices)(graphs) for choices in (settings.views.first, settings.views.second))
-    return method.embed_pair(first, second)
 
 
 def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) -> list[Tensor]:

@@ -15,6 +15,8 @@ from nmrgcl.errors import DataError, printable
 TABLES = (".csv", ".parquet")
 BESIDE = ("id", "smiles", "y")
 """Optional columns, which precede the embeddings."""
+KEY = "key"
+"""The column of the position of a graph in a folder of stores."""
 AT_A_TIME = 4096
 """How many rows of a Parquet file are decoded at once."""
 _HEAD = 1 << 20
@@ -40,6 +42,22 @@ def read_table(path: Path, beside: tuple[str, ...] = BESIDE) -> dict[str, np.nda
     except (ValueError, TypeError, OverflowError, OSError) as error:  # Arrow's errors are subclasses of these.
         raise DataError(printable(f"{path}: cannot be read ({' '.join(str(error).split())[:200]})")) from None
     return {"z": z, **values}
+
+
+def read_tables(folder: Path, beside: tuple[str, ...] = BESIDE) -> dict[str, np.ndarray]:
+    """The arrays of all Parquet files in ``folder``, in the order of their column ``key``, which counts all rows."""
+    files = sorted(folder.glob("*.parquet"))
+    tables = [read_table(path, (KEY, *beside)) for path in files]
+    if not tables or any(KEY not in table for table in tables):
+        raise DataError(f"{folder}: has no Parquet files with a column {KEY}; write them with nmrgcl embed")
+    for path, table in zip(files, tables, strict=True):
+        if set(table) != set(tables[0]) or table["z"].shape[1] != tables[0]["z"].shape[1]:
+            raise DataError(f"{path}: has other columns than {files[0].name}; remove it or embed the library again")
+    whole = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    order = whole.pop(KEY).argsort(kind="stable")
+    if not np.array_equal(np.sort(np.concatenate([table[KEY] for table in tables])), np.arange(len(order))):
+        raise DataError(f"{folder}: rows are missing or repeated; run nmrgcl embed with this folder again")
+    return {name: values[order] for name, values in whole.items()}
 
 
 def _dimensions(names: list[str], path: Path) -> list[str]:

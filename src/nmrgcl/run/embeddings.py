@@ -23,7 +23,7 @@ from nmrgcl.evaluate.normalise import ColumnScale, normalised
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Method
 from nmrgcl.model_folder import Model
-from nmrgcl.run.embedding_tables import BESIDE, TABLES, read_table
+from nmrgcl.run.embedding_tables import BESIDE, TABLES, read_table, read_tables
 from nmrgcl.run.recipe import require_level
 from nmrgcl.train.feed import Source
 
@@ -72,13 +72,16 @@ def write_embeddings(embeddings: Embeddings | Iterable[Embeddings], out: Path) -
         raise SettingError(f"{out}: cannot be written ({error.strerror})") from None
 
 
-def read_embeddings(path: Path, *, molecules: bool = False) -> Embeddings:
+def read_embeddings(path: Path | str, *, molecules: bool = False) -> Embeddings:
     """Read ``z`` and, where present, ``y`` and ``id`` from our own files or from an ``.npz`` by any other program.
 
+    A folder of Parquet files, as ``nmrgcl embed`` writes it for a folder of stores, is read in the order of the graphs.
     Nothing in the file is executed. For ``molecules``, ``smiles`` is read too, as ``write_embeddings`` writes it.
     """
-    wanted = ("id", "smiles", "y") if molecules else ("id", "y")
-    if path.suffix in TABLES:
+    path, wanted = Path(path), ("id", "smiles", "y") if molecules else ("id", "y")
+    if path.is_dir():
+        arrays = read_tables(path, wanted)
+    elif path.suffix in TABLES:
         arrays = read_table(path, wanted)
     else:
         arrays = read_arrays(path, str(path), lambda name: name in ("z", *wanted))
@@ -109,7 +112,8 @@ def _write_npz(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     np.savez(file, **whole)
 
 
-def _columns(embeddings: Embeddings) -> dict[str, np.ndarray]:
+def columns_of(embeddings: Embeddings) -> dict[str, np.ndarray]:
+    """The columns of a table: ``id``, ``smiles`` and ``y`` where there are any, then ``z0``, ``z1`` and so on."""
     beside = {name: getattr(embeddings, name) for name in BESIDE if getattr(embeddings, name) is not None}
     return {**beside, **{f"z{i}": column for i, column in enumerate(embeddings.z.T)}}
 
@@ -130,7 +134,7 @@ class _Lines:
 def _write_csv(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
     writer = csv.writer(_Lines(file))
     for number, part in enumerate(parts):
-        columns = _columns(part)
+        columns = columns_of(part)
         if number == 0:
             writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -142,11 +146,11 @@ def _write_parquet(parts: Iterator[Embeddings], file: IO[bytes]) -> None:
         import pyarrow.parquet
     except ImportError:
         raise SettingError("Parquet files need pyarrow: pip install 'nmrgcl[parquet]', or write .npz or .csv") from None
-    table = pyarrow.table(_columns(next(parts)))
+    table = pyarrow.table(columns_of(next(parts)))
     with pyarrow.parquet.ParquetWriter(file, table.schema) as writer:
         writer.write_table(table)
         for part in parts:
-            writer.write_table(pyarrow.table(_columns(part)))
+            writer.write_table(pyarrow.table(columns_of(part)))
 
 
 WRITERS: dict[str, Callable[[Iterator[Embeddings], IO[bytes]], None]] = {
@@ -218,7 +222,7 @@ def embed_in_parts(
     rows, method = dataset.molecules, model.method.to(device)
     assert rows is not None
     graphs = featured_store(dataset, model.features) or apply_features(dataset, model.features)
-    y = rows.targets[:, 0] if rows.binary else None
+    y = rows.targets[:, 0] if dataset.classes else None  # A shard may hold only one of the two classes.
     for index in torch.arange(len(graphs)).split(AT_A_TIME):
         some = slice(int(index[0]), int(index[-1]) + 1)
         z = embed_all(method, graphs.take(index).to(device)).cpu().numpy()

@@ -56,6 +56,7 @@ def run_cells(
     on_done: Callable[[Cell, CellOutcome], None] | None = None,
     cluster: str = "slurm",
     slurm: dict[str, Any] | None = None,
+    address: str | None = None,
     keep_trained: bool = False,
 ) -> Summary:
     """Compute the cells that are not finished yet; a failure of one cell does not stop the others.
@@ -73,6 +74,7 @@ def run_cells(
         on_done: called with each cell that has ended and its outcome.
         cluster: "local" runs the Slurm backend on this machine.
         slurm: parameters for Slurm, such as the partition, under submitit's names.
+        address: the Ray cluster, as HOST:PORT; None: RAY_ADDRESS, or one that starts on this machine.
         keep_trained: keep the weights of every training for later cells that evaluate it in other ways.
     """
     if backend not in BACKENDS:
@@ -86,12 +88,14 @@ def run_cells(
     todo = {key: cell for key, cell in wanted.items() if key not in set(skipped)}
     trainings = SharedTrainings(results, todo.values(), keep=keep_trained)
     for key in skipped:
+        # Likewise, it may not have got to removing the weights of a training that no cell needs any more.
         trainings.done(wanted[key])
     ended: dict[str, list[str]] = {"done": [], "failed": [], "busy": [], "lost": []}
     if todo:
-        stop, count = Stop(results.folder), worker_count(jobs, device)
+        # A Ray cluster has cores and devices of its own.
+        stop, count = Stop(results.folder), jobs if backend == "ray" else worker_count(jobs, device)
         chosen = BACKENDS["inline" if backend == "processes" and count == 1 else backend]
-        place = Place(results.folder, device, stop, cluster, slurm or {})
+        place = Place(results.folder, device, stop, cluster, slurm or {}, address)
         first, then = in_turn(todo.values())
         with results.staying(), stop.listening():
             trainings.begin([*first, *then] if keep_trained else then)
@@ -115,6 +119,7 @@ def _rounds(
         training = [cell for cell in cells if cell.key in leaders]
         return soonest(training, [cell for cell in cells if cell.key not in leaders], results)
 
+    # In the second round the followers that are left train themselves: their leader has failed, or is busy elsewhere.
     for order in (led, iter):
         for outcome in _outcomes(list(left.values()), order, results, compute, stop):
             del left[outcome.key]
@@ -136,6 +141,7 @@ def _outcomes(
         try:
             for outcome in compute(_noted(order(list(waiting.values())), handed)):
                 cell = waiting.pop(outcome.key)
+                # It may well succeed by itself, with all of the memory.
                 if outcome.status == "lost" or outcome.crowded:
                     suspects.append(cell)
                 else:
@@ -187,6 +193,7 @@ def in_turn(cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
     Selection "paper" evaluates during training, so such a cell always trains, and the others follow it.
     """
     cells = list(cells)
+    # Reversed, so that the first cell of each training leads.
     leaders = {cell.training: cell.key for cell in reversed(cells)}
     leaders |= {cell.training: cell.key for cell in cells if cell.selection == "paper"}
     first = [cell for cell in cells if cell.selection == "paper" or leaders[cell.training] == cell.key]

@@ -1,8 +1,6 @@
 """Evaluate the models of a run next to their untrained encoders, or embeddings from any source."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +9,19 @@ import torch
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
 from nmrgcl.data.splits import is_seeded, split_nodes
-from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.errors import DataError, SettingError
+from nmrgcl.evaluate.cross_validation import Watch
 from nmrgcl.methods import Pretraining, build_untrained
 from nmrgcl.model_folder import Model, load_model
-from nmrgcl.run.bundled import model_path
+from nmrgcl.run.cases import Case, Truth
 from nmrgcl.run.cell import CUTS, PROTOCOLS
 from nmrgcl.run.cell_data import class_labels
 from nmrgcl.run.embeddings import Embeddings, embed_all, kernels_of
 from nmrgcl.run.evaluation import Evaluation, SeedScores, subject_of
-from nmrgcl.run.protocols import SCORE_BY, Case, Truth
+from nmrgcl.run.model_folders import find_models
+from nmrgcl.run.protocols import SCORE_BY
 from nmrgcl.run.recipe import require_level
-from nmrgcl.settings import Settings, read_assignments
+from nmrgcl.settings import Settings, read_assignments, require_protocol_keys
 
 
 def evaluate_run(
@@ -34,12 +34,13 @@ def evaluate_run(
     jobs: int = 0,
     split: str | None = None,
     protocol: str | None = None,
+    watch: Watch | None = None,
 ) -> Evaluation:
     """Score every model of a run, and the untrained encoder it started from, on the folds or split of its seed.
 
     A run of one model is scored on the folds or splits of ``fold_seeds`` seeds instead, or once if the split is the
     public one, which does not depend on a seed. ``split`` is for nodes only; ``protocol`` is "svm" or "lssvm" for
-    graphs and "linear" for nodes.
+    graphs and "linear" for nodes. ``watch`` is called after each fold of an SVM on a processor.
     """
     folders = find_models(Path(run))
     models = [load_model(folder) for folder in folders]
@@ -63,7 +64,7 @@ def evaluate_run(
         found = [_embed(model, dataset, device, start=start) for model in models]
         repeated = found if several else found * count
         cases += [Case(z, truth, seed, split, kernels) for (z, kernels), seed in zip(repeated, seeds, strict=True)]
-    scores = SCORE_BY[protocol](cases, settings, device, jobs or -1)
+    scores = SCORE_BY[protocol](cases, settings, device, jobs or -1, watch)
     return Evaluation(
         dataset=dataset.name,
         trained=SeedScores.of(scores[: len(seeds)]),
@@ -90,6 +91,7 @@ def evaluate_embeddings(
     split: str | None = None,
     protocol: str | None = None,
     device: torch.device | None = None,
+    watch: Watch | None = None,
 ) -> Evaluation:
     """Score embeddings from any source on the folds of ``fold_seeds`` seeds; ``split`` means that they are of nodes."""
     level = "node" if split is not None else "graph"
@@ -103,7 +105,7 @@ def evaluate_embeddings(
     cases = [Case(z, Truth(codes), seed, split) for seed in seeds]
     return Evaluation(
         dataset=name,
-        trained=SeedScores.of(SCORE_BY[protocol](cases, settings, device or torch.device("cpu"), jobs or -1)),
+        trained=SeedScores.of(SCORE_BY[protocol](cases, settings, device or torch.device("cpu"), jobs or -1, watch)),
         untrained=None,
         varied="folds",
         method=None,
@@ -113,26 +115,6 @@ def evaluate_embeddings(
         protocol=protocol,
         split=split,
     )
-
-
-def find_models(run: Path) -> list[Path]:
-    """The model folders of a run in the order of their seeds; a model folder counts as a run of one model."""
-    if (run / "config.json").exists():
-        return [run]
-    if not run.is_dir():
-        raise ModelError(f"{run}: no such run or model folder; make one with nmrgcl pretrain")
-    numbers = sorted(int(m[1]) for p in run.iterdir() if (m := re.fullmatch(r"seed-(\d+)", p.name)))
-    if not numbers:
-        raise ModelError(f"{run}: holds no models (seed-0, seed-1, …); make a run with nmrgcl pretrain")
-    return [run / f"seed-{number}" for number in numbers]
-
-
-def find_model(run: Path | str) -> Path:
-    """The model folder of a run that has one, or of "bundled"; the error for several suggests the first."""
-    folders = find_models(model_path(run))
-    if len(folders) > 1:
-        raise SettingError(f"{run}: holds {len(folders)} models; name one, for example {folders[0]}")
-    return folders[0]
 
 
 def _embed(
@@ -156,8 +138,5 @@ def _require_protocol(name: str | None, level: str) -> str:
 
 def _with_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     values = read_assignments(overrides)
-    for key in values:
-        known = asdict(settings.svm) | asdict(settings.linear)
-        if not key.startswith(("svm.", "linear.")) and key not in known:
-            raise SettingError(f"--set {key}: only svm.* and linear.* can be set here; the model's settings are fixed")
+    require_protocol_keys(values)
     return settings.updated(values, source="--set")

@@ -16,8 +16,8 @@ from nmrgcl.evaluate.spread import by_seed, with_spread
 from nmrgcl.model_folder import folder_digest
 from nmrgcl.owned import require_format
 from nmrgcl.record import RecordError, RecordFormat
+from nmrgcl.run.cases import FoldScores
 from nmrgcl.run.cell_data import digest_of
-from nmrgcl.run.protocols import FoldScores
 from nmrgcl.settings import Settings
 
 EVALUATION = "evaluation.json"

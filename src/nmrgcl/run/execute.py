@@ -15,14 +15,13 @@ from typing import Any, Literal
 
 import torch
 
-from nmrgcl.diagnose.collapse import effective_rank
 from nmrgcl.graphs import Graphs
 from nmrgcl.lock import BusyError, locked
 from nmrgcl.methods import Embedder, Method, Pretraining, build_method, build_pretraining
 from nmrgcl.run.cell import FINGERPRINTS, Cell
 from nmrgcl.run.cell_data import CellData, load_cell_data
 from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
-from nmrgcl.run.embeddings import embed_all, embed_some, kernels_of
+from nmrgcl.run.embeddings import embed_all, kernels_of
 from nmrgcl.run.finetuning import score_by_finetuning
 from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
 from nmrgcl.run.machine import (
@@ -35,6 +34,7 @@ from nmrgcl.run.machine import (
     torch_threads,
     versions,
 )
+from nmrgcl.run.measures import measure_training
 from nmrgcl.run.protocols import (
     SCORE_BY,
     Case,
@@ -171,7 +171,7 @@ def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadenc
             judging = time.perf_counter()
             lines = taken.metrics if taken else memory.metrics
             epochs = [json.loads(line) for line in lines] or [{"epoch": 0, "loss": None}]
-            rank = effective_rank(embed_some(method, graphs))
+            measures = measure_training(method, graphs, cell.settings)
             scores, chosen = score_cell(cell, method, graphs, truth, epochs)
     spent = [json.loads(line) for line in memory.timings]
     times: dict[str, Any] = {
@@ -186,7 +186,7 @@ def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadenc
         status="done",
         scores=scores,
         chosen=chosen,
-        training={"epochs": epochs[-1]["epoch"], "loss": epochs[-1]["loss"], "effective_rank": rank},
+        training={"epochs": epochs[-1]["epoch"], "loss": epochs[-1]["loss"], **measures},
         data=data,
         versions=versions(),
         hardware=hardware(device),

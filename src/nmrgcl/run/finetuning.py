@@ -19,7 +19,7 @@ from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_s
 from nmrgcl.evaluate.goals import CLASSES, GOALS, goal_of
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining, build_pretraining
-from nmrgcl.run.protocols import FoldScores, Truth
+from nmrgcl.run.cases import FoldScores, Truth
 from nmrgcl.settings import Settings
 from nmrgcl.train.state import own_chance
 

@@ -11,6 +11,7 @@ from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOK_EVERY = 0.2
+# A worker imports this while its engine is alive; a process whose parent dies gets another one.
 _PARENT = os.getppid()
 
 
@@ -123,7 +124,7 @@ def orphaned() -> bool:
 def watched(path: Path) -> Iterator[None]:
     """The worker's side: send SIGTERM to this process when ``path`` appears or the engine dies.
 
-    The worker gets its own process group, so that Ctrl-C reaches the engine only and no worker is told to stop twice.
+    The worker gets its own process group, so that Ctrl-C reaches the engine only and no worker receives two signals.
     """
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)

@@ -1,4 +1,4 @@
-"""What a training tells while it runs: a line per epoch in the run's folder, for ``nmrgcl view``."""
+"""Metrics of a running training: one line per epoch in the run's folder, for ``nmrgcl view``."""
 
 import json
 import os

@@ -12,7 +12,7 @@ from nmrgcl.data.molecules import Invalid, featurise_in_parts
 from nmrgcl.errors import ModelError
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.embeddings import embed_all
-from nmrgcl.run.evaluate import find_model
+from nmrgcl.run.model_folders import find_model
 
 AT_ONCE = 65_536
 """How many SMILES are given to the worker processes at a time, so that featurised molecules never pile up."""

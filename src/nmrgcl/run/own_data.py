@@ -11,8 +11,8 @@ from nmrgcl.errors import DataError
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.owned import read_marker
 from nmrgcl.run.cell_data import digest_of, training_source
-from nmrgcl.run.evaluate import find_models
 from nmrgcl.run.folder import RUN, read_record
+from nmrgcl.run.model_folders import find_models
 
 
 def data_source(data: str, dataset: Dataset) -> str:

@@ -16,13 +16,13 @@ import torch
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.features import choose_features
+from nmrgcl.data.features import FeatureSpec, choose_features
 from nmrgcl.diagnose.collapse import singular_spectrum
 from nmrgcl.diagnose.track import track, warn_of_collapse
 from nmrgcl.diagnose.units import to_unit_range
 from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.lock import locked
-from nmrgcl.methods import Pretraining, build_method, find_method
+from nmrgcl.methods import Embedder, Pretraining, build_method, find_method
 from nmrgcl.model_folder import MODEL, Model, save_model, weights_digest
 from nmrgcl.run.cell_data import digest_of, training_source
 from nmrgcl.run.checkpoints import Cadence, RunMemory
@@ -30,13 +30,15 @@ from nmrgcl.run.embeddings import column_scale, embed_some
 from nmrgcl.run.folder import ResumeMode, RunFolder, RunRecord, settings_of_run
 from nmrgcl.run.interrupt import Signals, noted_signals
 from nmrgcl.run.live import Live, told_live
-from nmrgcl.run.machine import explained, suitable_threads
+from nmrgcl.run.machine import explained, suitable_threads, versions
 from nmrgcl.run.own_data import data_source
 from nmrgcl.run.recipe import require_level
 from nmrgcl.settings import Settings
+from nmrgcl.settings.check import flatten
 from nmrgcl.train import Epoch, Progress, Trainable, pretrain
 from nmrgcl.train.checkpoint import Checkpoint, remove_checkpoints
-from nmrgcl.train.feed import Source, open_feed
+from nmrgcl.train.distributed import SharedMemory, current_ranks
+from nmrgcl.train.feed import Source, count_items, open_feed
 from nmrgcl.train.state import TrainingState
 from nmrgcl.train.step import GuardedStep
 
@@ -70,11 +72,12 @@ class SeedEpoch:
 
     def timing(self) -> dict[str, Any]:
         """A line of ``timings.jsonl``."""
-        return {
+        facts = {
             "epoch": self.epoch.number,
             "seconds": self.epoch.seconds,
             f"{self.level}s_per_second": self.epoch.graphs_per_second,
         }
+        return facts | ({"bytes_per_step": self.epoch.bytes_per_step} if self.epoch.bytes_per_step else {})
 
 
 def pretrain_seeds(
@@ -93,6 +96,8 @@ def pretrain_seeds(
     watch: SeedWatch | None = None,
 ) -> Iterator[SeedEpoch]:
     """Pre-train one model per seed into ``out/seed-…`` and yield after each epoch; model folders appear complete.
+
+    With several ranks, all of them call this with the same arguments; rank 0 alone reads and writes in ``out``.
 
     Args:
         dataset: the dataset to train on.
@@ -116,16 +121,23 @@ def pretrain_seeds(
         features = start.features if start else choose_features(dataset, *chosen)
         graphs = training_source(dataset, features, settings, device)
         # Report impossible settings before anything is written.
-        build_method(settings, features.width, features.edge_shape)
+        method = build_method(settings, features.width, features.edge_shape)
+        current_ranks().require_possible(method, count_items(graphs, settings.level), settings.train)
     encoder = _encoder_of(start, settings) if start else None
     digest = weights_digest(encoder) if encoder else None
     source = data_source(data, dataset) if data else ""
     record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every, source)
+    ranks = current_ranks()
+    facts = asdict(replace(record, data_source="")) | {"device": device.type, "seeds": list(seeds)}
+    ranks.require_same(versions() | dict(flatten(facts)))
+    if not ranks.is_first:
+        yield from _take_part(settings, seeds, features, graphs, device, encoder, dataset.counts[1])
+        return
     folder = RunFolder(Path(out), record)
     folder.check(seeds, overwrite=overwrite, resume=resume)
     with (
         locked(folder.path),
-        suitable_threads(settings),
+        suitable_threads(settings, dataset.counts[1]),
         noted_signals() as signals,
         explained(settings),
         ExitStack() as ending,
@@ -133,10 +145,9 @@ def pretrain_seeds(
         folder.enter(settings, seeds, overwrite=overwrite, resume=resume)
         live = ending.enter_context(told_live(folder.path))
         for seed in seeds:
-            if not folder.is_complete(seed):
-                method = build_method(replace(settings, seed=seed), features.width, features.edge_shape).to(device)
-                if encoder is not None and isinstance(method, Pretraining):
-                    method.encoder.load_state_dict(encoder.state_dict())
+            # Only rank 0 looks into the folder; the others go by its answer (_take_part).
+            if not ranks.from_first(folder.is_complete(seed)):
+                method = _build(settings, seed, features, device, encoder)
                 model = Model(method, replace(settings, seed=seed), features, dataset.name, record.data_sha256)
                 told = partial(watch, seed) if watch else None
                 yield from _pretrain_one(
@@ -145,6 +156,38 @@ def pretrain_seeds(
             remove_checkpoints(folder.checkpoints(seed), folder.token)
             signals.obey()
         folder.require_there(seeds)
+
+
+def _take_part(
+    settings: Settings,
+    seeds: Sequence[int],
+    features: FeatureSpec,
+    graphs: Source,
+    device: torch.device,
+    encoder: torch.nn.Module | None,
+    nodes: int,
+) -> Iterator[SeedEpoch]:
+    """What ranks other than the first do: train with it, and neither measure nor write anything."""
+    ranks = current_ranks()
+    with suitable_threads(settings, nodes), noted_signals() as signals, explained(settings):
+        memory = SharedMemory(ranks, None, signals)
+        for seed in seeds:
+            # The argument is ignored here: rank 0 says whether the seed is complete.
+            if not ranks.from_first(False):
+                method = _build(settings, seed, features, device, encoder)
+                epochs = pretrain(method, graphs, settings.train, device=device, seed=seed, memory=memory)
+                yield from (SeedEpoch(seed, epoch, {}) for epoch in epochs)
+            signals.obey()
+
+
+def _build(
+    settings: Settings, seed: int, features: FeatureSpec, device: torch.device, encoder: torch.nn.Module | None
+) -> Pretraining | Embedder:
+    """The method of this seed as its training starts, with the weights of an earlier ``encoder`` if there is one."""
+    method = build_method(replace(settings, seed=seed), features.width, features.edge_shape).to(device)
+    if encoder is not None and isinstance(method, Pretraining):
+        method.encoder.load_state_dict(encoder.state_dict())
+    return method
 
 
 def _encoder_of(start: Model, settings: Settings) -> torch.nn.Module:
@@ -168,9 +211,10 @@ def _pretrain_one(
     live: Live,
 ) -> Iterator[SeedEpoch]:
     options, seed = model.settings.train, model.settings.seed
-    memory = _SeedMemory(folder, seed, cadence, signals)
+    memory, ranks = _SeedMemory(folder, seed, cadence, signals), current_ranks()
+    shared = SharedMemory(ranks, memory, signals) if ranks.several else memory
     try:
-        for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=memory, watch=watch):
+        for epoch in pretrain(model.method, graphs, options, device=device, seed=seed, memory=shared, watch=watch):
             due = epoch.number == 1 or epoch.last or epoch.number % track_every == 0
             z = to_unit_range(embed_some(model.method, graphs))[0] if due else None
             spectrum = None if z is None else singular_spectrum(z)
@@ -238,7 +282,7 @@ def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: t
     seconds = []
     devices = [device] if device.type == "cuda" else []
     feed = open_feed(graphs, device, settings.train, settings.level, settings.train.chunk_graphs or None)
-    with closing(feed), suitable_threads(settings), torch.random.fork_rng(devices=devices):
+    with closing(feed), suitable_threads(settings, dataset.counts[1]), torch.random.fork_rng(devices=devices):
         feed.begin(feed.cut(), 0)
         per_epoch = len(feed.parts)
         steps = (settings.train.steps or per_epoch * settings.train.epochs) * seeds
@@ -257,5 +301,6 @@ def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: t
 def _peak_memory(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated()
+    # In bytes on macOS, in KiB on Linux.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

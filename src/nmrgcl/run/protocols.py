@@ -2,26 +2,19 @@
 
 Cells of tables and ``nmrgcl evaluate`` use the same functions. Selection "honest" looks at the test data only once;
 selection "paper" reports the best among the test scores for every C and for many epochs, as published code does.
+
+Each function imports its own classifier, because scikit-learn takes seconds to import.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
 
-from nmrgcl.data.molecule_rows import MoleculeRows
-from nmrgcl.data.molecules.fingerprints import ecfp
-from nmrgcl.data.molecules.splits import split_rows
-from nmrgcl.data.splits import Split, split_nodes
-from nmrgcl.evaluate.cross_validation import penalties
-from nmrgcl.evaluate.fingerprints import fingerprint_score
-from nmrgcl.evaluate.goals import goal_of
-from nmrgcl.evaluate.kernel_svm import kernel_nested, kernel_table
-from nmrgcl.evaluate.linear import linear_score
-from nmrgcl.evaluate.lssvm import lssvm_nested, lssvm_table
-from nmrgcl.evaluate.svm import LabelledRows, svm_nested, svm_table
+from nmrgcl.evaluate.cross_validation import Watch, penalties
+from nmrgcl.run.cases import Case, FoldScores, Truth
 from nmrgcl.settings import Settings, SVMSettings
 
 JUDGED_EVERY, MOST_JUDGED = 5, 20
@@ -31,82 +24,18 @@ PenaltyScores = list[tuple[float, list[float]]]
 """For each C, the scores of all folds."""
 
 
-@dataclass(frozen=True, eq=False)
-class Truth:
-    """The labels of graphs or nodes.
-
-    Attributes:
-        y: class codes ``[B]``, -1 for rows without a label; for molecules split by scaffold or at random, the labels
-            ``[B, T]`` of all tasks, NaN where one is missing.
-        public: the split that came with the data, if any.
-        molecules: SMILES and tasks, if the graphs are molecules split by scaffold or at random.
-    """
-
-    y: np.ndarray
-    public: np.ndarray | None = None
-    molecules: MoleculeRows | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """What a protocol scores: embeddings ``[B, D]`` or ``[N, D]``, their labels, and how they are split.
-
-    If a method has ``kernels`` ``[K, B, B]``, the SVM uses them instead of the embeddings.
-    """
-
-    z: np.ndarray
-    truth: Truth
-    seed: int
-    split: str = "stratified"
-    kernels: np.ndarray | None = None
-
-    @property
-    def labelled(self) -> LabelledRows:
-        """Embeddings and class codes of the labelled rows, and the seed of the folds."""
-        known = self.truth.y >= 0
-        # Avoid a copy if all rows are labelled: an array that several cases share is sent to the workers only once.
-        return (self.z, self.truth.y, self.seed) if known.all() else (self.z[known], self.truth.y[known], self.seed)
-
-    @property
-    def labelled_kernels(self) -> tuple[np.ndarray, np.ndarray, int] | None:
-        """Kernels between the labelled rows, their class codes, and the seed of the folds."""
-        if self.kernels is None:
-            return None
-        known = self.truth.y >= 0
-        if known.all():
-            return self.kernels, self.truth.y, self.seed
-        return self.kernels[:, known][:, :, known], self.truth.y[known], self.seed
-
-    @property
-    def parts(self) -> Split:
-        """The training, validation and test nodes."""
-        return split_nodes(self.split, self.truth.y, seed=self.seed, public=self.truth.public)
-
-
-@dataclass(frozen=True)
-class FoldScores:
-    """Accuracies in percent on the test data, and ``beside`` them the scores that choices were based on.
-
-    ``penalties`` holds the C of each fold if the protocol chooses one; results of cells do not record it.
-    """
-
-    folds: list[float]
-    beside: dict[str, Any] = field(default_factory=dict)
-    penalties: list[float] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The scores as the result of a cell records them."""
-        return {"folds": self.folds, "mean": float(np.mean(self.folds)), **self.beside}
-
-
-def score_by_svm(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
+def score_by_svm(
+    cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int, watch: Watch | None = None
+) -> list[FoldScores]:
     """SVMs on stratified folds with C chosen inside the training folds; all folds of all cases run in parallel.
 
     The kernel is the RBF kernel of the embeddings, or the method's own.
     """
+    from nmrgcl.evaluate.svm import svm_nested
+
     if cases[0].kernels is not None:
         return [_score_kernels(case, settings.svm, device, jobs) for case in cases]
-    found = svm_nested([case.labelled for case in cases], **asdict(settings.svm), jobs=jobs, device=device)
+    found = svm_nested([case.labelled for case in cases], **asdict(settings.svm), jobs=jobs, device=device, watch=watch)
     inner = [None] * len(cases) if found.inner is None else found.inner
     assert found.chosen is not None
     chosen = np.array(penalties(settings.svm.c))[found.chosen].tolist()
@@ -114,6 +43,8 @@ def score_by_svm(cases: Sequence[Case], settings: Settings, device: torch.device
 
 
 def _score_kernels(case: Case, options: SVMSettings, device: torch.device, jobs: int) -> FoldScores:
+    from nmrgcl.evaluate.kernel_svm import kernel_nested
+
     own = case.labelled_kernels
     assert own is not None
     kernels, y, seed = own
@@ -122,8 +53,12 @@ def _score_kernels(case: Case, options: SVMSettings, device: torch.device, jobs:
     return _by_folds(found.outer, found.inner)
 
 
-def score_by_lssvm(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
+def score_by_lssvm(
+    cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int, watch: Watch | None = None
+) -> list[FoldScores]:
     """Least-squares SVMs on the same folds, computed on the device."""
+    from nmrgcl.evaluate.lssvm import lssvm_nested
+
     options, scores = _lssvm_options(settings.svm), []
     for z, y, seed in (case.labelled for case in cases):
         found = lssvm_nested(z, y, seed=seed, **options, device=device)
@@ -131,8 +66,12 @@ def score_by_lssvm(cases: Sequence[Case], settings: Settings, device: torch.devi
     return scores
 
 
-def score_by_linear(cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int) -> list[FoldScores]:
+def score_by_linear(
+    cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int, watch: Watch | None = None
+) -> list[FoldScores]:
     """Logistic regression on one split of the nodes, with C chosen on the validation nodes."""
+    from nmrgcl.evaluate.linear import linear_score
+
     scaling, scores = settings.linear.normalise, []
     for case in cases:
         found = linear_score(case.z, case.truth.y, case.parts, scaling=scaling, device=device)
@@ -140,16 +79,30 @@ def score_by_linear(cases: Sequence[Case], settings: Settings, device: torch.dev
     return scores
 
 
-SCORE_BY: dict[str, Callable[[Sequence[Case], Settings, torch.device, int], list[FoldScores]]] = {
+class Score(Protocol):
+    """A protocol for embeddings with ``jobs`` worker processes, -1 for one per core; only the SVM calls ``watch``."""
+
+    def __call__(
+        self, cases: Sequence[Case], settings: Settings, device: torch.device, jobs: int, watch: Watch | None = None
+    ) -> list[FoldScores]:
+        """The scores of each case."""
+        ...
+
+
+SCORE_BY: dict[str, Score] = {
     "svm": score_by_svm,
     "lssvm": score_by_lssvm,
     "linear": score_by_linear,
 }
-"""The protocols for embeddings; the last argument is the number of worker processes, -1 for one per core."""
 
 
 def score_by_fingerprints(truth: Truth, split: str, *, seed: int, model: Literal["forest", "linear"]) -> FoldScores:
     """Fit a simple model to fingerprints, as a chemist would do first; the splits are those of the other protocols."""
+    from nmrgcl.data.molecules.fingerprints import ecfp
+    from nmrgcl.data.molecules.splits import split_rows
+    from nmrgcl.evaluate.fingerprints import fingerprint_score
+    from nmrgcl.evaluate.goals import goal_of
+
     assert truth.molecules is not None  # Cell refuses other data.
     goal: Any = goal_of(truth.y)
     parts = split_rows(truth.molecules, split, seed=seed)
@@ -160,6 +113,10 @@ def score_by_fingerprints(truth: Truth, split: str, *, seed: int, model: Literal
 
 def score_every_penalty(protocol: str, case: Case, settings: Settings, device: torch.device) -> PenaltyScores:
     """Test accuracies of every fold for each C, from which selection "paper" reports the best."""
+    from nmrgcl.evaluate.kernel_svm import kernel_table
+    from nmrgcl.evaluate.lssvm import lssvm_table
+    from nmrgcl.evaluate.svm import svm_table
+
     own = case.labelled_kernels if protocol == "svm" else None
     if own is not None:
         kernels, y, seed = own

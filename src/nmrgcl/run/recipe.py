@@ -41,6 +41,12 @@ def recipe(
         dataset: the name of a dataset in the catalog, for which a preset may have special values.
         method_wins: ignore assignments to settings that the method fixes or does not have, instead of refusing them.
         source: how messages refer to the assignments.
+
+    Example:
+        >>> from nmrgcl import resolve
+        >>> settings = resolve("nmrgcl", preset="graphcl", assignments={"epochs": 5, "delta": 0.5})
+        >>> settings.train.epochs, settings.options.delta
+        (5, 0.5)
     """
     given = read_assignments(assignments)
     if method is not None:

@@ -40,7 +40,8 @@ class Result:
         scores: accuracies of the folds in percent and their mean. If C was chosen inside the training folds, ``inner``
             holds the accuracy on which each choice was based; results of earlier versions lack it.
         chosen: the epoch and the C that selection "paper" reports; None if nothing was chosen on test folds.
-        training: number of epochs, final loss, and effective rank of the final embeddings.
+        training: number of epochs, final loss, and measures of the final embeddings (``measure_training``); results of
+            earlier versions have the effective rank only.
         data: name, graphs, nodes, edges and SHA-256 of the data; ``start`` holds name, graphs and SHA-256 of the
             pre-training data, if it is another dataset.
         versions: software versions.

@@ -5,6 +5,7 @@ Resolved settings are valid input: ``Settings.from_dict(settings.to_dict()) == s
 
 from nmrgcl.settings.check import setting
 from nmrgcl.settings.describe import SettingFacts, find_settings, method_options, shared_settings
+from nmrgcl.settings.names import require_known, require_protocol_keys
 from nmrgcl.settings.schema import (
     FinetuneSettings,
     LinearSettings,
@@ -40,6 +41,8 @@ __all__ = [
     "preset_names",
     "read_assignments",
     "read_config",
+    "require_known",
+    "require_protocol_keys",
     "resolve",
     "setting",
     "setting_keys",

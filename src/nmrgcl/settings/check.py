@@ -13,7 +13,17 @@ ViewChoices = tuple[dict[str, Any], ...]
 
 
 def setting(default: Any, doc: str = "", **limits: Any) -> Any:
-    """Declare a setting with its default, description and limits (``min``, ``max``, ``above``, ``below``)."""
+    """Declare a setting with its default, description and limits (``min``, ``max``, ``above``, ``below``).
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from nmrgcl import setting
+        >>> @dataclass(frozen=True)
+        ... class Options:
+        ...     tau: float = setting(0.2, "temperature of the loss", above=0)
+        >>> Options().tau
+        0.2
+    """
     return field(default=default, metadata={"doc": doc, **limits})
 
 

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
 from nmrgcl import own_code
 from nmrgcl.errors import SettingError, nearest
-from nmrgcl.method_files import method_names, options_class
+from nmrgcl.method_files import method_names, options_class, options_of
 from nmrgcl.settings.check import ViewChoices, build, find_key, flatten, setting
 from nmrgcl.settings.renamed import OPTIONS, RENAMED
 
@@ -139,7 +139,13 @@ class FinetuneSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of a run: those that methods share, and the options of its method."""
+    """All settings of a run: those that methods share, and the options of its method.
+
+    Example:
+        >>> from nmrgcl import Settings, resolve
+        >>> Settings().method, resolve("graphcl", preset="graphcl").train.epochs
+        ('nmrgcl', 20)
+    """
 
     method: str = setting("nmrgcl", "the pre-training method; nmrgcl methods lists them")
     # scikit-learn accepts no larger seed.
@@ -208,8 +214,11 @@ class Settings:
 
 
 def setting_keys(method: str) -> list[str]:
-    """Return all dotted keys of a method."""
-    return list(_defaults(method))
+    """Return all dotted keys of a method, without loading torch if it is one of the package."""
+    groups = {f.name: [part.name for part in fields(f.default)] for f in fields(Settings) if is_dataclass(f.default)}
+    groups["options"] = list(options_of(method))
+    names = (f.name for f in fields(Settings))
+    return [key for name in names for key in ([f"{name}.{one}" for one in groups[name]] if name in groups else [name])]
 
 
 def full_key(key: str, method: str, source: str) -> str:
@@ -223,7 +232,7 @@ def full_key(key: str, method: str, source: str) -> str:
     if new is not None and find_key(new, known):
         raise SettingError(f"{source}: {key} is now called {new}")
     name = new or leaf
-    if others := [other for other in method_names() if name in options_class(other).__dataclass_fields__]:
+    if others := [other for other in method_names() if name in options_of(other)]:
         raise ForeignOptionError(
             f"{source}: {name!r} is an option of {', '.join(others)}, not of {own_code.label(method)}; "
             f"nmrgcl methods {own_code.label(method)} lists its options"

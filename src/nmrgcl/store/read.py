@@ -204,8 +204,8 @@ def open_store(folder: Path, *, verify: bool = False) -> Store:
         raise damaged(path, "its entries are inconsistent")
     if verify:
         store.check_bytes()
-        for part in torch.arange(len(store)).split(CHUNK):
-            if wrong := wrong_array(store.take(part)):
+        for at in range(0, len(store), CHUNK):
+            if wrong := wrong_array(store.take(torch.arange(at, min(at + CHUNK, len(store))))):
                 raise damaged(array_file(folder, wrong), "impossible values")
     return store
 

@@ -1,7 +1,8 @@
 """Write graphs to a store."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +22,32 @@ def write_store(
     folder: Path,
     graphs: Graphs | Iterable[Graphs],
     *,
-    extra: Mapping[str, np.ndarray] | None = None,
+    extra: Mapping[str, np.ndarray | Iterator[np.ndarray]] | None = None,
     meta: Mapping[str, Any] | None = None,
     afterwards: Callable[[], tuple[Mapping[str, np.ndarray], Mapping[str, Any]]] | None = None,
+    token: str = "",
 ) -> None:
     """Write graphs to ``folder``, which appears complete or not at all; parts removed by a view are left out.
 
     The graphs may come in parts, of which only one is in memory at a time. An existing store is replaced; any other
-    folder, or a store that contains foreign files, is refused. ``meta`` is stored as JSON. ``afterwards`` is called
-    when all graphs are written and returns further ``extra`` and ``meta``.
+    folder, or a store that contains foreign files, is refused. An ``extra`` array may come in parts too. ``meta`` is
+    stored as JSON. ``afterwards`` is called when all graphs are written and returns further ``extra`` and ``meta``.
+    ``token`` identifies the unfinished folder of a process that was killed, as in ``atomic.remove_strays``.
     """
     notes = json.loads(json.dumps(dict(meta or {})))  # raises before anything is written
     _check_names(extra or {}, folder)
     try:
-        with new_folder(folder, STORE) as filling:
+        with new_folder(folder, STORE, token) as filling:
             files, facts = _write_parts(filling, [graphs] if isinstance(graphs, Graphs) else graphs, str(folder))
             later, more = afterwards() if afterwards else ({}, {})
             _check_names(later, folder)
             notes |= json.loads(json.dumps(dict(more)))
             for name, values in {**(extra or {}), **later}.items():
-                files[EXTRA + name] = GrowingArray(array_file(filling, EXTRA + name), np.asarray(values))
-                files[EXTRA + name].add(np.asarray(values))
+                parts = values if isinstance(values, Iterator) else iter([np.asarray(values)])
+                first = next(parts)
+                files[EXTRA + name] = GrowingArray(array_file(filling, EXTRA + name), first)
+                for part in chain([first], parts):
+                    files[EXTRA + name].add(part)
             arrays = {name: file.entry() for name, file in files.items()}
             manifest = {"format": FORMAT, "version": VERSION, **facts, "meta": notes, "arrays": arrays}
             manifest["checksum"] = checksum_of(manifest)
@@ -50,7 +56,7 @@ def write_store(
         raise DataError(f"{folder}: cannot be written ({error.strerror}); choose another place or make room") from None
 
 
-def _check_names(extra: Mapping[str, np.ndarray], folder: Path) -> None:
+def _check_names(extra: Mapping[str, Any], folder: Path) -> None:
     for name in extra:
         if not NAME.fullmatch(name):
             raise DataError(f"{folder}: {name!r} is not a valid name for an array; use letters, digits, _ and -")

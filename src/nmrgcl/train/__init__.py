@@ -1,6 +1,7 @@
 """Pre-training: one loop for every method, its steps, state and checkpoints, and the feed that provides batches."""
 
-from nmrgcl.train.loop import Epoch, Memory, pretrain
+from nmrgcl.train.checkpoint import Memory
+from nmrgcl.train.loop import Epoch, pretrain
 from nmrgcl.train.optimiser import Optimiser
 from nmrgcl.train.progress import Progress, StepWatch
 from nmrgcl.train.trainable import Fittable, Trainable

@@ -9,7 +9,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from safetensors import SafetensorError
 from safetensors.torch import load, save
@@ -36,6 +36,22 @@ class Checkpoint:
 
     tensors: dict[str, Tensor]
     values: dict[str, Any]
+
+
+class Memory(Protocol):
+    """Stores the checkpoints of a training. The loop calls it between batches; it may raise to end the training."""
+
+    def recall(self) -> Checkpoint | None:
+        """The checkpoint to continue from, if there is one."""
+        ...
+
+    def due(self, *, epoch_ended: bool) -> bool:
+        """Whether to store a checkpoint now."""
+        ...
+
+    def keep(self, step: int, checkpoint: Checkpoint) -> None:
+        """Store a checkpoint; ``step`` counts the batches of the whole training."""
+        ...
 
 
 def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint, token: str = "") -> Path:

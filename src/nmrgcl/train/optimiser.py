@@ -7,6 +7,7 @@ import torch
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.optimizer import ParamsT
 
+from nmrgcl.adam import Adam
 from nmrgcl.errors import SettingError, nearest
 from nmrgcl.train.progress import Progress
 
@@ -23,6 +24,13 @@ class Optimiser:
         warmup: the fraction of all steps over which the learning rate rises linearly to ``lr``.
         weight_decay: decoupled weight decay, as in AdamW.
         clip: the maximum norm of the gradient of all parameters together; None: no clipping.
+
+    Example:
+        >>> import torch
+        >>> from nmrgcl import Optimiser
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> Optimiser([weight], lr=0.1, schedule="linear").factor(step=25, steps=100)  # of the learning rate
+        0.75
     """
 
     def __init__(
@@ -37,7 +45,7 @@ class Optimiser:
     ) -> None:
         _check(lr, schedule, warmup, weight_decay, clip)
         self.schedule, self.warmup, self.clip = schedule, warmup, clip
-        self.adam = torch.optim.Adam(
+        self.adam = Adam(
             parameters, lr=lr, fused=True, weight_decay=weight_decay, decoupled_weight_decay=weight_decay > 0
         )
         groups = self.adam.param_groups
@@ -68,6 +76,7 @@ class Optimiser:
         """The factor on ``lr`` at step number ``step`` (from 0) of ``steps``."""
         rising = round(self.warmup * steps)
         if step < rising:
+            # Never 0, so that the first step counts, and below 1 until the warm-up is over.
             return (step + 1) / (rising + 1)
         done = (step - rising) / max(steps - rising, 1)
         if self.schedule == "linear":

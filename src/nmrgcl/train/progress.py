@@ -14,6 +14,12 @@ class Progress:
         step: the number of batches done in the whole training.
         epochs: the number of epochs, unless training stops early; the last one may be incomplete.
         steps: the number of batches of the whole training.
+
+    Example:
+        >>> from nmrgcl import Progress
+        >>> progress = Progress(epoch=2, step=30, epochs=10, steps=150)
+        >>> progress.step / progress.steps  # how much of the training is done
+        0.2
     """
 
     epoch: int = 1

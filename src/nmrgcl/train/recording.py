@@ -29,6 +29,7 @@ class Recording:
         changed: the tensors that it modifies; they are restored after the warm-up.
         device: the device it runs on.
         beside: a recording that never runs at the same time, so that the two can share memory.
+        prepare: called with ``work`` before the warm-up; what it changes is restored too.
     """
 
     def __init__(
@@ -37,13 +38,17 @@ class Recording:
         changed: Iterable[Tensor],
         device: torch.device,
         beside: "Recording | None" = None,
+        prepare: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
         self.recorded = torch.cuda.CUDAGraph()
         self.work = work  # Keeps alive the tensors that a replay reads; otherwise their memory would be reused.
         changed_tensors = list(changed)
+        # The warm-up trains like any other steps, so weights and statistics have to be put back.
         before = [tensor.detach().clone() for tensor in changed_tensors]
         chance = torch.cuda.get_rng_state(device)
         try:
+            if prepare is not None:
+                prepare(work)
             _rehearse(work)
             with _recording(self.recorded, device, beside):
                 work()
@@ -93,6 +98,7 @@ def _recording(graph: torch.cuda.CUDAGraph, device: torch.device, beside: "Recor
 
 
 def _rehearse(work: Callable[[], None]) -> None:
+    # On a side stream, as PyTorch's notes on CUDA graphs ask, since libraries set up workspaces for each stream.
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -114,6 +120,7 @@ class CapturedStep:
         changed: the tensors that the step modifies; they are restored after the warm-up.
         room: the size to pad batches to; None: enough for batches of ``graphs``.
         beside: a recording that never runs at the same time, so that the two can share memory.
+        prepare: as for ``Recording``.
     """
 
     def __init__(
@@ -124,8 +131,10 @@ class CapturedStep:
         changed: Iterable[Tensor],
         room: Room | None = None,
         beside: "CapturedStep | None" = None,
+        prepare: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
         self.graphs, self.step, self.room = graphs, step, room or graphs.room_for(batch_size)
+        # The recording reads the numbers of a batch's graphs from this address; a replay only changes the content.
         self.index = torch.zeros(batch_size, dtype=torch.long, device=graphs.device)
         self.index.copy_(self._typical(batch_size))
         self.recorded: Recording = Recording(
@@ -133,6 +142,7 @@ class CapturedStep:
             changed,
             graphs.device,
             beside.recorded if beside else None,
+            prepare,
         )
 
     def __call__(self, index: Tensor, graphs: Graphs | None = None) -> None:
@@ -142,6 +152,7 @@ class CapturedStep:
             self.index.copy_(index, non_blocking=True)
             self.recorded.replay()
         else:
+            # Rare, as the room suffices for practically every random batch.
             self.step(graphs.take(index))
 
     def _typical(self, batch_size: int) -> Tensor:

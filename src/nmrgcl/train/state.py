@@ -81,6 +81,7 @@ class TrainingState:
         self.epoch, self.position = self.epoch + 1, 0
         self.total.zero_()
         self.losses.zero_()
+        # Before the first epoch the best is infinite, and inf − gain · inf would be NaN.
         if math.isinf(self.best) or loss < self.best - least_gain * abs(self.best):
             self.best, self.best_epoch = loss, self.epoch
 
@@ -163,14 +164,7 @@ def own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
     # Not `random_states`: converting to tensors, which checkpoints need, takes longer than a short epoch.
     before = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
     on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
-    words = np.random.SeedSequence([seed, epoch]).generate_state(3, np.uint64)
-    # Not torch.manual_seed, which records a stack trace for every missing kind of device and takes half a millisecond.
-    torch.default_generator.manual_seed(int(words[0] >> 1))
-    if device.type == "cuda":
-        number = torch.cuda.current_device() if device.index is None else device.index
-        torch.cuda.default_generators[number].manual_seed(int(words[0] >> 1))
-    np.random.seed(int(words[1] >> 32))  # noqa: NPY002 - methods may use NumPy's global generator
-    random.seed(int(words[2]))
+    seed_generators([seed, epoch], device)
     try:
         yield
     finally:
@@ -179,6 +173,18 @@ def own_chance(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
         random.setstate(before[2])
         if on_gpu is not None:
             torch.cuda.set_rng_state(on_gpu, device)
+
+
+def seed_generators(numbers: Sequence[int], device: torch.device) -> None:
+    """Seed the generators of torch, NumPy and Python from ``numbers``."""
+    words = np.random.SeedSequence(numbers).generate_state(3, np.uint64)
+    # Not torch.manual_seed, which records a stack trace for every missing kind of device and takes half a millisecond.
+    torch.default_generator.manual_seed(int(words[0] >> 1))
+    if device.type == "cuda":
+        number = torch.cuda.current_device() if device.index is None else device.index
+        torch.cuda.default_generators[number].manual_seed(int(words[0] >> 1))
+    np.random.seed(int(words[1] >> 32))  # noqa: NPY002 - methods may use NumPy's global generator
+    random.seed(int(words[2]))
 
 
 def random_states(device: torch.device) -> dict[str, Tensor]:

@@ -9,7 +9,9 @@ from torch import Tensor
 
 from nmrgcl.errors import NonFiniteError
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops import across_ranks
 from nmrgcl.settings import TrainSettings
+from nmrgcl.train.distributed import Ranks, ReducedLosses
 from nmrgcl.train.optimiser import Optimiser
 from nmrgcl.train.progress import Progress, Unreadable
 from nmrgcl.train.state import TrainingState
@@ -21,11 +23,15 @@ class GuardedStep:
 
     Once a loss or gradient is not finite, no optimiser changes its weights any more. This is decided on the device, so
     that the host need not wait and only checks now and then. All state that persists between batches is updated in
-    place, so that a step can be recorded and replayed.
+    place, so that a step can be recorded and replayed. With ``ranks``, gradients and losses are averaged over them.
     """
 
-    def __init__(self, method: Trainable, optimisers: Sequence[Optimiser], state: TrainingState) -> None:
+    def __init__(
+        self, method: Trainable, optimisers: Sequence[Optimiser], state: TrainingState, ranks: Ranks | None = None
+    ) -> None:
         self.method, self.optimisers, self.state = method, optimisers, state
+        self.reduced = ranks is not None
+        self.losses = method.losses if ranks is None else ReducedLosses(method, ranks)
         self.progress = Progress()
         self.good_batches, self.bad = torch.zeros_like(state.total), torch.zeros_like(state.total)
         self._one = torch.ones_like(state.total)
@@ -62,19 +68,20 @@ class GuardedStep:
 
     def __call__(self, graphs: Graphs) -> None:
         """Train on one batch."""
-        for number, loss in enumerate(self.method.losses(graphs, self.progress)):
+        for number, loss in enumerate(self.losses(graphs, self.progress)):
             turn = number % len(self.optimisers)
-            for (
-                optimiser
-            ) in self.optimisers:  # All of them: a loss has gradients for the other players' parameters too.
+            for optimiser in self.optimisers:  # All, since a loss has gradients for the other players' parameters too.
                 optimiser.adam.zero_grad()
             loss.backward()
-            self._guard(loss.detach(), self.optimisers[turn])
+            value = across_ranks.average(loss.detach())
+            self._guard(value, self.optimisers[turn])
             self.optimisers[turn].step()
             torch.clear_autocast_cache()  # Autocast caches bfloat16 copies of the weights, which are now outdated.
+            # Players alternate; the loss that is reported is the first one's.
             if turn == 0:
-                self.state.total.add_(loss.detach())
+                self.state.total.add_(value)
                 self.state.losses.add_(1)
+        # Plus 1 − bad: the count stops before the first bad batch, whose number an error message needs.
         self.good_batches.sub_(self.bad).add_(1)
 
     def _guard(self, loss: Tensor, optimiser: Optimiser) -> None:

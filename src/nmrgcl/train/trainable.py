@@ -32,6 +32,9 @@ class Trainable(nn.Module, ABC):
     CAPTURABLE: ClassVar[bool] = True
     """Whether a step can be recorded on a GPU. A step that depends on ``progress`` or other Python values cannot."""
 
+    ACROSS_RANKS: ClassVar[bool] = False
+    """Whether batches may be divided among ranks: means and negatives are then those of ``nmrgcl.ops.across_ranks``."""
+
     level: Literal["graph", "node"]
 
     @property

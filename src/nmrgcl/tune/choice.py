@@ -1,4 +1,4 @@
-"""Choose a candidate: for each fold separately to get an honest score, or overall to get a preset.
+"""Choose a candidate: for each fold or seed separately to get an honest score, or overall to get a preset.
 
 Scores are accuracies in percent, ``[candidates, seeds, folds]``: ``inner`` scores use only the training rows of a fold,
 ``outer`` scores are measured on the fold itself.
@@ -33,10 +33,24 @@ def choose_by_fold(inner: np.ndarray, outer: np.ndarray) -> Choice:
     The labels of a fold do not affect the choice made for it: neither its own scores are used nor the inner scores of
     other folds or seeds, whose training rows include it.
     """
-    chosen = np.round(inner, 9).argmax(axis=0)  # Rounding makes equal means tie whatever the order of summation.
+    chosen = _rounded(inner).argmax(axis=0)
+    return Choice(chosen, np.take_along_axis(outer, chosen[None], axis=0)[0])
+
+
+def choose_by_measure(measure: np.ndarray, outer: np.ndarray) -> Choice:
+    """For every seed, choose the candidate with the highest ``measure`` ``[candidates, seeds]``; ties go to the first.
+
+    A measure of a training needs no labels, so that all folds of a seed have the same candidate.
+    """
+    chosen = np.broadcast_to(_rounded(measure).argmax(axis=0)[:, None], outer.shape[1:])
     return Choice(chosen, np.take_along_axis(outer, chosen[None], axis=0)[0])
 
 
 def best_overall(scores: np.ndarray) -> int:
-    """The candidate with the highest mean over seeds and folds; ties go to the first."""
-    return int(np.round(scores.mean(axis=(1, 2)), 9).argmax())
+    """The candidate with the highest mean over seeds and, if there are any, folds; ties go to the first."""
+    return int(_rounded(scores.mean(axis=tuple(range(1, scores.ndim)))).argmax())
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Rounding makes equal means tie whatever the order of summation."""
+    return np.round(values, 9)

@@ -13,7 +13,7 @@ from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.owned import require_group
 from nmrgcl.settings import Settings, load_preset
 from nmrgcl.settings.check import flatten
-from nmrgcl.tune.found import TUNED, Found
+from nmrgcl.tune.found import INNER, TUNED, Found
 
 OTHERS = "strong"
 """The preset that ``tuned`` uses for datasets without a search."""
@@ -38,12 +38,13 @@ def write_found(found: Found, folder: Path) -> tuple[Path, Path]:
 def as_toml(found: Found) -> str:
     """The settings of the winner, below comments with its scores."""
     facts, winner = found.to_dict(), found.search.candidates[found.winner]
-    inner = facts["candidates"][found.winner]["inner_mean"]
+    best = f"best inside the training folds ({facts['candidates'][found.winner]['inner_mean']:.2f})"
+    best = best if found.criterion == INNER else f"best by {found.criterion}, without labels"
     head = [
         f"{found.search.dataset}, {found.date}: {found.command}",
         f"nested choice {_pm(facts['nested'])} (honest), preset as it was {_pm(facts['preset'])}; judge:"
         f" {found.search.protocol}, {found.search.seeds} seeds",
-        f"candidate {found.winner} of {len(found.search.candidates)}, best inside the training folds ({inner:.2f});"
+        f"candidate {found.winner} of {len(found.search.candidates)}, {best};"
         f" {_pm(facts['winner'])} on the judged ones, which had a part in the choice",
     ]
     return "".join(f"# {line}\n" for line in head) + as_lines(worth_saying(winner.settings))

@@ -6,13 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from nmrgcl.errors import DataError, SettingError, nearest
 from nmrgcl.evaluate.spread import by_seed
 from nmrgcl.record import RecordFormat
+from nmrgcl.run.measures import BETTER
 from nmrgcl.settings.check import flatten
-from nmrgcl.tune.choice import Choice, best_overall, choose_by_fold
+from nmrgcl.tune.choice import Choice, best_overall, choose_by_fold, choose_by_measure
 from nmrgcl.tune.search import Candidate, Search, SearchScores
 
+INNER = "inner"
+"""The criterion that uses labels: inner scores of the training rows of each fold."""
+CRITERIA = (INNER, *BETTER)
 TUNED = RecordFormat("nmrgcl-tuned", 1, "a search", sealed=False)
+
+
+def require_criterion(name: str) -> None:
+    """Refuse unknown criteria."""
+    if name not in CRITERIA:
+        raise SettingError(f"unknown criterion {name!r}; {nearest(name, CRITERIA)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,22 +35,35 @@ class Found:
         scores: the scores of its candidates.
         command: the command that computed it.
         date: today's date as YYYY-MM-DD.
+        criterion: ``INNER``, or the measure without labels by which candidates are chosen.
     """
 
     search: Search
     scores: SearchScores
     command: str
     date: str
+    criterion: str = INNER
 
     @cached_property
     def choice(self) -> Choice:
         """The candidate chosen for every fold."""
-        return choose_by_fold(self.scores.inner, self.scores.outer)
+        if self.criterion not in self.choices:
+            raise DataError(
+                f"{self.search.dataset}: not every training has {self.criterion}; choose by {', '.join(self.choices)}"
+            )
+        return self.choices[self.criterion]
+
+    @cached_property
+    def choices(self) -> dict[str, Choice]:
+        """What every criterion chooses, for comparison."""
+        inner, outer = self.scores.inner, self.scores.outer
+        measured = {name: choose_by_measure(values, outer) for name, values in self.scores.measures.items()}
+        return {INNER: choose_by_fold(inner, outer)} | measured
 
     @cached_property
     def winner(self) -> int:
-        """The candidate with the best mean inner score: the one to use from now on."""
-        return best_overall(self.scores.inner)
+        """The candidate that is best by the criterion in the mean: the one to use from now on."""
+        return best_overall(self.scores.inner if self.criterion == INNER else self.scores.measures[self.criterion])
 
     @cached_property
     def seen(self) -> int:
@@ -86,7 +110,9 @@ class Found:
             "date": self.date,
             "device": " and ".join(self.scores.devices),
             "preset": self.outer(0),
+            "criterion": self.criterion,
             "nested": by_seed(self.choice.scores),
+            "criteria": {name: by_seed(choice.scores) for name, choice in self.choices.items()},
             "seen": self.outer(self.seen) | {"candidate": self.seen},
             "winner": self.outer(self.winner) | {"candidate": self.winner},
             "settings": search.candidates[self.winner].settings.to_dict(),
@@ -102,4 +128,10 @@ class Found:
             "outer_mean": float(np.mean(outer)),
             "inner": inner,
             "outer": outer,
+            "measures": {name: _raw(name, values[number]) for name, values in self.scores.measures.items()},
         }
+
+
+def _raw(name: str, values: np.ndarray) -> list[float]:
+    """The measure as it was recorded, with six digits."""
+    return [float(f"{BETTER[name] * value:.6g}") for value in values]

@@ -1,7 +1,7 @@
 """A search as a value: its candidates, their cells, and the scores of these."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from nmrgcl.method_files import method_reference
 from nmrgcl.methods import find_method, require_possible
 from nmrgcl.run.cell import BY_FOLDS, Cell, canonical
 from nmrgcl.run.cell_data import class_labels
+from nmrgcl.run.measures import BETTER
 from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Result, Results
 from nmrgcl.settings import Settings, full_key
@@ -63,12 +64,15 @@ class SearchScores:
         outer: ``[candidates, seeds, folds]`` accuracies on the fold; both are minus infinity for failed candidates.
         failed: indices of candidates that lack a score for some seed.
         devices: the devices that computed the others.
+        measures: what trainings recorded without labels, ``[candidates, seeds]`` each, higher being better; minus
+            infinity for failed candidates. Measures that some training lacks are left out.
     """
 
     inner: np.ndarray
     outer: np.ndarray
     failed: tuple[int, ...]
     devices: tuple[str, ...] = ()
+    measures: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def plan_search(
@@ -156,7 +160,20 @@ def gather(search: Search, folder: Path) -> SearchScores:
             if result is not None and number not in failed:
                 outer[number, seed], inner[number, seed] = result.scores["folds"], _inner(result, results)
     devices = {str(result.hardware.get("device", "unknown")) for row in found for result in row if result}
-    return SearchScores(inner, outer, failed, tuple(sorted(devices)))
+    return SearchScores(inner, outer, failed, tuple(sorted(devices)), _measures(found, failed))
+
+
+def _measures(found: Sequence[Sequence[Result | None]], failed: Sequence[int]) -> dict[str, np.ndarray]:
+    measures = {}
+    for name, sign in BETTER.items():
+        values = np.full((len(found), len(found[0])), -np.inf)
+        for number, row in enumerate(found):
+            if number not in failed:
+                kept = [result.training.get(name) for result in row if result]
+                values[number] = [np.nan if value is None else sign * value for value in kept]
+        if not np.isnan(values).any():
+            measures[name] = values
+    return measures
 
 
 def _inner(result: Result, results: Results) -> list[float]:

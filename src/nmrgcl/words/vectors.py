@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, vstack
 from torch import Tensor
 from torch.nn.functional import embedding, softplus
 
+from nmrgcl.adam import SparseAdam
 from nmrgcl.words.counts import count_columns
 from nmrgcl.words.wl import combine
 
@@ -99,7 +100,7 @@ def learn(places: Places, num_rows: int, *, width: int, negatives: int, epochs: 
     share = torch.from_numpy(places.counts.sum(0)) ** 0.75
     words = Words(torch.zeros(num_words, width), inputs, (share.cumsum(0) / share.sum()).float())
     tables = [rows, words.output] + [words.input] * bool(places.around.numel())
-    optimiser = torch.optim.SparseAdam([table.requires_grad_() for table in tables], lr=lr)
+    optimiser = SparseAdam([table.requires_grad_() for table in tables], lr=lr)
     at_once = max(1, PAIRS_AT_ONCE * len(places.row) // max(places.counts.nnz, 1))
     for epoch in range(epochs):
         optimiser.param_groups[0]["lr"] = lr * (1 - epoch / epochs)
@@ -142,6 +143,8 @@ def infer(places: Places, num_rows: int, words: Words, *, negatives: int) -> Ten
     share, fixed = _fixed(places, words)
     output, drawn = words.output[word], words.output[words.negatives(torch.tensor(0.5))]
     total = torch.zeros(len(places.row)).index_add_(0, place, count)
+    # The slope of a sigmoid is at most 1/4, so the curvature is bounded by a quarter of |w|² for each predicted word
+    # and of the largest eigenvalue of the negatives' mean outer product.
     steepest = torch.linalg.eigvalsh((drawn.T @ drawn).double() / len(drawn))[-1].float()
     bend = negatives * total * steepest + torch.zeros_like(total).index_add_(0, place, count * (output**2).sum(1))
     bound = SHRINKAGE + torch.zeros(num_rows).index_add_(0, places.row, share[:, 0] ** 2 * bend / 4)

@@ -107,7 +107,7 @@ def test_without_features_nodes_get_the_constant() -> None:
         (Data(x=torch.eye(2), batch=torch.tensor([1, 0])), "batch is not sorted"),
     ],
 )
-def test_what_cannot_be_converted_is_said(data: Any, told: str) -> None:
+def test_what_cannot_be_converted_is_reported(data: Any, told: str) -> None:
     with pytest.raises(DataError, match=told):
         from_pyg(data)
 

@@ -142,7 +142,7 @@ def test_a_file_that_the_server_does_not_have_is_told_from_one_that_fails(
     assert "503" in refusal(server.url, target)
 
 
-def test_nobody_there_is_told_at_once(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there_is_reported_at_once(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     assert "no connection to 127.0.0.1:9" in refusal("http://127.0.0.1:9/T.bin", target)
 
@@ -191,7 +191,7 @@ def test_a_line_stays_one_line(target: Path) -> None:
     assert str(caught.value).isprintable()
 
 
-def test_where_nothing_can_be_written_the_place_is_told(server: Server, tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_the_place_is_reported(server: Server, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match=f"save it as {tmp_path}/file/T.bin"):
         fetch(server.url, tmp_path / "file" / "T.bin")

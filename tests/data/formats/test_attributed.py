@@ -101,7 +101,7 @@ def test_directed_and_undirected_edges_side_by_side_become_directions() -> None:
     assert data.one_way_edges == 1
 
 
-def test_graphs_that_disagree_about_directions_are_treated_likewise() -> None:
+def test_graphs_that_disagree_about_directions_are_treated_alike() -> None:
     data = dataset(graph([{}] * 2, [(1, 0, True, {})]), graph([{}] * 2, [(1, 0, False, {})]), keep_directions=True)
     assert data.graphs.edge_index.tolist() == [[1, 0, 3], [0, 1, 2]]
 

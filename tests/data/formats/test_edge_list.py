@@ -130,7 +130,7 @@ WRONG_EDGES |= {
 
 
 @pytest.mark.parametrize("edges", WRONG_EDGES, ids=range(len(WRONG_EDGES)))
-def test_what_is_wrong_is_said_in_a_line(edges: str) -> None:
+def test_what_is_wrong_is_reported_in_a_line(edges: str) -> None:
     told = message(edges)
     assert told.startswith("edges.csv, line ")
     assert WRONG_EDGES[edges] in told

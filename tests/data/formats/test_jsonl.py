@@ -159,7 +159,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("line", WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_said_in_a_line(line: str) -> None:
+def test_what_is_wrong_is_reported_in_a_line(line: str) -> None:
     assert WRONG[line] in message(line)
     assert message(line).startswith("g.jsonl, line 1: ")
 
@@ -201,7 +201,7 @@ def test_files_are_plain_or_gzipped(tmp_path: Path) -> None:
     assert read_jsonl(tmp_path / "b.jsonl.gz", name="other").name == "other"
 
 
-def test_files_that_cannot_be_read_are_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_read_are_reported_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = gzip.compress(GOOD.encode() * 99)
     (tmp_path / "cut.gz").write_bytes(packed[:-9])
     (tmp_path / "latin").write_bytes(b'{"edges": []}\n{"edges": [], "y": "\xe4"}')

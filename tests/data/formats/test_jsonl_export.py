@@ -153,7 +153,7 @@ def test_a_name_in_gz_is_packed(tmp_path: Path) -> None:
     assert_same(data, there_and_back(data, "T.jsonl.gz"))
 
 
-def test_what_cannot_be_written_is_said_in_a_line(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported_in_a_line(tmp_path: Path) -> None:
     one = graphs_of([(0, 1), (1, 0)], 2, y=torch.tensor([0]))
     with pytest.raises(DataError, match=r"T: 'a\\nb' is not a class"):
         write_jsonl(Dataset("T", one, ("a\nb",)), tmp_path / "T.jsonl")

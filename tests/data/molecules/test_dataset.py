@@ -159,7 +159,7 @@ def test_a_csv_file_is_edges_or_molecules_by_its_header(tmp_path: Path) -> None:
     assert_drugs(packed)
 
 
-def test_a_csv_file_that_is_neither_is_told_both(tmp_path: Path) -> None:
+def test_a_csv_file_that_is_neither_gets_both_reasons(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         load(str(write(tmp_path, "a,b\n1,2\n")))
     told = str(caught.value)

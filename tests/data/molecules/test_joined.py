@@ -60,7 +60,7 @@ def test_two_files_are_one_after_the_other(capsys: pytest.CaptureFixture[str], t
     assert (both.name, rows.rows) == ("both", 8)
 
 
-def test_repeats_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_repeats_are_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     files = [str(write_smi(tmp_path / f"{name}.smi", smiles)) for name, smiles in (("a", FIRST), ("b", SECOND))]
     out, _ = run(capsys, "datasets", "import", *files, "--out", str(tmp_path / "both"))
     assert "molecules that repeat the SMILES of an earlier one, and are kept: 2" in out

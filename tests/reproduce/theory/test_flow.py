@@ -83,7 +83,7 @@ def test_the_command_prints_claims_and_draws(
     assert out.startswith("holds  Lemma 1")
 
 
-def test_a_plot_that_cannot_be_written_is_told_before_anything_is_computed(
+def test_a_plot_that_cannot_be_written_is_reported_before_anything_is_computed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     _, err = run(capsys, "theory", "--plot", "t.bmp", code=2)

@@ -35,7 +35,7 @@ def test_the_order_is_drawn_from_the_global_generator_alone() -> None:
     assert not torch.equal(first, second)
 
 
-def test_without_chunks_it_is_a_permutation_as_ever() -> None:
+def test_without_chunks_it_is_a_plain_permutation() -> None:
     torch.manual_seed(3)
     expected = torch.randperm(11).split(5)[:2]
     torch.manual_seed(3)

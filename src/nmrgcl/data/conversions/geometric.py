@@ -25,6 +25,14 @@ def from_pyg(data: "Data | Iterable[Data]", *, categorical: bool = False) -> Gra
 
     Integer ``x`` becomes floating point unless ``categorical``: then each value of a column, counted from 0, is a
     one-hot column of its own. ``y`` belongs to graphs if it has one row per graph, else to nodes.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from nmrgcl import from_pyg
+        >>> edge = Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> from_pyg([edge, edge])
+        Graphs(2 graphs, 4 nodes, 4 directed edges, 3 dense features, cpu)
     """
     geometric = needed("torch_geometric.data", "PyTorch Geometric", "pyg")
     items: list[Data] = [data] if isinstance(data, geometric.Data) else list(data)
@@ -56,6 +64,12 @@ def to_pyg(graphs: Graphs | Dataset) -> "Batch":
     """Return a ``Batch`` with one ``Data`` per graph and dense ``x``; parts that a view has removed are left out.
 
     A dataset is converted with its default features.
+
+    Example:
+        >>> from nmrgcl import load, to_pyg
+        >>> batch = to_pyg(load("MUTAG"))
+        >>> batch.num_graphs, batch.x.shape
+        (188, torch.Size([3371, 7]))
     """
     geometric = needed("torch_geometric.data", "PyTorch Geometric", "pyg")
     graphs = with_features(graphs).compact()

@@ -41,6 +41,12 @@ def from_networkx(
         edge_feature: edge attribute of the same form.
         edge_weight: edge attribute with a positive number.
         label: graph attribute with a number; it may be missing from some graphs.
+
+    Example:
+        >>> import networkx as nx
+        >>> from nmrgcl import from_networkx
+        >>> from_networkx([nx.path_graph(3), nx.cycle_graph(4)])
+        Graphs(2 graphs, 7 nodes, 12 directed edges, 1 categorical features, cpu)
     """
     listed: list[Any] = [graphs] if hasattr(graphs, "nodes") else list(graphs)
     pairs: list[tuple[int, int]] = []
@@ -87,6 +93,12 @@ def to_networkx(graphs: Graphs | Dataset) -> "list[networkx.Graph]":
 
     A dataset is converted with its default features. Parts that a view has removed are left out. Repeated edges make
     the graphs multigraphs.
+
+    Example:
+        >>> from nmrgcl import load, to_networkx
+        >>> first, *others = to_networkx(load("MUTAG"))
+        >>> first.number_of_nodes(), first.number_of_edges(), len(others)
+        (17, 19, 187)
     """
     networkx = needed("networkx", "NetworkX", "networkx")
     graphs = with_features(graphs).compact()

@@ -118,6 +118,7 @@ def listing(graphs: Sequence[AttributedGraph], chosen: Chosen = ALL) -> Listing:
     mutual = bool(both.all())
     row = np.arange(len(ends))
     if not mutual:
+        # In a file that also has directed edges, an undirected one becomes two rows; a self-loop stays one.
         row = np.repeat(row, 1 + (both & (ends[:, 0] != ends[:, 1])))
         ends = ends[row]
         second = np.flatnonzero(row[1:] == row[:-1]) + 1
@@ -260,6 +261,7 @@ class _All:
     def whole(self, i: int, name: str) -> int:
         """Return the attribute as an integer, written as 1, 1.0 or true."""
         value = self.values[i][name]
+        # Beyond 2⁵³ floats skip integers, so the file may have meant another label.
         if isinstance(value, float) and not (value.is_integer() and abs(value) <= 2**53):
             why = f"{name} {value} is not an integer; labels are classes, so leave it out or rename it"
             raise self.refusal(i, why)
@@ -270,6 +272,7 @@ class _All:
         if name is None or name not in self.numbers:
             return None
         given = [values.get(name) for values in self.values]
+        # Text and vectors become 0, so that the check below refuses them by their own value.
         weights = np.array([1 if w is None else 0 if isinstance(w, str | np.ndarray) else w for w in given], np.float32)
         for i in np.flatnonzero(~(weights > 0))[:1]:
             raise self.refusal(i, f"weight {shown(given[i])} is not a positive 32-bit float; correct it")

@@ -106,6 +106,7 @@ def read_edge_table(
     try:
         columns = parse_csv(content + b"\n", file, types=types)
     except DataError:
+        # Most files have only numbers beyond the known columns, so text is looked for after that has failed.
         words = _words(content, file, names, others)
         if not words:
             raise

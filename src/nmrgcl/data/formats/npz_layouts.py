@@ -85,6 +85,7 @@ def class_labels(array: np.ndarray, place: str) -> list[Label | None] | np.ndarr
             values[at] = value or None
             wrong = not value.isprintable()
         else:
+            # Only NaN differs from itself; it means that the class is missing.
             wrong = not (value != value or (value.is_integer() and abs(value) <= 1 << 53))
             values[at] = None if wrong or value != value else int(value)
         if wrong:
@@ -149,6 +150,7 @@ def _adjacency(matrix: coo_array | csc_array | csr_array, place: str) -> Parts:
     entries = matrix.tocoo()
     edges = np.stack([entries.row, entries.col]).astype(np.int64)
     weight = _weights(entries.data, f"{place}data")
+    # CSR and CSC store a pointer for every node. COO merely states its shape, and a short file may state any.
     return Parts(edges, weight, f"{place}shape", sizes=np.array([rows]), backed=matrix.format != "coo")
 
 

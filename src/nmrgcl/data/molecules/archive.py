@@ -16,7 +16,6 @@ from typing import IO, Any
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 
 from nmrgcl import atomic, reading
 from nmrgcl.data.dataset import Dataset
@@ -42,6 +41,8 @@ _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 4, "lp": 0, "pb": 0}]
 
 def pack_molecules(dataset: Dataset, path: Path, *, watch: Watch | None = None) -> None:
     """Write a dataset of molecules as an archive; it appears complete or not at all."""
+    from joblib import Parallel, delayed
+
     rows = dataset.molecules
     if rows is None:
         raise DataError(f"{dataset.name}: is not a dataset of molecules; pass a file of SMILES")
@@ -144,6 +145,7 @@ class _Expanding:
             raise self._damaged("the SHA-256 of a block does not match")
         try:
             decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_BLOCK)
+            # One byte more than declared reveals a block that is too long, without expanding the rest of it.
             found = decompressor.decompress(content, unpacked + 1)
         except lzma.LZMAError as error:
             raise self._damaged(str(error)) from None

@@ -1,7 +1,7 @@
 """Convert a file of molecules to a store, a few thousand molecules at a time."""
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,16 +42,35 @@ def write_molecules(
     if isinstance(labels, Path):
         labels = next(csv.reader([str(labels)], skipinitialspace=True))
     listing = list_molecules(path, smiles=smiles, labels=labels, invalid=invalid)
-    maker = _Maker(listing, strict=invalid == "error", watch=watch)
+    jobs = 1 if len(listing) < MANY else -1
+    write_listing(folder, listing, name=name, strict=invalid == "error", jobs=jobs, watch=watch)
+
+
+def write_listing(
+    folder: Path,
+    listing: MoleculeListing,
+    *,
+    name: str | None,
+    strict: bool,
+    jobs: int,
+    watch: Watch | None = None,
+    notes: Mapping[str, Any] | None = None,
+    token: str = "",
+) -> None:
+    """Write the molecules of ``listing`` to a store with additional metadata ``notes``, converting them with ``jobs``.
+
+    If ``strict``, an invalid row is an error. ``token`` is that of ``write_store``.
+    """
+    maker = _Maker(listing, strict=strict, jobs=jobs, watch=watch)
     meta = dataset_meta(name or printable(stem(listing.path)), [0, 1] if maker.binary else [])
-    write_store(folder, maker.parts(), meta=meta, afterwards=maker.rest)
+    write_store(folder, maker.parts(), meta={**meta, **(notes or {})}, afterwards=maker.rest, token=token)
 
 
 class _Maker:
     """Converts molecules to graphs, and collects the rows that are invalid."""
 
-    def __init__(self, listing: MoleculeListing, *, strict: bool, watch: Watch | None) -> None:
-        self.listing, self.strict, self.watch = listing, strict, watch
+    def __init__(self, listing: MoleculeListing, *, strict: bool, jobs: int, watch: Watch | None) -> None:
+        self.listing, self.strict, self.jobs, self.watch = listing, strict, jobs, watch
         self.binary = is_binary(listing.labels)
         self.valid = np.ones(len(listing), bool)
         self.invalid: list[Invalid] = []
@@ -59,8 +78,7 @@ class _Maker:
     def parts(self) -> Iterator[Graphs]:
         """Yield the graphs of all valid molecules, in parts."""
         total, first = len(self.listing), 0
-        jobs = 1 if total < MANY else -1
-        for graphs, bad in featurise_in_parts(self.listing.parts(AT_A_TIME), jobs=jobs):
+        for graphs, bad in featurise_in_parts(self.listing.parts(AT_A_TIME), jobs=self.jobs):
             rows = slice(first, first + len(graphs) + len(bad))
             self.valid[[one.row for one in bad]] = False
             self.invalid += [self.listing.located(one) for one in bad[: LISTED - len(self.invalid)]]

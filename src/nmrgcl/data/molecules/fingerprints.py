@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from nmrgcl.data.molecules.chemistry import rdkit
 from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY
@@ -30,6 +29,8 @@ def ecfp(smiles: Sequence[str], *, radius: int = RADIUS, bits: int = BITS) -> np
 
 def ecfp_in_parts(smiles: Sequence[str]) -> Iterator[np.ndarray]:
     """Yield fingerprints a few thousand at a time; many molecules are processed on all cores."""
+    from joblib import Parallel, delayed
+
     parts = (smiles[first : first + AT_A_TIME] for first in range(0, len(smiles), AT_A_TIME))
     jobs = 1 if len(smiles) < MANY else -1
     for packed in Parallel(n_jobs=jobs, return_as="generator")(delayed(_packed)(part) for part in parts):

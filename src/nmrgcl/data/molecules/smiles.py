@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 
 from nmrgcl.data.molecule_rows import Invalid
 from nmrgcl.data.molecules.chemistry import rdkit
@@ -122,6 +121,8 @@ class _Flat(NamedTuple):
 
 def _parts(smiles: Iterable[str | None], jobs: int) -> Iterator[tuple[_Flat, list[Invalid]]]:
     """Yield parts in order; the rows of invalid SMILES are counted over all parts."""
+    from joblib import Parallel, delayed
+
     texts = iter(smiles)
     lengths: list[int] = []
 

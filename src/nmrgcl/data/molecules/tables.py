@@ -70,8 +70,12 @@ def _parquet(content: bytes, path: Path) -> MoleculeTable:
     return MoleculeTable(columns, np.arange(columns.num_rows) + 1)
 
 
-def _smi(content: bytes, path: Path) -> MoleculeTable:
-    """Read a SMILES and, after white space, a name per line; the first line may be a header."""
+def smi_table(content: bytes, path: Path, *, before: int = 0, named: bool | None = None) -> MoleculeTable:
+    """Read a SMILES and, after white space, a name per line; the first line of a file may be a header.
+
+    ``content`` may be a range of lines: then ``before`` is the number of lines before it, and ``named`` says whether
+    any molecule of the file has a name.
+    """
     pyarrow = arrow()
     csv = pyarrow.csv
     try:  # as a single column, with a delimiter that does not occur in text
@@ -86,13 +90,14 @@ def _smi(content: bytes, path: Path) -> MoleculeTable:
     cells = pyarrow.compute.extract_regex(lines, _SMI_LINE).combine_chunks()
     smiles, names = (pyarrow.compute.struct_field(cells, part) for part in (SMILES, "name"))
     used = smiles.is_valid().to_numpy(zero_copy_only=False)
-    if used[0] and smiles[0].as_py().lower() == SMILES:
+    if not before and used[0] and smiles[0].as_py().lower() == SMILES:
         used[0] = False
     kept = np.flatnonzero(used)
     nameless = pyarrow.compute.equal(names, "")
     names = pyarrow.compute.if_else(nameless, pyarrow.scalar(None, pyarrow.string()), names).take(kept)
-    columns = {SMILES: smiles.take(kept)} | ({"name": names} if names.null_count < len(names) else {})
-    return MoleculeTable(pyarrow.table(columns), kept + 1)
+    named = names.null_count < len(names) if named is None else named
+    columns = {SMILES: smiles.take(kept)} | ({"name": names} if named else {})
+    return MoleculeTable(pyarrow.table(columns), kept + before + 1)
 
 
 def _sdf(content: bytes, path: Path) -> MoleculeTable:
@@ -127,6 +132,6 @@ _READERS: dict[str, Callable[[bytes, Path], MoleculeTable]] = {
     ".csv": lambda content, path: _separated(content, path, ","),
     ".tsv": lambda content, path: _separated(content, path, "\t"),
     ".parquet": _parquet,
-    ".smi": _smi,
+    ".smi": smi_table,
     ".sdf": _sdf,
 }

@@ -69,7 +69,7 @@ def _place_graphs(
         edges += tl.sum(links, 0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["graphs"])
 def _copy_graphs(
     nodes: tl.tensor, edges: tl.tensor, new_edge_index: tl.tensor, new_row_ptr: tl.tensor, new_node_ptr: tl.tensor,
     batch: tl.tensor, new_pair: tl.tensor, new_node_keep: tl.tensor, new_edge_keep: tl.tensor,
@@ -90,6 +90,7 @@ def _copy_graphs(
         for start in range(new_node, last, BLOCK):
             node = start + tl.arange(0, BLOCK)
             exists = node < last
+            # Padding names item 0, which exists, so features can be gathered without a mask.
             old = tl.where(is_rest, 0, node - new_node + old_node)
             tl.store(nodes + node, old, mask=exists)
             row = tl.load(row_ptr + old, mask=exists, other=0) - old_edge + new_edge

@@ -10,7 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 PROGRAMS = 512
-"""Programs that share the rows where each keeps its own sums: four per multiprocessor of an H200."""
+"""Programs among which rows are divided if each keeps sums of its own: four per multiprocessor of an H200."""
 
 Remembered = tuple[Tensor, Tensor, float]
 """Running mean and variance, which are updated in place, and the momentum."""
@@ -89,7 +89,8 @@ def pull_back(
 ) -> Tensor:  # fmt: skip
     """The gradient of ``h``, also through the statistics; ``sums`` comes from ``gradient_sums``.
 
-    dh_i = weight/σ · (g_i − keep_i/count · (Σ g + x̂_i·Σ g·x̂)), with sums over all rows of i's group.
+    ∂L/∂h_i = γ/σ · (g_i − keep_i/n · (Σ g + x̂_i Σ g x̂)) with sums over all rows of i's group, as
+    ``nmrgcl.ops.batch_norm`` derives; γ is ``weight`` and n the number of kept rows.
     """
     out = torch.empty_like(h)
     (rows, width), tile = h.shape, _tile(h.shape[1])
@@ -196,6 +197,7 @@ def _merge_statistics(
         count += tl.sum(number, 0)
         gaps += tl.sum(gap * number, 0)
         away += tl.sum(inner + gap * gap * number, 0)
+    # Σ n (m − μ)² = Σ n (m − middle)² − (Σ n (m − middle))² / Σ n. Little cancels, as the middle is close to μ.
     shift = gaps / tl.maximum(count, 1.0)
     away = tl.maximum(away - gaps * shift, 0.0)
     tl.store(found + place, middle + shift, mask=inside)
@@ -229,8 +231,9 @@ def pulled_back(
     g: tl.tensor, standard: tl.tensor, rstd: tl.tensor, kept: tl.tensor, statistics: tl.tensor, sums: tl.tensor,
     weight: tl.tensor, group: tl.tensor, column: tl.tensor, width: tl.tensor,
 ) -> tl.tensor:  # fmt: skip
-    """The gradient of a tile of the norm's input whose rows belong to one ``group``."""
+    """The gradient of a tile of the norm's input whose rows belong to one ``group``: the formula of ``pull_back``."""
     inside = column < width
+    # n is 0 only if the group keeps no row, and then nothing is subtracted.
     count = tl.load(statistics + (group * 3 + 2) * width + column, mask=inside, other=1.0)
     pulled = tl.load(sums + group * 2 * width + column, mask=inside, other=0.0)[None, :]
     pulled = pulled + standard * tl.load(sums + (group * 2 + 1) * width + column, mask=inside, other=0.0)[None, :]
@@ -265,6 +268,7 @@ def _open_gradient(
     g: tl.tensor, standard: tl.tensor, weight: tl.tensor, bias: tl.tensor, column: tl.tensor, width: tl.tensor
 ) -> tl.tensor:
     """The gradient that passes the ReLU after the norm."""
+    # Whether the ReLU was open is computed again from x̂, which is cheaper than reading the output once more.
     value = standard * tl.load(weight + column, mask=column < width, other=0.0)[None, :]
     return tl.where(value + tl.load(bias + column, mask=column < width, other=0.0)[None, :] > 0, g, 0.0)
 
@@ -309,6 +313,7 @@ def _merge_sums(
     column = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
     inside = column < width
     block, everything = tl.arange(0, BLOCKS), tl.zeros([WIDTH], tl.float32)
+    # There are at most PROGRAMS blocks, few enough for a single load.
     for group in tl.static_range(GROUPS):
         start = partial + (block[:, None] * GROUPS + group) * width + column[None, :]
         total = tl.sum(tl.load(start, mask=(block < blocks)[:, None] & inside[None, :], other=0.0), 0)

@@ -154,6 +154,7 @@ def _layer_back_kernel(
             mine = pulled_back(above, standard, rstd, kept, statistics, sums, scale, number, unit, width)
             g = tl.where((group == number)[:, None], mine, g)
         g = tl.where((values > 0) & exists, g, 0.0)
+        # t is computed again from s: keeping it would mean another [N, P] matrix to write and to read.
         before = tl.load(s + row[:, None] * s_stride + unit[None, :], mask=exists, other=0.0)
         hidden = before
         if FIRST:
@@ -167,6 +168,8 @@ def _layer_back_kernel(
             of_first += tl.dot(tl.trans(g), before, input_precision=PRECISION)
             g = tl.dot(g, _matrix(first, width, WIDTH), input_precision=PRECISION)
         tl.store(out + place, g, mask=exists)
+    # Each program stores sums of its own, which column_sums adds up afterwards. Without atomics results repeat bit for
+    # bit.
     square, there = unit[:, None] * width + unit[None, :], inside[:, None] & inside[None, :]
     start = partial + tl.program_id(0).to(tl.int64) * room
     if FIRST:

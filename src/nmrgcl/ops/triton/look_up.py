@@ -89,6 +89,7 @@ def _sum_by_name(
             listed += (name[None, :] == every[:, None]).to(tl.float32)
         there = (row < rows)[:, None] & (unit < width)[None, :]
         g = tl.load(grad + row[:, None] * stride + unit[None, :], mask=there, other=0.0).to(tl.float32)
+        # TF32 would round the gradient before it is added up.
         total += tl.dot(listed, g, input_precision="ieee")
     place = (tl.program_id(0).to(tl.int64) * count + every)[:, None] * width + unit[None, :]
     tl.store(partial + place, total, mask=(every < count)[:, None] & (unit < width)[None, :])

@@ -59,7 +59,7 @@ def edges_between(edge_index: Tensor, node_keep: Tensor, edge_keep: Tensor | Non
     return out
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["graphs"])
 def _keep_drawn_nodes(
     out: tl.tensor, draw: tl.tensor, node_ptr: tl.tensor, keep: tl.tensor, chosen: tl.tensor, p: tl.tensor,
     graphs: tl.tensor, nodes: tl.tensor, KEPT: tl.constexpr, CHOSEN: tl.constexpr, BLOCK: tl.constexpr,
@@ -79,6 +79,7 @@ def _keep_drawn_nodes(
             if KEPT:
                 there = there & (tl.load(keep + node, mask=there, other=0) != 0)
             largest = tl.maximum(largest, tl.max(tl.load(draw + node, mask=there, other=-1.0)))
+    # The largest draw of a graph is below p only if all are; that node then stays, so that no graph becomes empty.
     threshold = tl.where(acts, tl.minimum(largest, p), -1.0)
     for start in range(first, last, BLOCK):
         node = start + tl.arange(0, BLOCK)

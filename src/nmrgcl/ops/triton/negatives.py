@@ -13,7 +13,7 @@ Precision = Literal["ieee", "tf32", "tf32x3"]
 """How similarities are computed: in float32; rounded to TF32; or as three TF32 products, which keep some 22 bits."""
 
 UNITS = 32
-"""How many units of z are multiplied at a time."""
+"""Units of z that are multiplied at a time."""
 
 MANY = 4096
 """Above this many rows tiles are large; below, large tiles would be too few to occupy the GPU."""
@@ -75,6 +75,8 @@ def negatives_gradient(
         )  # fmt: skip
         block = slice(first, first + PANEL)
         if rest is not None:
+            # (panel + rest)(most + least) without rest · least, which is below the rounding of float32; small terms
+            # come first.
             with _tf32():
                 most, least = high[block].float(), low[block].float()
                 out.addmm_(rest, most).addmm_(panel, least).addmm_(panel, most)
@@ -246,6 +248,7 @@ def _weigh_negatives(
     there = is_row[:, None] & (place < columns)[None, :]
     weight *= scale
     if SPLIT:  # what TF32 keeps, and the remainder
+        # The mask clears the last 13 of the 23 bits of the mantissa.
         kept = (weight.to(tl.int32, bitcast=True) & -8192).to(tl.float32, bitcast=True)
         tl.store(rest + row[:, None] * stride + place[None, :], weight - kept, mask=there)
         weight = kept

@@ -140,6 +140,7 @@ def _number_pairs(
     for start in range(first, last, BLOCK):
         edge = start + tl.arange(0, BLOCK)
         number = _number(edge, first, last, edge_index, live, place, stride)
+        # Triton cannot shift a block by one place, so the preceding edges are read once more.
         before = _number(edge - 1, first, last, edge_index, live, place, stride)
         earlier = tl.maximum(tl.associative_scan(before, 0, _larger), most)
         is_new = (number > earlier).to(tl.int64)  # parallel edges take one pair
@@ -191,6 +192,8 @@ def _shuffled(x: tl.tensor, total: tl.tensor, seed: tl.tensor, ROUNDS: tl.conste
     low, high = (seed & 0xFFFFFFFF).to(tl.uint32), (seed >> 32).to(tl.uint32)
     for number in range(ROUNDS):
         key = _mix(_mix(low + number) ^ high)
+        # 63 random bits, so that the remainder favours no number noticeably. They stay below 2⁶³ even for the largest
+        # key, because key + 1 wraps to 0 and _mix(0) is 0.
         sum_of_pair = ((key.to(tl.int64) << 31) + _mix(key + 1).to(tl.int64)) % total
         other = sum_of_pair - x
         other = tl.where(other < 0, other + total, other)
@@ -266,6 +269,7 @@ def _merge_new(
     if graph < graphs:
         last_node, end = tl.load(node_ptr + graph + 1), tl.load(new_ptr + graph + 1)
         last, half = tl.load(row_ptr + last_node), (end - begin) // 2
+        # Slot k gets the free pair to which a random permutation takes k, so no pair is drawn twice.
         for start in range(0, half, BLOCK):
             slot = start + tl.arange(0, BLOCK)
             there = slot < half
@@ -276,6 +280,7 @@ def _merge_new(
             high = tl.load(kept + first_node + j, mask=there, other=0)
             tl.store(key + begin + slot, high * nodes + low, mask=there)
             tl.store(key + begin + half + slot, low * nodes + high, mask=there)
+        # The ranks are counted among all keys, so every thread must have stored its own by now.
         tl.debug_barrier()
         for start in range(begin, end, BLOCK):
             slot = start + tl.arange(0, BLOCK)
@@ -288,6 +293,7 @@ def _merge_new(
             tl.store(in_order + begin + rank, mine, mask=there)
             low = tl.load(row_ptr + destination, mask=there, other=0)
             high = tl.load(row_ptr + destination + 1, mask=there, other=0)
+            # A new edge's place: its rank among the new edges plus the number of old edges before it.
             to = _first_from(edge_index, low, high, source, there) + begin + rank
             tl.store(position + slot, to, mask=there)
             tl.store(new_edge_index + to, source, mask=there)
@@ -298,6 +304,7 @@ def _merge_new(
         for start in range(begin, end, BLOCK):
             slot = start + tl.arange(0, BLOCK)
             there = slot < end
+            # A pair is named after the first of its two edges, whose positions are both known only now.
             twin = tl.where(slot < begin + half, slot + half, slot - half)
             to = tl.load(position + slot, mask=there, other=0)
             tl.store(new_pair + to, tl.minimum(to, tl.load(position + twin, mask=there, other=0)), mask=there)
@@ -306,6 +313,7 @@ def _merge_new(
             there = edge < last
             source = tl.load(edge_index + edge, mask=there, other=0)
             destination = tl.load(edge_index + stride + edge, mask=there, other=0)
+            # An old edge moves up by the number of new edges before it; + 1 lets a new edge of the same key come first.
             to = edge + begin + _count_below(in_order, begin, end, destination * nodes + source + 1)
             tl.store(new_edge_index + to, source, mask=there)
             tl.store(new_edge_index + width + to, destination, mask=there)

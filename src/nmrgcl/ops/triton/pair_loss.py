@@ -72,7 +72,7 @@ def _length(values: tl.tensor, shortest: tl.tensor) -> tl.tensor:
     return tl.where(length <= shortest, float("inf"), length)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["graphs"])
 def _unit_pairs(
     unit: tl.tensor, positive: tl.tensor, z1: tl.tensor, z2: tl.tensor, graphs: tl.tensor, width: tl.tensor,
     stride1: tl.tensor, stride2: tl.tensor, delta: tl.tensor, shortest: tl.tensor,
@@ -105,6 +105,7 @@ def _pair_loss(
         for view in tl.static_range(2):
             gap = tl.load(total + view * graphs + graph, mask=there, other=0.0) - own
             if COUNTED:  # log(1 + e^gap), and its slope
+                # Both are written with e^−|gap|, which cannot overflow.
                 shrunk = tl.exp(-tl.abs(gap))
                 everything += tl.where(there, tl.maximum(gap, 0.0) + tl.log(1.0 + shrunk), 0.0) / (2 * graphs)
                 slope = tl.where(gap > 0, 1.0, shrunk) / (1.0 + shrunk) / (2 * graphs)
@@ -117,7 +118,7 @@ def _pair_loss(
     tl.store(loss, tl.sum(everything, 0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["graphs"])
 def _unit_pairs_back(
     out: tl.tensor, of_unit: tl.tensor, pull: tl.tensor, z1: tl.tensor, z2: tl.tensor, graphs: tl.tensor,
     width: tl.tensor, stride1: tl.tensor, stride2: tl.tensor, delta: tl.tensor, shortest: tl.tensor, scale: tl.tensor,

@@ -124,7 +124,8 @@ def _range_tile(width: int) -> dict[str, int]:
     return {"ROWS": 1, "UNITS": units, "EDGES": 64, "LONG": 64, "num_warps": 4}
 
 
-@triton.jit
+# Otherwise Triton would compile again when a batch has one row or a multiple of 16 rows.
+@triton.jit(do_not_specialize=["rows"])
 def _sum_rows(
     out: tl.tensor,
     h: tl.tensor,
@@ -168,6 +169,7 @@ def _sum_rows(
     length = last - first
     longest = tl.max(length, 0)
     if LONG > EDGES:
+        # A long row counts as empty here, so that the other rows of the tile need not wait for it.
         last = tl.where(length > LONG, first, last)
         longest = tl.minimum(longest, LONG)
     for start in range(0, longest, EDGES):
@@ -178,6 +180,7 @@ def _sum_rows(
         )  # fmt: skip
     if LONG > EDGES and tl.max(length, 0) > LONG:
         for number in range(ROWS):
+            # Triton cannot index a block by a number, so a sum over a mask picks the row.
             one = tl.arange(0, ROWS) == number
             begin = tl.sum(tl.where(one & (length > LONG), first, 0), 0)
             end = begin + tl.sum(tl.where(one & (length > LONG), length, 0), 0)
@@ -296,7 +299,7 @@ def _take_rows(
     tl.store(out + row[:, None] * width + unit[None, :], found, mask=there)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def _column_sums(
     out: tl.tensor, partial: tl.tensor, rows: tl.tensor, width: tl.tensor, ROWS: tl.constexpr, UNITS: tl.constexpr
 ) -> None:

@@ -50,9 +50,8 @@ def _minimise(
     BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
     """One program: one machine. ``UNIT``: the diagonal of the kernel is 1 and need not be read."""
-    machine = (
-        tl.num_programs(0) - 1 - tl.program_id(0)
-    )  # the last penalty first: usually the largest, which takes longest
+    # The last penalty is usually the largest, which takes longest, so it comes first.
+    machine = tl.num_programs(0) - 1 - tl.program_id(0)
     pair, part = machine % pair_count, machine // pair_count % parts
     penalty = tl.load(penalties + machine // (parts * pair_count))
     positive, negative = tl.load(pairs + 2 * pair), tl.load(pairs + 2 * pair + 1)
@@ -60,6 +59,7 @@ def _minimise(
     first, second = tl.load(begins + positive).to(tl.int32), tl.load(begins + negative).to(tl.int32)
     positives = tl.load(begins + positive + 1).to(tl.int32) - first
     size = positives + tl.load(begins + negative + 1).to(tl.int32) - second
+    # Lanes count the positive rows first; now second + lane is the row of a negative lane.
     second -= positives
     lane = tl.arange(0, BLOCK)
     there, is_positive = lane < size, lane < positives

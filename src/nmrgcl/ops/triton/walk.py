@@ -53,6 +53,7 @@ def _walk(
     nodes = tl.load(size + graph)
     if nodes == 0:
         return
+    # In float32 like the plain form: both must round alike to visit the same nodes.
     most = tl.maximum(tl.ceil(nodes.to(tl.float32) * ratio), 1.0)
     first = tl.load(start + graph)
     tl.store(keep + first, True)

@@ -82,12 +82,13 @@ def tuned_values(dataset: str) -> dict[str, Any] | None:
 
 
 def graph_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
-    """Cells of both selections; rows trained with labels choose on validation data and have honest ones only."""
+    """Cells of both selections; rows that are trained with labels or have no epochs to choose are honest only."""
     cells = []
     for dataset in _there(sheet, plan):
         for row in chosen_rows(sheet, "graph", plan.rows):
             protocol = row.protocol or plan.protocol
-            both = [s for s in SELECTIONS if plan.selection in ("", s) and (s == "honest" or protocol in BY_FOLDS)]
+            known = SELECTIONS if row.by_folds and protocol in BY_FOLDS else ("honest",)
+            both = [selection for selection in known if plan.selection in ("", selection)]
             for settings in _seeded(row, dataset, plan, "graph", by_folds=protocol in BY_FOLDS):
                 options: list[Any] = [{"protocol": protocol, "selection": selection} for selection in both]
                 cells += [

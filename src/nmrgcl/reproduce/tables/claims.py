@@ -10,7 +10,7 @@ from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import LEVEL, Comparison, compare, corrected
 from nmrgcl.reproduce.tables.pairs import pairs_against
 from nmrgcl.reproduce.tables.sheet import Sheet
-from nmrgcl.reproduce.verdict import MARGIN, ClaimOutcome, Verdict, no_data
+from nmrgcl.reproduce.verdict import MARGIN, ClaimOutcome, Rule, Verdict, no_data
 
 
 def leads_on_most(
@@ -46,7 +46,11 @@ def leads_on_most(
         f"t-test, Holm) on {sum(beyond)}; {needed} would do; beside {', '.join(others)}"
     )
     numbers = {"highest": int(ahead.sum()), "beyond": int(sum(beyond)), "n": int(there.sum()), "needed": needed}
-    return Verdict(claim, outcome, sentence, numbers)
+    rule = Rule(
+        f"the highest mean on {needed} datasets, each beyond chance",
+        f"the highest mean on fewer than {needed} datasets",
+    )
+    return Verdict(claim, outcome, sentence, numbers, rule)
 
 
 def reaches_printed(
@@ -77,7 +81,11 @@ def reaches_printed(
         f"mean reached on {reached} of {len(behind)} datasets; below it beyond chance (n = "
         f"{sum(one.n for one in behind.values())} scores, Holm over {len(behind)}): {where}"
     )
-    return Verdict(claim, outcome, sentence, {"reached": reached, "n": len(behind), "below": below})
+    rule = Rule(
+        f"scores whose intervals leave no dataset {MARGIN:g} below the printed mean",
+        "a score below the printed mean beyond chance on some dataset",
+    )
+    return Verdict(claim, outcome, sentence, {"reached": reached, "n": len(behind), "below": below}, rule)
 
 
 def best_rival(scores: Scores, names: Sequence[str], line: str) -> np.ndarray:

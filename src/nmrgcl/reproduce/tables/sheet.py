@@ -39,6 +39,7 @@ class TableRow:
         seeds: the maximum number of seeds; 0: as many as the other rows.
         tuned: whether its settings were searched with labels. The "honest" line is then the nested estimate of
             ``nmrgcl tune``; the line "seen" is the score of the setting that the search chose for all folds.
+        by_folds: whether it also has a line chosen by the evaluated folds; methods without epochs have none.
         pretrained_on: the dataset on which its encoder is pre-trained, with ``method``, ``preset`` and ``settings``,
             before it is evaluated on those of the table; "": it is trained on the dataset itself.
         settings: the settings that define the row.
@@ -53,6 +54,7 @@ class TableRow:
     protocol: str = ""
     seeds: int = 0
     tuned: bool = False
+    by_folds: bool = True
     pretrained_on: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     printed: dict[str, PrintedFigure] = field(default_factory=dict)

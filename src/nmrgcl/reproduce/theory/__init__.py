@@ -11,10 +11,13 @@ from nmrgcl.reproduce.item import MeasuredItem
 from nmrgcl.reproduce.plan import Extent, Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.theory.findings import check_theory
-from nmrgcl.reproduce.verdict import ClaimOutcome, Verdict
+from nmrgcl.reproduce.verdict import ClaimOutcome, Rule, Verdict
 
 CLAIMS = ("Lemmas 1 and 2, Theorems 1 and 2, Eqs. 6 and 11 and the five-node example hold as they are printed",)
 _OUTCOMES: dict[bool | None, ClaimOutcome] = {True: "confirmed", False: "not confirmed", None: "inconclusive"}
+_RULE = Rule(
+    "a measurement that agrees with the prediction, or a proof", "a measurement that contradicts it: a counterexample"
+)
 
 
 def measure(plan: Plan, device: torch.device) -> list[Row]:
@@ -30,6 +33,7 @@ def judge(scores: Scores) -> list[Verdict]:
             _OUTCOMES[row["holds"]],
             f"predicted {row['predicted']:.4g}, measured {row['measured']:.4g}; {row['where']}",
             {"predicted": row["predicted"], "measured": row["measured"]},
+            _RULE,
         )
         for row in scores.rows
     ]

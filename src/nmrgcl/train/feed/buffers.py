@@ -64,6 +64,7 @@ class Buffers:
     def put(self, graphs: Graphs, start: BufferSizes | None = None) -> None:
         """Copy ``graphs`` to position ``start``; copies from pinned memory are asynchronous."""
         start = start or BufferSizes()
+        # In the buffers, numbers of nodes, edges and graphs count from the first graph of all.
         shifts = {"node_ptr": start.nodes, "edge_index": start.nodes, "row_ptr": start.edges, "pair": start.edges}
         shifts["batch"] = start.graphs
         for name, value in _tensors(graphs).items():

@@ -38,12 +38,19 @@ def open_feed(
     if len(source) < 2:
         raise DataError(f"contrast needs at least two graphs; the dataset has {len(source)}")
     if chunk is None:
-        chunk = 0 if fit(source, device) else usual_chunk(source)
+        chunk = wanted_chunk(source, device)
+    # Rounded up to whole batches, so that no batch spans two chunks.
     chunk = -(-chunk // batch_size) * batch_size
     if not 0 < chunk < len(source):
         return Resident(source, device, batch_size)
+    # Graphs on the device stay there; the chunk then decides only the order, so that the same batches come anywhere.
     there = isinstance(source, Graphs) and source.device.type == device.type
     return Resident(source, device, batch_size, chunk) if there else Chunks(source, device, chunk, batch_size)
+
+
+def wanted_chunk(source: Source, device: torch.device) -> int:
+    """The number of graphs to keep on ``device`` at a time; 0 if all of them fit."""
+    return 0 if fit(source, device) else usual_chunk(source)
 
 
 def fit(source: Source, device: torch.device) -> bool:
@@ -62,4 +69,5 @@ def tensor_bytes(source: Source) -> int:
     """The size of all graphs as tensors in bytes."""
     nodes, edges = source.sizes()
     extent = BufferSizes(len(source), int(nodes.sum()), int(edges.sum()))
+    # Tensors on the meta device have a size but no memory.
     return Buffers(source.take(torch.arange(0)), extent, torch.device("meta")).nbytes

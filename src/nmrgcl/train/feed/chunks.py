@@ -26,6 +26,7 @@ class Chunks(Feed):
         self.source, self.device, self.chunk, self.batch_size = source, device, chunk, batch_size
         self.items, self.batches = len(source), chunk // batch_size
         nodes, edges = (largest_chunk(sizes, chunk) for sizes in source.sizes())
+        # Taking no graphs shows which tensors there are, and of what types.
         like, extent = source.take(torch.arange(0)), BufferSizes(chunk, nodes, edges)
         self.lane = (_GPULane if device.type == "cuda" else _HostLane)(like, extent, device)
         self.reader = ThreadPoolExecutor(1, thread_name_prefix="chunks")
@@ -73,6 +74,7 @@ class Chunks(Feed):
 
     def _read(self, parts: list[Tensor]) -> tuple[Tensor, Graphs]:
         """The indices of the graphs in some batches, in the order of the source, and these graphs."""
+        # In the order of the source, so that it is read forwards and block by block.
         ids = torch.cat(parts).sort().values
         return ids, self.lane.send(self.source, ids)
 

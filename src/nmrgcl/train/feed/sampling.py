@@ -66,7 +66,9 @@ def _random_neighbour(graphs: Graphs, nodes: Tensor) -> Tensor:
     """A uniformly drawn in-neighbour of each node; a node without any is returned itself."""
     start = graphs.row_ptr.index_select(0, nodes)
     count = graphs.row_ptr.index_select(0, nodes + 1) - start
+    # In float64: the 24 bits of a float32 draw could not reach every neighbour of a large hub.
     draw = (torch.rand(nodes.shape, device=nodes.device, dtype=torch.float64) * count).long()
+    # The start of an empty row may lie beyond the last edge.
     edge = (start + draw).clamp_(max=max(graphs.num_edges - 1, 0))
     if graphs.num_edges == 0:
         return nodes

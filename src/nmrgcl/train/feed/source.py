@@ -1,7 +1,7 @@
 """Collections of graphs that feeds read from, and random samples of them."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -26,6 +26,11 @@ class Source(Protocol):
     def take(self, index: Tensor) -> Graphs:
         """The graphs at ``index`` (on the host), in that order."""
         ...
+
+
+def count_items(source: Source, level: Literal["graph", "node"]) -> int:
+    """The number of graphs or, at node level, of nodes: what batches consist of."""
+    return len(source) if level == "graph" else int(source.sizes()[0].sum())
 
 
 @dataclass(frozen=True, eq=False)
