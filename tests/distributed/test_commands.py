@@ -53,6 +53,13 @@ def test_all_ranks_train_and_the_first_writes_one_model(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "seed-0" / "model.safetensors").exists()
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the names of threads are read from /proc")
+def test_no_thread_of_the_group_outlives_it(tmp_path: Path) -> None:
+    ended = run(tmp_path, [], [], fault="count_threads")
+    assert ended.codes == [0, 0]
+    assert [said.count("left:\n") for said in ended.said] == [1, 1], ended.said
+
+
 @pytest.mark.parametrize(
     ("fault", "says"),
     [

@@ -4,6 +4,7 @@ Only rank 0 writes and prints. A rank that cannot go on leaves word in the store
 the others lose their connection to it, and rank 0 prints that word.
 """
 
+import importlib
 import os
 import warnings
 from collections.abc import Iterator
@@ -46,6 +47,9 @@ def joined_ranks() -> Iterator[Ranks]:
     if not has_other_ranks():
         yield Ranks(restarted=is_restart())
         return
+    # DistributedDataParallel imports this module, whose default arguments keep the group that exists at that time. With
+    # such a group, threads of gloo would outlive it and could abort the process while the interpreter shuts down.
+    importlib.import_module("torch.distributed.nn.functional")
     try:
         store, rank, count = next(iter(dist.rendezvous("env://")))
         attempt = agree_on_attempt(store, rank, count, PATIENCE)
