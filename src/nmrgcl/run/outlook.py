@@ -86,7 +86,7 @@ def look_ahead(
     done = len(plan) - len(cells) + sum(result is not None for result in found.values())
     if not estimate:
         return Outlook(len(plan), done, None)
-    seconds, unjudged = 0.0, []
+    seconds, unjudged, warm = 0.0, list[str](), False
     imported = time.process_time()  # Workers spend about as long on imports as this process has.
     missing = [cell for _, cell in cells if found[cell.key] is None]
     datasets = list(dict.fromkeys(cell.dataset for cell in missing))
@@ -100,7 +100,11 @@ def look_ahead(
         seconds += sum(statistics.fmean(times[kind]) for kind, _ in lacking if kind in times)
         unknown = [(kind, cell) for kind, cell in lacking if kind not in times]
         unjudged += [dataset] if any(not can_estimate(cell) for _, cell in unknown) else []
-        seconds += _estimated([one for one in unknown if can_estimate(one[1])], device, PATIENCE / len(datasets))
+        measurable = [one for one in unknown if can_estimate(one[1])]
+        if measurable and not warm:
+            estimate_cell(measurable[0][1], device)  # Not counted: the first call also imports and compiles.
+            warm = True
+        seconds += _estimated(measurable, device, PATIENCE / len(datasets))
     count, words = _workers(backend, jobs, device.type)
     if missing:
         seconds = seconds / count + imported
@@ -124,8 +128,6 @@ def _estimated(plan: Sequence[Planned], device: torch.device, patience: float) -
         kinds.setdefault(kind, []).append(cell)
     order = list(kinds.values())
     random.Random(0).shuffle(order)
-    if order:
-        estimate_cell(order[0][0], device)  # Not counted: the first call also imports and compiles.
     total, counted, trained, ends = 0.0, 0, set[str](), time.perf_counter() + patience
     for alike in order:
         if counted and time.perf_counter() > ends:
