@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.eigenvectors import eigenvectors
 
 STEP = 8
 """Matrices are padded to a multiple of this many rows, so that each in a batch begins at a cache line."""
@@ -18,8 +19,8 @@ def positions(graphs: Graphs, columns: int) -> Tensor:
 
     The graphs must have no masks. Rows have unit length; the remaining columns are zero. Signs are arbitrary (here the
     entry of largest magnitude is positive), and so are the eigenvectors of a repeated eigenvalue: a graph gets the same
-    ones in every batch, but not if its nodes are renumbered. On a GPU the host waits, for sizes and to learn whether
-    the decompositions converged.
+    ones in every batch (on a GPU, unless the solver fails for some batches), but not if its nodes are renumbered. On a
+    GPU the host waits, for sizes and to learn whether the decompositions converged.
     """
     found = torch.zeros(graphs.num_nodes, columns, device=graphs.device)
     size, degree = graphs.node_ptr.diff(), graphs.row_ptr.diff().clamp(min=1).double()
@@ -34,7 +35,7 @@ def positions(graphs: Graphs, columns: int) -> Tensor:
         beyond = torch.arange(rows, device=graphs.device) >= size[alike, None]
         matrix = torch.diag_embed(beyond * torch.tensor(BELOW, dtype=torch.float64))
         matrix[place[owner[edges]], destination, source] = share[edges]
-        vectors = torch.linalg.eigh(matrix).eigenvectors.flip(2)[:, :, :columns]
+        vectors = eigenvectors(matrix).flip(2)[:, :, :columns]
         largest = vectors.gather(1, vectors.abs().argmax(1, keepdim=True))
         vectors = torch.where(largest < 0, -vectors, vectors)
         used = torch.arange(vectors.shape[2], device=graphs.device) < (size[alike, None] - 2)
