@@ -45,8 +45,19 @@ def test_selection_by_evaluated_folds_judges_several_epochs() -> None:
 
 
 def test_judging_grows_with_the_square_of_the_number_of_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pilot, "ROWS", 100)
+    monkeypatch.setattr(pilot, "ROWS", (60, 100))
     assert estimate_cell(cell(), CPU).judge == pytest.approx(9.0)
+
+
+def test_a_few_graphs_that_take_long_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pilot, "LONG", 0.5)
+    assert estimate_cell(cell(), CPU).judge == pytest.approx(300 / 60)
+
+
+def test_a_few_graphs_that_cannot_fill_the_folds_are_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pilot, "LONG", 0.5)
+    monkeypatch.setattr(pilot, "ROWS", (12, 300))
+    assert estimate_cell(cell(), CPU).judge == pytest.approx(1.0)
 
 
 def test_fine_tuning_counts_epochs_runs_and_candidates() -> None:

@@ -18,8 +18,10 @@ from nmrgcl.run.protocols import is_judged
 from nmrgcl.train import pretrain
 from nmrgcl.train.feed import open_feed
 
-STEPS, ROWS, EPOCHS = 4, 600, 2
-"""How many training steps, evaluated graphs and fine-tuning epochs an estimate computes."""
+STEPS, ROWS, EPOCHS = 4, (60, 600), 2
+"""How many training steps, evaluated graphs and fine-tuning epochs an estimate computes; 600 graphs if 60 are fast."""
+LONG = 1.0
+"""An evaluation of this many seconds is long enough to be scaled up."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def estimate_cell(cell: Cell, device: torch.device) -> CellSeconds:
 def _train(cell: Cell, method: Method, data: CellData, device: torch.device) -> float:
     settings, graphs = cell.settings, data.graphs
     if not isinstance(method, Pretraining):
-        index = _some(np.zeros(graphs.num_graphs, dtype=int))
+        index = _some(np.zeros(graphs.num_graphs, dtype=int), ROWS[-1])
         part = replace(data, graphs=graphs.take(torch.from_numpy(index)))
         seconds = _timed(lambda: _exhaust(method, part, cell), device)
         return seconds * graphs.num_graphs / len(index)
@@ -71,22 +73,39 @@ def _exhaust(method: Method, data: CellData, cell: Cell) -> None:
 
 
 def _judge(cell: Cell, method: Method, data: CellData, device: torch.device) -> float:
-    settings, graphs, truth = cell.settings, data.graphs, data.truth
-    share = 1.0
-    if settings.level == "graph" and graphs.num_graphs > ROWS:
-        index = _some(truth.y)
-        graphs, truth = graphs.take(torch.from_numpy(index)), replace(truth, y=truth.y[index])
-        share = graphs.num_graphs / data.graphs.num_graphs
+    """Evaluate a few graphs, then more of them unless that took long; all nodes at node level."""
+    if cell.settings.level == "node":
+        return _judge_part(cell, method, data, device) * _times(cell, 1.0)
+    y = data.truth.y
+    for rows in ROWS:
+        index = _some(y, rows)
+        if rows < ROWS[-1] and np.unique(y[index], return_counts=True)[1].min() < cell.settings.svm.folds:
+            continue  # These are too few graphs of some class for the folds.
+        part = replace(data, graphs=data.graphs.take(torch.from_numpy(index)), truth=replace(data.truth, y=y[index]))
+        seconds = _judge_part(cell, method, part, device)
+        if seconds > LONG:
+            break
+    # Few graphs take long to embed, which is done graph by graph; a kernel matrix has a row and a column per graph.
+    return seconds * _times(cell, len(y) / len(index), squared=rows == ROWS[-1])
+
+
+def _judge_part(cell: Cell, method: Method, part: CellData, device: torch.device) -> float:
+    """Seconds to evaluate all graphs or nodes of ``part`` once; if fine-tuned, for a few epochs."""
+    settings, options = cell.settings, cell.settings.finetune
     if cell.protocol == "finetune":
-        options = settings.finetune
-        trainings = len(candidates(settings, fresh=settings.train.epochs == 0)) + options.runs - 1
-        few = min(EPOCHS, options.epochs)
-        cell = replace(cell, settings=replace(settings, finetune=replace(options, epochs=few, runs=1, grid="none")))
-        scale = trainings * options.epochs / few / share
-    else:
-        scale = _looks(cell) / share**2  # A kernel matrix has a row and a column per graph.
+        short = replace(options, epochs=min(EPOCHS, options.epochs), runs=1, grid="none")
+        cell = replace(cell, settings=replace(settings, finetune=short))
     last = [{"epoch": settings.train.epochs, "loss": None}]
-    return _timed(lambda: score_cell(cell, method, graphs, truth, last), device) * scale
+    return _timed(lambda: score_cell(cell, method, part.graphs, part.truth, last), device)
+
+
+def _times(cell: Cell, larger: float, *, squared: bool = False) -> float:
+    """How many times as long as ``_judge_part`` the evaluation takes, if the data is ``larger`` by this factor."""
+    settings, options = cell.settings, cell.settings.finetune
+    if cell.protocol == "finetune":
+        trainings = len(candidates(settings, fresh=settings.train.epochs == 0)) + options.runs - 1
+        return trainings * options.epochs / min(EPOCHS, options.epochs) * larger
+    return _looks(cell) * (larger**2 if squared else larger)
 
 
 def _looks(cell: Cell) -> int:
@@ -97,10 +116,10 @@ def _looks(cell: Cell) -> int:
     return len({epochs, *(epoch for epoch in range(1, epochs + 1) if is_judged(epoch, epochs))})
 
 
-def _some(y: np.ndarray) -> np.ndarray:
-    """At most ``ROWS`` indices with the same class proportions as ``y``."""
+def _some(y: np.ndarray, rows: int) -> np.ndarray:
+    """At most ``rows`` indices with the same class proportions as ``y``."""
     order = np.argsort(y, kind="stable")
-    return np.sort(order[np.linspace(0, len(order) - 1, min(len(order), ROWS)).astype(int)])
+    return np.sort(order[np.linspace(0, len(order) - 1, min(len(order), rows)).astype(int)])
 
 
 def _timed(work: Callable[[], object], device: torch.device) -> float:
