@@ -22,7 +22,7 @@ class _OnDevice(torch.Tensor):
 
     device = torch.device("cuda")
 
-    def cpu(self) -> Tensor:
+    def cpu(self) -> Tensor:  # type: ignore[override]
         return self.as_subclass(torch.Tensor)
 
 
