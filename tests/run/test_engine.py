@@ -49,7 +49,8 @@ def crowded(run: Cell, folder: Path, device: str, stop: Path) -> CellOutcome:
     here, mark = sys.modules["nmrgcl.run.execute"], folder / ".crowded"
     here.cuda_is_unusable = cuda_is_unusable  # type: ignore[attr-defined]  # `sickly` may have run in this worker
     if run == HUGE or (run == POISON and not mark.exists()):
-        mark.touch()
+        if run == POISON:
+            mark.touch()
         with patch.object(here, "execute", side_effect=OutOfMemoryError("full")):
             return compute_cell(run, folder, device, stop)
     return compute_cell(run, folder, device, stop)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 
 from nmrgcl.errors import SettingError, nearest
+from nmrgcl.ops.dropout import dropout
 from nmrgcl.sparse_rows import is_sparse, with_values
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"relu": nn.ReLU, "prelu": nn.PReLU, "rrelu": nn.RReLU, "elu": nn.ELU}

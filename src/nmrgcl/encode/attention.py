@@ -4,9 +4,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import dropout, leaky_relu
+from torch.nn.functional import leaky_relu
 
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.dropout import dropout
 from nmrgcl.ops.neighbour_sum import edges_by_source, weighted_sum
 from nmrgcl.ops.rows import row_sums
 

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 
 from nmrgcl.adam import Adam
 from nmrgcl.data.splits import Split
@@ -20,6 +19,7 @@ from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.goals import CLASSES, Goal
 from nmrgcl.evaluate.side_by_side import Epochs
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.dropout import dropout
 from nmrgcl.settings import FinetuneSettings
 
 Embed = Callable[[Graphs], Tensor]
@@ -74,7 +74,7 @@ class Classifier(nn.Module):
     def forward(self, graphs: Graphs) -> Tensor:
         """``[B, outputs]``, or ``[N, outputs]`` at node level."""
         z = self.norm(self.embed(graphs))
-        outputs: Tensor = self.head(dropout(z, self.drop, self.training))
+        outputs: Tensor = self.head(dropout(z, self.drop, training=self.training))
         return outputs if self.spread is None or self.centre is None else outputs * self.spread + self.centre
 
 
