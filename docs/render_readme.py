@@ -64,6 +64,7 @@ def rendered(text: str, results: Path) -> str:
             "figures": figure_verdicts,
             "tuned": tuned_table,
             "criteria": criteria_table,
+            "equal": equal_table,
             "rank": rank_tables,
             "claims": claims,
         }
@@ -176,8 +177,29 @@ def criteria_table(folder: Path) -> str:
     for name, scores in rows.items():
         gains = [_gain(scores, other) for other in (usual, inner)]
         shown = {"inner": "inner folds (labels)"}.get(name, name.replace("_", " "))
-        lines.append([shown, *(f"{one['mean']:.2f} ± {one['std']:.2f}" for one in scores.values()), *gains])
+        lines.append([shown, *map(_spread, scores.values()), *gains])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def equal_table(folder: Path) -> str:
+    """Every method before and after the same search; ``folder`` has one folder of searches per method."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in folder.glob("*/*.json"):
+        one = json.loads(path.read_text(encoding="utf-8"))
+        found.setdefault(one["method"], {})[one["dataset"]] = one
+    names = [name for name in DATASETS if any(name in searches for searches in found.values())]
+    lines = [["method", "candidates", *names], ["---"] * (len(names) + 2)]
+    for method in sorted(found):
+        searches = found[method]
+        tried = sorted({len(one["candidates"]) for one in searches.values()})
+        for words, key in ((f"{method}, preset", "preset"), (f"{method}, tuned", "nested")):
+            shown = [_spread(searches[name][key]) if name in searches else MISSING for name in names]
+            lines.append([words, "1" if key == "preset" else ", ".join(map(str, tried)), *shown])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n" if found else ""
+
+
+def _spread(scores: dict[str, Any]) -> str:
+    return f"{scores['mean']:.2f} ± {scores['std']:.2f}"
 
 
 def _gain(scores: dict[str, Any], other: dict[str, Any]) -> str:

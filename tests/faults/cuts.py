@@ -47,8 +47,8 @@ class Writer:
     tidy: bool = False
 
 
-def cuts(steps_between: int = 1) -> Tally:
-    """Each step of each writer; the run keeps a checkpoint every so many batches."""
+def cuts(steps_between: int = 1, every: int = 1) -> Tally:
+    """Each step of each writer, or ``every`` so many; the run keeps a checkpoint ``steps_between`` so many batches."""
     tally = Tally("every I/O step cut once, nothing torn, resumed to the same bytes")
     with tally.timed(), scratch() as folder:
         uninterrupted()
@@ -57,7 +57,7 @@ def cuts(steps_between: int = 1) -> Tally:
             steps = _count(writer, folder / writer.name)
             expected = files(folder / writer.name)
             tally.facts[writer.name] = dict(Counter(steps))
-            for number in range(1, len(steps) + 1):
+            for number in range(1, len(steps) + 1, every):
                 with tally.trial(f"{writer.name}, before step {number} ({steps[number - 1]})"):
                     _cut(writer, folder / "cut", number, expected)
                 shutil.rmtree(folder / "cut", ignore_errors=True)

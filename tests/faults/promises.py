@@ -31,10 +31,10 @@ class Promise:
 PROMISES = {
     "kills": Promise(lambda: kills(1000), lambda: kills(40)),
     "methods": Promise(methods, methods),
-    "cuts": Promise(lambda: cuts(1), lambda: cuts(5)),
+    "cuts": Promise(lambda: cuts(1), lambda: cuts(5, every=3)),
     "flips": Promise(lambda: flips(10_000), lambda: flips(600)),
     "malice": Promise(malice, malice),
-    "foreign": Promise(lambda: foreign(1_050), lambda: foreign(84)),
+    "foreign": Promise(lambda: foreign(1_050), lambda: foreign(42)),
     "devices": Promise(devices, devices),
     "forged": Promise(lambda: forged(3), lambda: forged(29)),
     "crowds": Promise(lambda: crowds(800), lambda: crowds(56)),
@@ -42,5 +42,5 @@ PROMISES = {
     "shortage": Promise(lambda: shortage(64), lambda: shortage(12)),
     "poison": Promise(poison, poison),
     "flat": Promise(lambda: flat(10_000), lambda: flat(2_000)),
-    "sweeps": Promise(lambda: sweeps(50), lambda: sweeps(5)),
+    "sweeps": Promise(lambda: sweeps(50), lambda: sweeps(3)),
 }

@@ -20,14 +20,14 @@ ROOT = Path(__file__).parents[2]
 AT_LEAST = {
     "kills": 40,
     "methods": 51,
-    "cuts": 120,
+    "cuts": 100,
     "flips": 500,
     "malice": 40,
-    "foreign": 80,
+    "foreign": 40,
     "devices": 150,
     "forged": 150,
     "crowds": 50,
-    "sweeps": 5,
+    "sweeps": 3,
 }
 
 

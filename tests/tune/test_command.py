@@ -97,6 +97,24 @@ def test_a_criterion_without_labels_chooses_by_what_trainings_recorded(
     assert "best by mean_correlation, without labels" in (tmp_path / "tuned" / "motifs.toml").read_text()
 
 
+@pytest.mark.parametrize(
+    ("method", "searched"),
+    [
+        (
+            "infograph",
+            {"encoder.layers", "encoder.units", "encoder.pool", "train.epochs", "train.lr", "svm.standardise"},
+        ),
+        ("wl", {"options.iterations"}),
+        ("graph2vec", {"options.iterations", "svm.standardise"}),
+    ],
+)
+def test_the_same_space_serves_every_method_by_what_it_uses(method: str, searched: set[str]) -> None:
+    options: dict[str, Any] = {"budget": 4, "seeds": 2, "protocol": "svm", "chance": 0}
+    search = plan_search("MUTAG", method, assignments={}, space="equal", **options)
+    assert len(search.candidates) == 4
+    assert {key for candidate in search.candidates[1:] for key in candidate.drawn} == searched
+
+
 def test_the_space_collapse_has_the_settings_of_the_item_rank() -> None:
     item = find_item("rank")
     wanted = {placed.cell.key for placed in item.cells(item.plan(only=["motifs"])) if placed.at[1] != UNTRAINED}

@@ -50,7 +50,7 @@ def test_what_is_wrong_is_one_line_that_names_file_and_key(text: str, words: str
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    known = "name a TOML file or one of collapse, graphs, pairs, small, wide"
+    known = "name a TOML file or one of collapse, equal, graphs, pairs, small, wide"
     with pytest.raises(SettingError, match=f"nowhere.toml: cannot be read .*; {known}"):
         read_space(tmp_path / "nowhere.toml")
 

@@ -40,7 +40,8 @@ Method = Annotated[str, typer.Option(help="Method whose settings are searched.",
 Space = Annotated[
     str,
     typer.Option(
-        metavar="graphs|pairs|small|wide|collapse|FILE", help="Search space; small is for a CPU; or a TOML file."
+        metavar="graphs|pairs|small|wide|equal|collapse|FILE",
+        help="Search space; small is for a CPU, equal compares methods; or a TOML file.",
     ),
 ]
 Budget = Annotated[int, typer.Option(min=1, max=10_000, help="Candidates per dataset, including the preset.")]

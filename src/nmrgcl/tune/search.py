@@ -12,7 +12,7 @@ from nmrgcl.data.features import choose_features
 from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.method_files import method_reference
-from nmrgcl.methods import find_method, require_possible
+from nmrgcl.methods import Embedder, find_method, require_possible
 from nmrgcl.run.cell import BY_FOLDS, Cell, canonical
 from nmrgcl.run.cell_data import class_labels
 from nmrgcl.run.measures import BETTER
@@ -87,7 +87,7 @@ def plan_search(
 ) -> Search:
     """A search on one dataset; ``space`` is a name or a file, and ``options`` are passed to ``plan``.
 
-    Settings given by ``assignments`` or fixed by the method are not searched.
+    Settings given by ``assignments``, fixed by the method or without effect on it are not searched.
     """
     method, name = method_reference(method), canonical(data)
     start = recipe(method, preset=preset, assignments=assignments, dataset=name)
@@ -95,6 +95,7 @@ def plan_search(
     if every_scaling and "svm.standardise" in given:
         raise SettingError("--every-scaling: --set fixes svm.standardise; leave one of the two out")
     left = read_space(space, method).without({*given, *find_method(method).FIXED})
+    left = left.without([key for key in left.options if key.partition(".")[0] in _groups_without_effect(method)])
     if method == "nmrgcl" and start.options.removal == "none" and "options.removal" not in left.options:
         left = left.without(["options.delta", "options.where"])  # They have no effect if nothing is removed.
     if not left.options:
@@ -103,6 +104,14 @@ def plan_search(
     found = plan(dataset, start, left, name=name, every_scaling=every_scaling, **options)
     class_labels(dataset, "graph")  # This refuses a dataset without classes.
     return found
+
+
+def _groups_without_effect(method: str) -> tuple[str, ...]:
+    """Groups that a method does not use: of training if it has no encoder, of embeddings if it has kernels."""
+    kind = find_method(method)
+    if not issubclass(kind, Embedder):
+        return ()
+    return "encoder", "train", "views", *(() if kind.kernels is Embedder.kernels else ("svm",))
 
 
 def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds: int, protocol: str, chance: int,
