@@ -87,12 +87,13 @@ def _require(by: str, k: int, library: int, *, embedded: bool) -> None:
 
 
 def _cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    scale = np.float32(10**DECIMALS)
-    return np.rint(_unit(first) @ _unit(second).T * scale) / scale
+    # In float32, one copy in ten would be rounded to another decimal than its original.
+    return np.round(_unit(first) @ _unit(second).T, DECIMALS).astype(np.float32)
 
 
 def _unit(z: np.ndarray) -> np.ndarray:
-    """Rows scaled to unit length; rows of zeros stay zero."""
+    """Rows scaled to unit length, in float64; rows of zeros stay zero."""
+    z = z.astype(np.float64)
     length = np.linalg.norm(z, axis=1, keepdims=True)
     return z / np.where(length > 0, length, 1)
 
