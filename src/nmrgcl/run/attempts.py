@@ -27,6 +27,7 @@ def agree_on_attempt(store: dist.Store, rank: int, count: int, patience: timedel
     waiting, until = set(range(1, count)), time.monotonic() + patience.total_seconds()
     while waiting:
         waiting -= {other for other in waiting if store.check([_here(attempt, other)])}
+        # The key may still hold the name by which a dead rank asked, so this repeats until the new one has been heard.
         for other in waiting:
             if store.check([f"nmrgcl/rank/{other}"]):
                 store.set(store.get(f"nmrgcl/rank/{other}").decode(), str(attempt))

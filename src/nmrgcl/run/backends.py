@@ -59,6 +59,7 @@ class Place:
 
 def worker_count(jobs: int, device: str) -> int:
     """``jobs``, or a number that suits this machine if ``jobs`` is 0."""
+    # os.cpu_count() alone would include cores that this process must not use.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return jobs or (min(cores, SHARING) if device == "cuda" else cores)
 
@@ -70,6 +71,7 @@ def inline(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutco
             raise SettingError("an earlier error left CUDA unusable in this process; run the command again to continue")
         outcome = compute_cell(cell, place.folder, place.device)
         if outcome.signum:
+            # The cell's own handlers have received the signal, so place.stop does not know of it.
             raise Interrupted(outcome.signum)
         yield outcome
 
@@ -120,6 +122,7 @@ def slurm(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcom
         executor.update_parameters(name="nmrgcl", timeout_min=240, cpus_per_task=1, slurm_array_parallelism=jobs)
         if place.device == "cuda":
             executor.update_parameters(gpus_per_node=1)
+        # After the defaults above, which they may override.
         executor.update_parameters(**{f"slurm_{name}": value for name, value in place.slurm.items()})
     except (RuntimeError, ValueError, NameError, TypeError) as error:
         raise SettingError(f"backend slurm: {' '.join(str(error).split())[:300]}") from None

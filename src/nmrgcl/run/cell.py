@@ -125,6 +125,7 @@ class Cell:
         for name, ours, theirs in (
             ("level", self.settings.level, start.settings.level),
             ("data", self.settings.data, start.settings.data),
+            # Dropout has no weights, so fine-tuning may use another rate.
             ("encoder", replace(self.settings.encoder, dropout=0.0), replace(start.settings.encoder, dropout=0.0)),
         ):
             if ours != theirs:
@@ -167,6 +168,7 @@ class Cell:
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "start"}
         formats = _changed_formats(self.settings)
         named = plain | {"method": self.settings.method, "settings": self.settings.differences()}
+        # Left out where there is none, so that cells without a start have the keys they had before there were starts.
         named |= {"start": self.start.named()} if self.start else {}
         return named | ({"formats": formats} if formats else {})
 
@@ -196,6 +198,7 @@ class Cell:
 
 def content_key(values: Mapping[str, Any]) -> str:
     """The key for the ``named`` values of a cell or a training."""
+    # Sorted and without spaces: the text, and with it the key, is the same whatever the order of the values.
     text = json.dumps({"format": FORMAT, **values}, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -228,6 +231,7 @@ def cross(datasets: Sequence[str], rows: Iterable[Settings], seeds: int, **proto
         for dataset in datasets
         for number in range(seeds)
     ]
+    # Two rows may be the same cell, and a dataset may be listed under several of its names.
     return list({cell.key: cell for cell in cells}.values())
 
 

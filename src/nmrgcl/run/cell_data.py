@@ -94,12 +94,14 @@ def _identity(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch
         return None
     files = tuple(frozenset(store.digests.items()) for store in stores if store)
     by_tasks = cell.split in OF_MOLECULES
+    # Name and classes are in the manifest of a store, which is not among its digests.
     return (dataset.name, dataset.classes, files, cell.settings.level, by_tasks, cell.settings.data, device)
 
 
 def _build(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> CellData:
     truth = _truth(cell, dataset)
     options = cell.settings.data
+    # With a start, the encoder is the pre-trained one, which expects the features of its own dataset.
     features = choose_features(start or dataset, options.features, options.max_degree, options.scale, options.edges)
     graphs = apply_features(dataset, features)
     record = {
@@ -139,12 +141,14 @@ def training_source(dataset: Dataset, features: FeatureSpec, settings: Settings,
         return apply_features(dataset, features).to(device)
     stored = featured_store(dataset, features)
     part = None if stored is None else sample(stored, most)
+    # On their way to a device, graphs are held in host memory as well.
     fits = part is None or all(fit(part, place) for place in (device, torch.device("cpu")))
     if part is not None and (settings.train.chunk_graphs or not fits):
         return part
     if part is None or part is stored:
         part = sample(apply_features(dataset, features), most)
     graphs = part if isinstance(part, Graphs) else part.take(torch.arange(len(part)))
+    # Graphs that are too many for the device stay on the host, and training moves them in chunks.
     return graphs.to(device) if fit(graphs, device) and not settings.train.chunk_graphs else graphs
 
 
@@ -153,10 +157,12 @@ def digest_of(graphs: Source) -> str:
     digest = hashlib.sha256()
     nodes, edges = (int(sizes.sum()) for sizes in graphs.sizes())
     lengths = {"node_ptr": (len(graphs) + 1,), "edge_index": (2, edges), "x": (nodes,)}
+    # An empty selection has the same tensors and types, and nothing is read from disk for it.
     like = graphs.take(torch.arange(0))
     for name in ("node_ptr", "edge_index", "x", "edge_weight", "edge_attr"):
         if (value := getattr(like, name)) is not None:
             first = lengths.get(name, (edges,))
+            # The shape is that of all graphs together, so that a dataset has one digest in memory and on disk.
             digest.update(f"{value.dtype}{(*first, *value.shape[len(first) :])}".encode())
             for part in _flat_parts(graphs, name):
                 digest.update(part.detach().cpu().contiguous().reshape(-1).numpy().data)
@@ -174,6 +180,7 @@ def _flat_parts(graphs: Source, name: str) -> Iterator[Tensor]:
         for index in torch.arange(len(graphs)).split(AT_A_TIME):
             part = graphs.take(index)
             if name == "node_ptr":
+                # The first pointer of a part is the last one of the part before.
                 yield part.node_ptr[min(1, int(index[0])) :] + nodes
             else:
                 yield getattr(part, name) if row is None else part.edge_index[row] + nodes

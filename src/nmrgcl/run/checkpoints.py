@@ -73,6 +73,7 @@ class RunMemory:
         write_checkpoint(self.folder, step, replace(checkpoint, values=values), self.token)
         self.epochs = self.steps = 0
         self.last = time.monotonic()
+        # Only after the checkpoint is on disk, because this ends the training.
         self.signals.obey()
 
 
@@ -87,6 +88,7 @@ def _fit(lines: Any, epochs: Any, numbers: tuple[str, ...]) -> bool:
     return all(
         isinstance(line, dict)
         and numbers[0] in line
+        # Measures are recorded together, and the warning about collapse reads both.
         and ("effective_rank" in line) <= ("collapse" in line)
         and all(type(line[name]) in (int, float) for name in numbers if name in line)
         for line in parsed
@@ -110,6 +112,7 @@ def keep_training(folder: Path, cell: Cell, method: Method, metrics: list[str]) 
 
 def take_training(folder: Path, cell: Cell, method: Method) -> Trained | None:
     """Load the weights in ``folder`` into ``method``; return None if there are none that ``cell`` can use."""
+    # Selection "paper" needs the scores of many epochs, but only the final weights are kept.
     if cell.selection == "paper":
         return None
     found, problems = newest_checkpoint(folder)
@@ -118,6 +121,7 @@ def take_training(folder: Path, cell: Cell, method: Method) -> Trained | None:
     if found is None:
         return None
     try:
+        # Parsing each line refuses a checkpoint in which they are not JSON.
         metrics = [json.dumps(json.loads(line)) for line in found.values["metrics"]]
         method.load_state_dict(found.tensors)
         return Trained(str(found.values["by"]), metrics)

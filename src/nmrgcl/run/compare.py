@@ -41,6 +41,7 @@ def compare_runs(runs: Sequence[Path], data: str | None, **options: Any) -> RunC
         raise SettingError("compare needs at least two runs")
     seeds = [[folder.name for folder in find_models(run)] for run in runs]
     for run, names in zip(runs, seeds, strict=True):
+        # A single model may have any seed, because it is scored on the folds of seeds 0, 1, ….
         if len(names) != len(seeds[0]) or (len(names) > 1 and names != seeds[0]):
             raise SettingError(
                 f"{run}: has other seeds than {runs[0]}; folds depend on the seed, so scores cannot be paired"

@@ -68,6 +68,7 @@ def read_embedded(path: Path) -> Compared | None:
     """The molecules in an ``.npz`` or ``.parquet`` file written by ``nmrgcl embed``; None for any other file."""
     if path.suffix not in (".npz", ".parquet") or not path.is_file():
         return None
+    # Other Parquet files may be tables of molecules, which are read as datasets.
     if path.suffix == ".parquet" and not {"id", "smiles", "z0"} <= set(column_names(path)):
         return None
     found = read_embeddings(path, molecules=True)

@@ -80,6 +80,7 @@ def plan_library(
     require_belonging(facts, str(facts[0].folder.parent))
     for one in facts:
         checksum = read_manifest(one.folder / MANIFEST)["checksum"]
+        # The column `key` counts from `first`, so a store that has moved within the library needs a new file.
         mark = hashlib.sha256(json.dumps([digest, checksum, first, unknown, normalise]).encode()).hexdigest()
         file = out.absolute() / f"{one.folder.name}.parquet"
         tasks.append(ShardTask(one.folder.absolute(), file, first, model.absolute(), device, unknown, normalise, mark))

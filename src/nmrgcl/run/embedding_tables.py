@@ -78,6 +78,7 @@ def _read_csv(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict[str
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(printable(f"{path}, line 1: two columns are named {twice[:32]!r}; keep one of them"))
     lib, numbers = arrow(), _dimensions(names, path)
+    # Ids and labels are read as text: as numbers, 007 would become 7.
     types = dict.fromkeys(names, lib.string()) | dict.fromkeys(numbers, lib.float64())
     table = parse_csv(content.rstrip(b"\r\n") + b"\n", str(path), types=types)
     z = np.stack([as_numpy(table[name].combine_chunks()) for name in numbers], 1)
@@ -93,6 +94,7 @@ def _read_parquet(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict
         names, rows = file.schema_arrow.names, file.metadata.num_rows
         numbers = _dimensions(names, path)
         single = all(file.schema_arrow.field(name).type == lib.float32() for name in numbers)
+        # A small file can declare any number of rows, for which memory is allocated below.
         if rows * len(numbers) * 4 > MAX_BYTES:
             raise ValueError(f"exceeds the limit of {MAX_BYTES >> 30} GiB")
         z, first = np.empty((rows, len(numbers)), np.float32 if single else np.float64), 0
@@ -109,11 +111,13 @@ def _values(cells: list[Any], place: str, name: str) -> np.ndarray:
     if not all(isinstance(cell, str | None) for cell in cells):
         return np.array([np.nan if cell is None else cell for cell in cells])
     texts = [cell or "" for cell in cells]
+    # NumPy stores each text at the width of the longest, with four bytes per character.
     if 4 * len(texts) * max(map(len, texts), default=0) > MAX_BYTES:
         raise DataError(printable(f"{place}: the longest text is too long for so many rows; shorten it"))
     if name == "id":
         return id_array(texts, len(texts))
     if name == "y":
+        # 18 characters always fit into 64 bits.
         if all(len(text) < 19 and INTEGER.fullmatch(text) for text in texts):
             return np.array(texts).astype(np.int64)
         try:

@@ -78,6 +78,7 @@ def read_embeddings(path: Path | str, *, molecules: bool = False) -> Embeddings:
     A folder of Parquet files, as ``nmrgcl embed`` writes it for a folder of stores, is read in the order of the graphs.
     Nothing in the file is executed. For ``molecules``, ``smiles`` is read too, as ``write_embeddings`` writes it.
     """
+    # A file by another program may use the name smiles for something else, so it is read only where it is needed.
     path, wanted = Path(path), ("id", "smiles", "y") if molecules else ("id", "y")
     if path.is_dir():
         arrays = read_tables(path, wanted)
@@ -241,6 +242,7 @@ def _original_labels(dataset: Dataset, level: str) -> np.ndarray | None:
     y = dataset.y
     if y is None or dataset.level != level or not dataset.classes:
         return None
+    # The index -1 of a missing label picks the last class, which is replaced below.
     labels = np.asarray(dataset.classes)[y]
     if (y < 0).any():
         labels = np.where(y < 0, "" if labels.dtype.kind == "U" else np.nan, labels)

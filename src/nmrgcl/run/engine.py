@@ -98,6 +98,7 @@ def run_cells(
         place = Place(results.folder, device, stop, cluster, slurm or {}, address)
         first, then = in_turn(todo.values())
         with results.staying(), stop.listening():
+            # A leader saves its weights only where it finds this folder.
             trainings.begin([*first, *then] if keep_trained else then)
             for outcome in _rounds(first, then, results, lambda some: chosen(some, place, count), stop):
                 ended[outcome.status].append(outcome.key)

@@ -62,6 +62,7 @@ def evaluate_run(
     starts = (False, True) if isinstance(first.method, Pretraining) else (False,)
     for start in starts:
         found = [_embed(model, dataset, device, start=start) for model in models]
+        # A single model is embedded once; its cases share the arrays, which then go to the workers only once.
         repeated = found if several else found * count
         cases += [Case(z, truth, seed, split, kernels) for (z, kernels), seed in zip(repeated, seeds, strict=True)]
     scores = SCORE_BY[protocol](cases, settings, device, jobs or -1, watch)

@@ -151,6 +151,7 @@ def subject_of(folders: Sequence[Path], dataset: Dataset, features: FeatureSpec)
     """The subject of an evaluation of the models in ``folders``, which use ``features``, on ``dataset``."""
     digest = hashlib.sha256(digest_of(apply_features(dataset, features)).encode())
     for labels in (dataset.y, dataset.public_split):
+        # In one type, because a store may hold the same numbers in a smaller one.
         digest.update(b"none" if labels is None else labels.astype("<i8").tobytes())
     return Subject(tuple(folder_digest(folder) for folder in folders), digest.hexdigest())
 

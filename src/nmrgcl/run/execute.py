@@ -86,6 +86,7 @@ def compute_cell(cell: Cell, folder: Path, device: str, stop: Path | None = None
         os._exit(1)  # The engine starts a new worker, which can compute the cell.
     results = Results(folder)
     try:
+        # Loading and scoring have nothing to save; training installs handlers that wait for its next checkpoint.
         with handled(end_at_once), watched(stop) if stop else nullcontext():
             return CellOutcome(cell.key, "done", execute(cell, results, device=choose_device(device)).mean)
     except BusyError as error:
@@ -162,14 +163,17 @@ def _compute(cell: Cell, results: Results, device: torch.device, cadence: Cadenc
             if taken is None:
                 _train(cell, method, cell_data, memory)
                 keep_training(weights, cell, method, memory.metrics)
+            # A signal that came after the last checkpoint, which holds the complete training.
             signals.obey()
         with handled(end_at_once):
             if cell.start is not None:
                 pretrained, method = method, build_pretraining(cell.settings, *shape).to(device)
                 assert isinstance(pretrained, Pretraining)
+                # Only the weights are taken over, because the cell's encoder may have another dropout rate.
                 method.encoder.load_state_dict(pretrained.encoder.state_dict())
             judging = time.perf_counter()
             lines = taken.metrics if taken else memory.metrics
+            # Untrained encoders and methods without epochs have no lines.
             epochs = [json.loads(line) for line in lines] or [{"epoch": 0, "loss": None}]
             measures = measure_training(method, graphs, cell.settings)
             scores, chosen = score_cell(cell, method, graphs, truth, epochs)
@@ -248,5 +252,6 @@ def _train(cell: Cell, method: Pretraining | Embedder, cell_data: CellData, memo
             with handled(end_at_once):
                 line["scores"] = _score_every_penalty(cell, method, graphs, truth)
         spent = {"seconds": epoch.seconds, "judging": time.perf_counter() - judging}
+        # The loop asks for a checkpoint when it resumes, and these lines are part of it.
         memory.metrics.append(json.dumps(line))
         memory.timings.append(json.dumps(spent))

@@ -55,6 +55,7 @@ def score_by_finetuning(
     """
     choices, runs = candidates(settings, fresh=fresh), settings.finetune.runs
     teach = _Teacher(method, graphs, truth, settings, fresh=fresh)
+    # Scores must not depend on random numbers that were drawn before.
     with own_chance(settings.seed, 0, graphs.device):
         parts = _parts(truth, split, settings)
         tried = teach([_Job(choice, part) for choice in choices for part in parts])
@@ -118,6 +119,7 @@ class _Teacher:
         settings = self.settings.updated(job.changed)
         if self.fresh:
             seed = settings.seed + SEEDS_APART * job.run
+            # Settings accept seeds of 32 bits only.
             encoder = build_pretraining(replace(settings, seed=seed % 2**32), *self.method.features)
         else:
             encoder = deepcopy(self.method)
@@ -141,7 +143,9 @@ def _parts(truth: Truth, split: str, settings: Settings, run: int = 0) -> list[S
     folds = [test for _, test in stratified_folds(truth.y, settings.svm.folds, seed=settings.seed)]
     splits = []
     for number, test in enumerate(folds):
+        # Between 1 and folds - 1 places after the test fold, so never the test fold itself.
         after = (number + 1 + run % (len(folds) - 1)) % len(folds)
         rest = [part for other, part in enumerate(folds) if other not in (number, after)]
+        # Of two folds, one tests and the other has to serve for training and validation.
         splits.append(Split(np.sort(np.concatenate(rest)) if rest else folds[after], folds[after], test))
     return splits

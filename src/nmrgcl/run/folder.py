@@ -115,6 +115,7 @@ class RunFolder:
             if os.path.lexists(self.model(seed)):
                 _require_model(self.model(seed))
         if overwrite:
+            # Listing the parts is enough: it raises an error if one of them is not ours.
             list(_parts(out))
 
     def _check_empty(self, resume: ResumeMode) -> None:
@@ -136,6 +137,7 @@ class RunFolder:
         if earlier is not None and not overwrite:
             self._require_same()
         elif earlier is not None:  # The record itself stays until everything else of the run is gone.
+            # A list, so that all parts are checked before the first one is removed.
             for part in list(_parts(self.path)):
                 _remove_part(part, token_of(earlier))
         for token in {self.token} if earlier is None else {self.token, token_of(earlier)}:
@@ -157,6 +159,7 @@ class RunFolder:
     def _require_same(self) -> None:
         earlier = read_record(self.path)
         one, two = asdict(earlier) if earlier else {}, asdict(self.record)
+        # The source is not compared: earlier versions did not record it, and the digest identifies the data.
         for name, what in {
             "dataset": "another dataset",
             "data_sha256": "other data or features",

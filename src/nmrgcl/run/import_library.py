@@ -104,7 +104,7 @@ def import_library(tasks: list[ImportTask], out: Path, **options: Any) -> Iterat
             name=lambda task: f"import {task.out.name}",
             lost=lambda task, why: ImportOutcome(task.out, f"the worker died again ({why})"),
             folder=out.absolute(),
-            packages=("rdkit",),
+            packages=("rdkit",),  # Another version may read some SMILES differently.
             device="cpu",
             **options,
         )
@@ -117,6 +117,7 @@ def import_shard(task: ImportTask) -> ImportOutcome:
     try:
         listing = list_range(task.source, task.lines, named=task.named)
         notes = {SHARD: asdict(task.shard)}
+        # One job, because the shards themselves are computed in parallel.
         write_listing(task.out, listing, name=task.name, strict=task.strict, jobs=1, notes=notes, token=task.token)
     except UserError as error:
         return ImportOutcome(task.out, str(error))

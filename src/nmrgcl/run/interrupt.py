@@ -126,6 +126,7 @@ def watched(path: Path) -> Iterator[None]:
 
     The worker gets its own process group, so that Ctrl-C reaches the engine only and no worker receives two signals.
     """
+    # A worker computes one cell after another, and leads its own group since the first.
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)
     over = threading.Event()
@@ -142,4 +143,5 @@ def watched(path: Path) -> Iterator[None]:
         yield
     finally:
         over.set()
+        # Its signal must not arrive after the caller's handlers are gone: it would kill the worker.
         watcher.join()

@@ -20,6 +20,7 @@ class Live:
 
     def tell(self, seed: int, metrics: Sequence[str], spectrum: Sequence[float] | None = None) -> None:
         """Write the lines of ``metrics`` that are new for the seed, and the spectrum after the last of them."""
+        # Every line is a JSON object; the seed is put behind its opening brace.
         lines = [f'{{"seed": {seed}, {line[1:]}' for line in metrics[self.told.get(seed, 0) :]]
         self.told[seed] = len(metrics)
         if spectrum is not None:

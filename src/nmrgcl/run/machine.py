@@ -36,6 +36,7 @@ def cuda_is_unusable() -> bool:
     if not torch.cuda.is_initialized():
         return False
     try:
+        # Kernels run asynchronously; their errors show when the host waits for a value.
         torch.rand(1, device="cuda").item()
     except torch.OutOfMemoryError:  # Other processes may have filled the memory; the context itself still works.
         return False
@@ -115,6 +116,7 @@ def explained(settings: Settings, then: str = "then go on from the last checkpoi
     try:
         yield
     except (MemoryError, RuntimeError) as error:
+        # On the CPU, torch reports missing memory as a plain RuntimeError.
         known = isinstance(error, MemoryError | torch.OutOfMemoryError)
         if not known and not any(sign in str(error).lower() for sign in _TELLTALES):
             raise

@@ -55,6 +55,7 @@ def embed_views(method: Pretraining, graphs: Graphs, settings: Settings, most: i
     if method.level == "graph":
         graphs = graphs.take(torch.arange(0, graphs.num_graphs, max(1, -(-graphs.num_graphs // most))))
     with torch.random.fork_rng(devices=[graphs.device] if graphs.device.type == "cuda" else []):
+        # The views of a model are the same each time it is measured.
         torch.manual_seed(settings.seed)
         first, second = (build_view(choices)(graphs) for choices in (settings.views.first, settings.views.second))
     return method.embed_pair(first, second)

@@ -100,6 +100,7 @@ def _unit(z: np.ndarray) -> np.ndarray:
 
 def _described(query: MoleculeRows, library: MoleculeRows, best: Nearest, by: str) -> list[Neighbour]:
     """Add names, SMILES and the Tanimoto similarity to the rows found."""
+    # Many queries may share a neighbour, whose fingerprint is computed once.
     hits, place = np.unique(best.row, return_inverse=True)
     place = place.reshape(best.row.shape)
     asked = list(zip(query.ids, query.smiles, strict=True))

@@ -127,6 +127,7 @@ def _estimated(plan: Sequence[Planned], device: torch.device, patience: float) -
     for kind, cell in plan:
         kinds.setdefault(kind, []).append(cell)
     order = list(kinds.values())
+    # If time runs out, the measured kinds stand for the others; unshuffled, they would be of few methods.
     random.Random(0).shuffle(order)
     total, counted, trained, ends = 0.0, 0, set[str](), time.perf_counter() + patience
     for alike in order:

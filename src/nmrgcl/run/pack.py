@@ -32,6 +32,7 @@ def write_pack(path: Path, results: Iterable[Result]) -> int:
     lines = [result.to_json() for result in sorted(results, key=lambda result: result.key)]
     head = PACK.to_text({"results": len(lines)})
     stream = io.BytesIO()
+    # Without the time and file name that gzip usually records.
     with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as file:
         file.writelines(f"{line}\n".encode() for line in (head, *lines))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +64,7 @@ def merge(into: Results, sources: Sequence[Path]) -> MergedResults:
             gathered += read_pack(source)
         else:
             raise DataError(f"{source}: no such pack or folder of results")
+    # Only now that everything has been read: a damaged pack must add nothing.
     for result in gathered:
         there = into.finished(result.key)
         if there is None:

@@ -128,19 +128,21 @@ def pretrain_seeds(
     source = data_source(data, dataset) if data else ""
     record = RunRecord(settings_of_run(settings), dataset.name, digest_of(graphs), digest, track_every, source)
     ranks = current_ranks()
+    # On another machine, the same data may have another path.
     facts = asdict(replace(record, data_source="")) | {"device": device.type, "seeds": list(seeds)}
     ranks.require_same(versions() | dict(flatten(facts)))
     if not ranks.is_first:
         yield from _take_part(settings, seeds, features, graphs, device, encoder, dataset.counts[1])
         return
     folder = RunFolder(Path(out), record)
+    # Before the lock, which creates the folder; `enter` checks again once nobody else can write there.
     folder.check(seeds, overwrite=overwrite, resume=resume)
     with (
         locked(folder.path),
         suitable_threads(settings, dataset.counts[1]),
         noted_signals() as signals,
         explained(settings),
-        ExitStack() as ending,
+        ExitStack() as ending,  # For the live file, which may be created only after `enter`.
     ):
         folder.enter(settings, seeds, overwrite=overwrite, resume=resume)
         live = ending.enter_context(told_live(folder.path))
@@ -153,6 +155,7 @@ def pretrain_seeds(
                 yield from _pretrain_one(
                     model, graphs, device, folder, track_every, cadence or Cadence(), signals, told, live
                 )
+            # A process that was killed right after writing the model left them behind.
             remove_checkpoints(folder.checkpoints(seed), folder.token)
             signals.obey()
         folder.require_there(seeds)
@@ -221,6 +224,7 @@ def _pretrain_one(
             tracked = {} if z is None else track(z, spectrum)
             warning = warn_of_collapse([*_tracked(memory), tracked]) if due else None
             step = SeedEpoch(seed, epoch, tracked, warning, model.settings.level)
+            # Before the yield: the loop may write a checkpoint when it resumes, and the lines are part of it.
             memory.metrics.append(json.dumps(step.record()))
             memory.timings.append(json.dumps(step.timing()))
             live.tell(seed, memory.metrics, None if spectrum is None else spectrum.tolist())

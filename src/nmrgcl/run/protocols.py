@@ -121,7 +121,7 @@ def score_every_penalty(protocol: str, case: Case, settings: Settings, device: t
     if own is not None:
         kernels, y, seed = own
         table = kernel_table(kernels, y, seed=seed, folds=settings.svm.folds, c=settings.svm.c, jobs=1, device=device)
-        values = penalties(settings.svm.c) * len(kernels)
+        values = penalties(settings.svm.c) * len(kernels)  # The rows of the table, by kernel and then by C.
         return list(zip(values, table.reshape(len(values), -1).tolist(), strict=True))
     z, y, seed = case.labelled
     options: dict[str, Any] = _lssvm_options(settings.svm) | {"seed": seed, "device": device}

@@ -75,6 +75,7 @@ def joined_ranks() -> Iterator[Ranks]:
     except (UserError, OSError, MemoryError, RuntimeError, Interrupted) as error:
         reason = _understood(error, store)
         _leave_word(store, rank, reason)
+        # Rank 0 prints an expected error for all; an unexpected one keeps its traceback on any rank.
         if ranks.is_first or not isinstance(reason, UserError | OSError | Interrupted):
             raise reason from None
         raise SystemExit(128 + reason.signum if isinstance(reason, Interrupted) else 2) from None

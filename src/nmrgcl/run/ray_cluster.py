@@ -40,6 +40,7 @@ def connect(address: str | None) -> None:
         return
     address = address or os.environ.get("RAY_ADDRESS") or None
     options: dict[str, Any] = {"address": address} if address else {"include_dashboard": False}
+    # A server that expects TLS would not answer the plain greeting.
     if address and address not in ("auto", "local") and not os.environ.get("RAY_USE_TLS"):
         _require_answer(address)
     try:
@@ -54,12 +55,14 @@ def _require_answer(address: str) -> None:
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise SettingError(f"--address {printable(address)}: expected HOST:PORT, for example 10.0.0.1:6379, or auto")
     try:
+        # IPv6 addresses are written in brackets.
         with socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER) as there:
             there.settimeout(ANSWER)
             there.sendall(GREETING)
             answer = there.recv(4, socket.MSG_WAITALL)
     except (OSError, UnicodeError) as error:
         raise _silent(address, _one_line(getattr(error, "strerror", None) or error)) from None
+    # The first three bytes of a frame are its length.
     if answer[3:] != b"\x04":
         raise _silent(address, "something else than Ray answers")
 
@@ -100,6 +103,7 @@ def require_workers(folder: Path, packages: tuple[str, ...] = ()) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     token.touch()
     try:
+        # Without a core of its own, so that it also runs where all cores are taken.
         task = ray.remote(num_cpus=0, max_retries=0)(look)
         asked = {
             task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(str(token)): place
@@ -149,6 +153,7 @@ def slots(jobs: int, device: str, sharing: int) -> tuple[int, float]:
     if device == "cpu" or not gpus:
         return jobs or max(cores, 1), 0.0
     jobs = jobs or max(1, min(cores, gpus * sharing))
+    # Rounded up, because a task cannot use parts of two GPUs.
     return jobs, 1 / max(1, math.ceil(jobs / gpus))
 
 
@@ -183,6 +188,7 @@ def run_tasks(
     waiting = iter(items)
     try:
         while True:
+            # No more items are taken than can start: which one comes next may depend on results until then.
             for item in islice(chain(_taken(again), waiting), jobs - len(running)):
                 running[task.options(name=name(item)).remote(item)] = item
             if not running:

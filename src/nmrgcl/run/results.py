@@ -67,6 +67,7 @@ class Result:
     def cell(self) -> Cell:
         """The cell that this is the result of."""
         names = ("dataset", "protocol", "selection", "split")
+        # `named` has only what differed from the defaults of its time; `settings` is complete.
         given = {name: self.named[name] for name in (*names, "start") if name in names or name in self.named}
         return Cell.from_dict(given | {"settings": self.settings})
 
@@ -110,6 +111,7 @@ def _refusal(error: RecordError, source: Path | str) -> UserError:
 
 def _result(values: dict[str, Any]) -> Result:
     try:
+        # A checksum proves nothing about who wrote it, so the key must follow from the cell.
         if not KEY.fullmatch(values["key"]) or values["key"] != content_key(values["named"]):
             raise ValueError("its key is not that of its cell")
         result = Result(**values)

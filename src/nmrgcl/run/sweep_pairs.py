@@ -83,6 +83,7 @@ def compare_methods(cells: Sequence[Cell], results: Mapping[str, Result]) -> lis
     for cell in cells:
         judges.setdefault(cell.judge, []).append(cell)
     found = [_against_first(alike, results) for alike in judges.values() if len({row_of(cell) for cell in alike}) > 1]
+    # Corrected all together, then handed back to the comparisons they come from.
     pairs = iter(correct_pairs([pair for one in found for pair in one.pairs]))
     return [replace(one, pairs=tuple(islice(pairs, len(one.pairs)))) for one in found]
 
