@@ -55,6 +55,7 @@ def require_foldable(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -
         raise DataError(f"embeddings have shape {list(z.shape)}: pass one row per graph with at least one column")
     if y.shape != (len(z),):
         raise DataError(f"{len(z)} embeddings but labels of shape {list(y.shape)}: pass one label per row")
+    # NaN compares false and so counts as bad. A Python float would become infinity next to float32.
     if bad := int(np.count_nonzero(~(np.abs(z) <= np.float64(LARGEST)).all(axis=1))):
         raise DataError(f"{bad} of {len(z)} embeddings contain {NOT_USABLE}")
     classes, counts = np.unique(y, return_counts=True)
@@ -64,6 +65,7 @@ def require_foldable(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -
     name, count = classes[smallest], int(counts[smallest])
     if count < folds:
         raise DataError(f"class {name} has {count} members, fewer than {folds} folds: lower folds or leave it out")
+    # The largest fold takes this many members of the class away.
     left = count - ceil(count / folds)
     if inner and left < INNER_FOLDS:
         raise DataError(

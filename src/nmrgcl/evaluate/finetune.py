@@ -62,6 +62,7 @@ class Classifier(nn.Module):
         self.head = nn.Linear(width, outputs)
         nn.init.xavier_uniform_(self.head.weight)
         nn.init.zeros_(self.head.bias)
+        # Registered although they are None, so that they are part of the state as soon as fit_scale has set them.
         self.register_buffer("centre", None)
         self.register_buffer("spread", None)
 
@@ -132,6 +133,7 @@ def train(trainings: "Sequence[Training]", epochs: Epochs, watch: Callable[[int,
         epochs.run()
         if watch is not None:
             watch(number, most)
+        # A list, because any() would stop at the first training that goes on, and the others would not look.
         if number % look_every == 0 and not [one for one in trainings if one.look()]:
             break
 
@@ -154,11 +156,13 @@ class Training:
         if goal.standardise:
             self.model.fit_scale(y[self.train.to(y.device)])
         self.running = True
+        # These tensors share the memory of the weights, so that copying into them changes the model.
         self.state = list(self.model.state_dict().values())
         self.best = [value.clone() for value in self.state]
         # The best validation merit so far, the epoch in which it was reached, and the current epoch.
         zero = torch.zeros((), dtype=torch.float64, device=graphs.device)
         self.reached, self.best_epoch, self.now = zero - torch.inf, zero.clone(), zero.clone()
+        # Gathered once, because every epoch is compared on the same graphs.
         self.judged = [graphs] if level == "node" else list(graphs.passes(self.valid))
         self.truth = y[self.valid.to(y.device)]
         self.adam = Adam(
@@ -225,6 +229,7 @@ class Training:
         """Restore the best weights and score them on the test data."""
         for best, value in zip(self.best, self.state, strict=True):
             value.copy_(best)
+        # NaN compares false, so this refuses it as well.
         if not float(self.reached) > -torch.inf:
             raise SettingError("the outputs on the validation data are not finite in any epoch; lower finetune.lr")
         judged = [self.graphs] if self.level == "node" else list(self.graphs.passes(self.test))

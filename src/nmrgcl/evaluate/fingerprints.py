@@ -119,4 +119,5 @@ def _linear(
         return np.stack([Ridge(alpha=1 / c).fit(x, y).predict(judged) for c in values])
     rows = csr_matrix(x)  # Most bits are zero.
     fitted = [LogisticRegression(C=c, max_iter=1000).fit(rows, y) for c in values]
+    # Both metrics of binary tasks depend only on the order of the outputs, so probabilities are not needed.
     return np.stack([one.decision_function(judged) for one in fitted])

@@ -47,6 +47,7 @@ class Goal:
 def masked_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
     """Binary cross-entropy of logits, averaged over the labels that are present (Hu et al. 2020)."""
     present = ~labels.isnan()
+    # NaN must be replaced before the loss: masking it afterwards would leave a gradient of NaN.
     each = binary_cross_entropy_with_logits(outputs, torch.where(present, labels, 0), reduction="none")
     return _mean_where(present, each)
 

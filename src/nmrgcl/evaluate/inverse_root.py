@@ -26,6 +26,7 @@ def inverse_root(systems: Tensor) -> Tensor:
 def _fill(root: Tensor, systems: Tensor) -> None:
     n = systems.shape[-1]
     if n <= BLOCK:
+        # Unlike cholesky, it does not wait for the device to report a failure.
         factor = torch.linalg.cholesky_ex(systems).L
         unit = torch.eye(n, dtype=systems.dtype, device=systems.device).expand_as(systems)
         root.copy_(torch.linalg.solve_triangular(factor, unit, upper=False))

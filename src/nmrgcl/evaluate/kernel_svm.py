@@ -97,6 +97,7 @@ def _table_on_device(kernels: np.ndarray, y: np.ndarray, values: Sequence[float]
     count, rows = len(kernels), len(y)
 
     def on_host(train: np.ndarray, test: np.ndarray, c: float) -> float:
+        # Row i of kernel k has the number k · rows + i, see from_kernels.
         number = train[0] // rows
         return float(_accuracies(kernels[number : number + 1], y, train % rows, test % rows, (c,))[0])
 

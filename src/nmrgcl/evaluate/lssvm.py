@@ -115,6 +115,7 @@ def _accuracies(
     known, unknown = z[known_rows], z[unknown_rows]
     known, unknown = scaled(known, unknown, real, standardise)
     kernel, kernel_test = rbf_kernels(known, unknown, real)
+    # Targets of padded rows are 0 and their kernel rows are those of the identity, so that their α is 0.
     targets = torch.where(codes[known_rows][..., None] == columns, 1.0, -1.0).double() * real[..., None]
     most = max(1, bytes_at_once(AT_ONCE, kernel.device) // (8 * kernel.numel())) if kernel.is_cuda else 1
     shares = []

@@ -38,6 +38,7 @@ def paired_difference(first: np.ndarray, second: np.ndarray, *, test_to_train: f
     difference = (first - second).ravel()
     mean, freedom = float(difference.mean()), difference.size - 1
     error = float(np.sqrt(difference.var(ddof=1) * (1 / difference.size + ratio)))
+    # All differences are equal, so that t would be 0 / 0 or infinite.
     if error == 0:
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0)
     margin = float(t.ppf(0.975, freedom)) * error
@@ -50,6 +51,7 @@ def holm(p_values: list[float]) -> list[float]:
     adjusted = np.empty(len(p_values))
     largest = 0.0
     for rank, index in enumerate(order):
+        # Adjusted p-values must not decrease in the order of the given ones.
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = largest
     return [float(p) for p in adjusted]

@@ -67,6 +67,7 @@ class Epochs:
     ) -> None:
         self.learners, self.graphs, self.device, self.by_size = learners, graphs, graphs.device, by_size
         capture = capture and self.device.type == "cuda"
+        # One recording holds a step of every learner, so all of them take equally many steps of the same size.
         fewest = min(len(one.train) for one in learners)
         self.batch_size = min(batch_size, fewest)
         self.steps = fewest // self.batch_size if batch_size else 1
@@ -99,6 +100,7 @@ class Epochs:
         index = self.order.index_select(0, self.place)[0] if self.batch_size else [None] * len(self.learners)
         with _joined(self.streams):
             for learner, own, stream in zip(self.learners, index, self.streams, strict=True):
+                # A replay does not ask: a model that has ended trains on, but its best weights stay as they are.
                 if learner.running:
                     with _branch(stream):
                         learner.learn(self._batch(own))
@@ -148,6 +150,7 @@ class Epochs:
         changed = [tensor for one in self.learners for tensor in one.changed] + (
             [self.place] if self.batch_size else []
         )
+        # The warm-up must not touch the moments of the optimisers, which the recording does not restore.
         self.idle.fill_(1.0)
         try:
             found = recorded_if_possible(lambda: Recording(work, changed, self.device))

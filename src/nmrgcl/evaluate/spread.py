@@ -22,6 +22,7 @@ def with_spread(mean: float, std: float | None) -> str:
 
 def signed(value: float) -> str:
     """A difference with two decimals and its sign; a value that rounds to zero has no minus sign."""
+    # Adding 0.0 turns −0.0 into 0.0.
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 

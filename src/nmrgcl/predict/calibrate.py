@@ -55,9 +55,11 @@ def _fit(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
         """Return the negative log-likelihood and its gradient."""
         made = w[0] * z + w[1]
         error = expit(made) - target
+        # log(1 + exp(made)) would overflow for large logits.
         value = float(np.sum(np.logaddexp(0, made) - target * made))
         return value, np.array([error @ z, error.sum()])
 
+    # This offset is the best one for slope 0.
     start = np.array([0.0, float(logit(target.mean()))])
     bounds = [(0, None), (None, None)]
     options = {"maxiter": MOST_STEPS, "ftol": 1e-15, "gtol": 1e-9}

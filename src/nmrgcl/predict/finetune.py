@@ -76,6 +76,7 @@ def finetune_settings(assignments: Sequence[str] | Mapping[str, Any] = (), start
     own = FinetuneSettings.__dataclass_fields__
     given = {f"finetune.{key}" if key in own else key: value for key, value in given.items()}
     if start is not None:
+        # Dropout has no weights, so that the preset's rate for fine-tuning applies.
         encoder = {f"encoder.{key}": value for key, value in asdict(start.settings.encoder).items() if key != "dropout"}
         given = encoder | given
     return recipe(preset=PRESET, assignments=given)
@@ -225,6 +226,7 @@ def _fingerprint_rows(bits: np.ndarray, labels: np.ndarray, split: Split, goal: 
 def _verdict(ours: ScoreRow, others: Sequence[ScoreRow], goal: str) -> list[str]:
     """Return a sentence if a baseline is better in the first metric."""
     metric, unit = next(iter(GOALS[goal].merits)), GOALS[goal].unit
+    # Divided by the unit, which is negative for errors, a higher score is always better.
     best = max(others, key=lambda row: row.scores[metric][0] / unit)
     score, own = best.scores[metric][0], ours.scores[metric][0]
     if score / unit <= own / unit:

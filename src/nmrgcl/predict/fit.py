@@ -99,6 +99,7 @@ def fit_members(
     groups = [[seed] for seed in seeds] if alone else [list(seeds)]
     with suitable_threads(settings), explained(settings, "then start again"):
         for number, group in enumerate(groups):
+            # A member trained alone has its own random numbers, so it does not depend on the other members.
             with own_chance(group[0], 0, device):
                 models = [_build(molecules, replace(settings, seed=seed), start).to(device) for seed in group]
                 scores = (
@@ -115,6 +116,7 @@ def fit_members(
                         watch=_counting(watch, number, len(groups)),
                     )
                 )
+            # After own_chance has ended, because the caller must not run with its random state.
             yield from (Member(*each) for each in zip(group, models, scores, strict=True))
 
 
@@ -131,6 +133,7 @@ def fit_ensemble(
     calibration = None
     if goal == "binary":
         valid = molecules.graphs.take(torch.from_numpy(split.valid))
+        # Not on the training part, where the logits are overconfident.
         calibration = fit_calibration(outputs_of(models, valid).mean(0), molecules.labels[split.valid])
     known = Known.of([molecules.smiles[row] for row in split.train.tolist()], bits[split.train])
     return Predictor(models, settings, molecules.tasks, goal, calibration, known)

@@ -93,8 +93,10 @@ def save_predictor(folder: Path, predictor: Predictor, origin: Origin) -> None:
         for number, member in enumerate(predictor.members)
         for name, tensor in member.state_dict().items()
     }
+    # No SMILES contains a line break: Known.of drops everything after the first white space.
     text = "\n".join(predictor.known.smiles).encode()
     tensors["known.fingerprints"] = torch.from_numpy(predictor.known.packed)
+    # A copy, because frombuffer gives read-only memory, about which torch warns.
     tensors["known.smiles"] = torch.from_numpy(np.frombuffer(text, np.uint8).copy())
     (folder / WEIGHTS).write_bytes(packed(tensors))
     write_checksums(folder)
@@ -178,6 +180,7 @@ def _member(settings: Settings, tasks: int, goal: str, weights: dict[str, Tensor
 def _build(settings: Settings, tasks: int, goal: str) -> Classifier:
     model = build_classifier(settings, build_pretraining(settings, ATOMS + CHIRALITIES, BONDS), tasks)
     if goal == "numbers":
+        # Only to create the buffers; the weights to be loaded contain the scale.
         model.fit_scale(torch.zeros(1, tasks))
     return model
 

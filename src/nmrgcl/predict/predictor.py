@@ -78,5 +78,6 @@ def summarise(outputs: np.ndarray, goal: str, calibration: Calibration | None) -
     """Return mean, spread and calibrated probability of outputs ``[S, M, T]``."""
     values = expit(outputs) if goal == "binary" else outputs
     spread = values.std(0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
+    # Of the mean logit, to which the calibration was fitted.
     probability = None if calibration is None else calibration(outputs.mean(0))
     return Predictions(values.mean(0), spread, probability)

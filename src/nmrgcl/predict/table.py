@@ -68,6 +68,7 @@ def write_predictions(table: PredictionTable, out: Path) -> None:
     """Write CSV, with empty cells for missing values, or Parquet; the file appears complete or not at all."""
     require_ending(out)
     pa = arrow()
+    # from_pandas makes NaN a null, which CSV writes as an empty cell.
     made = pa.table({name: pa.array(values, from_pandas=True) for name, values in table.columns.items()})
     with atomic.new_file(out) as file:
         if out.suffix == ".csv":
@@ -78,6 +79,7 @@ def write_predictions(table: PredictionTable, out: Path) -> None:
 
 def _all_rows(molecules: Molecules, path: Path, smiles: str | None) -> tuple[np.ndarray, list[str], list[str | None]]:
     """Return lines, identifiers and SMILES of all rows of the file, including invalid ones."""
+    # Read again, because read_molecules keeps the valid rows only.
     table = read_table(path)
     whole = replace(molecules, columns=table.columns, lines=table.lines)
     written = texts(table.columns[smiles_column(table.columns, str(path), smiles)])
