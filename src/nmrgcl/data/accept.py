@@ -65,9 +65,10 @@ def as_dataset(
 
 def _items(graphs: Any) -> list[Any]:
     """Return the graphs as a list."""
+    # A PyG dataset must be recognised first: it has an edge_index, too, and would be taken for a single graph.
     geometric = sys.modules.get("torch_geometric.data")  # loaded already if any object comes from it
     if geometric is None or not isinstance(graphs, geometric.Dataset):
-        if isinstance(graphs, tuple) and is_matrix(graphs):
+        if isinstance(graphs, tuple) and is_matrix(graphs):  # A tuple may also be several graphs.
             return [graphs]
         if _is_networkx(graphs) or _is_igraph(graphs) or _is_pyg(graphs) or issparse(graphs):
             return [graphs]
@@ -97,6 +98,7 @@ def _listing(items: list[Any], chosen: Chosen) -> Listing:
 
 
 def _is_networkx(item: Any) -> bool:
+    # By attributes, so that none of these libraries need be imported.
     return hasattr(item, "adj") and hasattr(item, "nodes")
 
 

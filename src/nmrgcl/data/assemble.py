@@ -101,7 +101,7 @@ def assemble(listing: Listing, name: str, source: str, *, keep_directions: bool 
         node_ids=listing.node_ids,
         self_loops=counts.self_loops,
         duplicate_edges=counts.duplicates,
-        one_way_edges=0 if listing.mutual else counts.one_way,
+        one_way_edges=0 if listing.mutual else counts.one_way,  # Rows of a mutual listing are one way by design.
         notes=(*_changes(counts, listing), *listing.left_out),
         source=source,
         level=listing.level,

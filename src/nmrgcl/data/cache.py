@@ -54,6 +54,7 @@ def cached_store(
         with TemporaryDirectory() as elsewhere:
             write(Path(elsewhere) / "store")
             dataset = open_dataset(Path(elsewhere) / "store")
+            # The temporary store is about to be deleted, so the graphs must be in memory.
             return replace(dataset, held=dataset.graphs, source=str(source), store=None)
 
     return _open_or(write_and_open, name, source, options)
@@ -65,6 +66,7 @@ def _open_or(make: Callable[[Path], Dataset], name: str, source: Path, options: 
     seen = [(os.fspath(file.absolute()), file.stat()) for file in files]
     given = f"{sorted(options.items())} " if options else ""
     known = f"{READER} {name} {given}{[(path, stat.st_size, stat.st_mtime_ns) for path, stat in seen]}"
+    # os.fsencode, because a path may contain bytes that are not UTF-8.
     folder = home() / "stores" / f"{name}-{hashlib.sha256(os.fsencode(known)).hexdigest()[:12]}"
     try:
         return replace(open_dataset(folder, lambda: make(folder)), source=str(source))
@@ -74,6 +76,7 @@ def _open_or(make: Callable[[Path], Dataset], name: str, source: Path, options: 
 
 def _discard_damaged(folder: Path) -> None:
     """Remove an entry without a valid manifest; the digest in its name shows that it is ours."""
+    # write_dataset would refuse such a folder as somebody else's.
     if folder.exists() and read_marker(folder, STORE) is None:
         aside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
         os.rename(folder, aside)  # atomic, because other processes may be replacing it too

@@ -80,6 +80,7 @@ def one_hot_columns(
         place = {value: start + i for i, value in enumerate(values)}
         given = categories.values[places[name]]
         codes = categories.codes[:, places[name]]
+        # Missing values have the code -1, which picks the last entry.
         table = np.array([*(place.get(value, -1) for value in given), -1], np.int64)
         columns.append(table[codes])
         if count := int(((columns[-1] < 0) & (codes >= 0)).sum()):

@@ -137,6 +137,7 @@ def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> 
     if is_sparse(graphs.x):
         parts = graphs.x.values(), graphs.x.col_indices(), graphs.x.crow_indices()
         words = csr_array(tuple(part.numpy() for part in parts), graphs.x.shape)
+        # The words go into node_attributes; the graphs keep a constant feature, as those of readers have.
         plain = replace(graphs, x=torch.zeros(graphs.num_nodes, 1, dtype=torch.long), num_features=1)
         return Dataset(name, plain, classes, node_attributes=words, **edges, source=source, level=level)
     x = graphs.x.numpy()

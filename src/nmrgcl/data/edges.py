@@ -33,6 +33,7 @@ def undirected(source: np.ndarray, destination: np.ndarray, num_nodes: int) -> t
     reverse = edge_key(destination[row], source[row], num_nodes)
     missing = ~_contained(reverse, key)
     one_way = int(missing.sum())
+    # Most files list both directions, and sorting sorted edges again costs much memory (docs/lab/reliability.md).
     if one_way:
         key, row = np.concatenate([key, reverse[missing]]), np.concatenate([row, row[missing]])
         order = np.argsort(key, kind="stable")
@@ -71,6 +72,7 @@ def merged_weights(
         reverse = np.searchsorted(keys, edge_key(edge_index[1], edge_index[0], num_nodes))
         both = named & named[reverse]
         total = np.where(both, (total + total[reverse]) / 2, np.where(named, total, total[reverse]))
+    # A sum that is too large becomes infinite, which assemble refuses.
     with np.errstate(over="ignore"):
         return total.astype(np.float32)
 
@@ -79,6 +81,7 @@ def _distinct(source: np.ndarray, destination: np.ndarray, num_nodes: int) -> tu
     """Return the sorted keys of the distinct edges without self-loops, the first row of each, and the counts."""
     listed = len(source)
     key = edge_key(source, destination, num_nodes)
+    # A stable sort puts the first of repeated rows first.
     row = np.argsort(key, kind="stable")
     key = key[row]
     fresh = np.ones(listed, bool)

@@ -54,9 +54,12 @@ def _parts(pieces: Sequence[Piece], name: str, continued: bool) -> Iterator[np.n
         store = open_store(folder)
         start, end = _span(store, first, last, name)
         values, memory = store.extra[name], store.types[EXTRA + name]
+        # Even without rows there is one part, from which write_store learns type and width.
         for at in range(start, max(end, start + 1), AT_A_TIME):
             part = values[at : min(at + AT_A_TIME, end)].astype(memory, copy=False)
             if name == LINES and at == start and len(part):  # Lines are stored as differences.
+                # The first step of a store counts from line 0: a piece of a store adds the steps before it, and a shard
+                # subtracts the lines of the shards before it.
                 before = int(values[:start].sum(dtype=np.int64)) - (line if continued else 0)
                 part = np.concatenate([part[:1] + before, part[1:]]).astype(memory, copy=False)
             line += int(part.sum(dtype=np.int64)) if name == LINES else 0

@@ -52,7 +52,7 @@ class FeatureSpec:
         expected: dict[str, Any] = {
             "molecules": ATOMS + CHIRALITIES,
             "labels": sum(map(len, self.labels or ())),
-            "attributes": max(self.width, self.one_hot),
+            "attributes": max(self.width, self.one_hot),  # Any width with room for the one-hot columns.
             "constant": 1,
             "degree": max(self.max_degree or 0, 1) + 1,
         }
@@ -134,6 +134,7 @@ def choose_features(
     available = _available(dataset)
     known: Vocabulary = ()
     if kind == "attributes" or (kind == "auto" and not {"molecules", "labels"} & set(available)):
+        # Only where attributes may be used, because this can print a note about them.
         known = choose_vocabulary(dataset.categories, dataset.name)
         if not known and (dataset.node_attributes is None or (kind == "auto" and _is_constant(dataset))):
             available = [k for k in available if k != "attributes"]

@@ -10,6 +10,7 @@ from nmrgcl.errors import printable
 
 LONGEST = 1000
 """Longer ids are truncated, because a NumPy array of text is as wide as its longest element."""
+# Without leading zeros, which a number would lose, and short enough for 64 bits.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 

@@ -33,6 +33,7 @@ def places(
         raise DataError(f"{dataset}: there are {labels.shape[1]} labels per {item}; these features need {len(known)}")
     found = np.empty(labels.shape, np.int64)
     for c, values in enumerate(known):
+        # A label above all known ones has the place len(values).
         place = np.searchsorted(values, labels[:, c]).clip(max=len(values) - 1)
         new = np.asarray(values)[place] != labels[:, c]
         if new.any() and unknown == "error":

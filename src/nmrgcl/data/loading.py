@@ -84,6 +84,7 @@ def known(name: str) -> CatalogEntry | None:
 
 def load_entry(entry: CatalogEntry, source: Path, *, check: bool = True, watch: Watch | None = None) -> Dataset:
     """Read a dataset from local files; with ``check``, its files and statistics must match the published ones."""
+    # For a dataset composed of others, locate returns the file of the first part.
     if entry.parts and source == locate(parts_of(entry)[0]):
         dataset = _joined(entry, source, watch)
     elif entry.tasks is not None:

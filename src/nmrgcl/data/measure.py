@@ -89,6 +89,7 @@ def _class_sizes(dataset: Dataset) -> dict[Any, int]:
     y = dataset.y
     if y is None:
         return {}
+    # Missing labels are -1, so the first count is theirs.
     counts = np.bincount(y + 1, minlength=len(dataset.classes) + 1).tolist()
     missing = {"no label": counts[0]} if counts[0] else {}
     return dict(zip(dataset.classes, counts[1:], strict=True)) | missing

@@ -41,6 +41,7 @@ def motifs(graphs: int = 300, seed: int = 0) -> Dataset:
     y = random.permutation(np.arange(graphs) % len(MOTIFS))
     sizes = random.integers(16, 31, graphs)
     node_ptr = np.concatenate([[0], sizes.cumsum()])
+    # Not strict, because node_ptr has one entry more than there are graphs.
     listed = [_graph(MOTIFS[c](), n, random) + start for c, n, start in zip(y, sizes, node_ptr, strict=False)]
     source, destination = np.concatenate(listed, axis=1)
     edge_index, _, _ = undirected(source, destination, int(node_ptr[-1]))

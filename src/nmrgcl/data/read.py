@@ -63,6 +63,7 @@ FORMATS = (
     Format("store", lambda path: (path / MANIFEST).is_file(), open_dataset, frozenset()),
     Format("TU", lambda path: path.is_dir() and tu_folder(path) is not None, read_tu, frozenset({"name"})),
     Format("TU", _ends(".zip", ".tar.xz", ".tar.gz", ".tgz"), read_tu, frozenset({"name"})),
+    # Before the edge list, which takes every .csv file; this one looks into its header.
     MOLECULES,
     Format("an archive of molecules", _ends(ENDING), options=frozenset({"name"}), write=expand_molecules),
     Format("JSON lines", _ends(".jsonl", ".jsonl.gz", ".ndjson"), read_jsonl),
@@ -124,6 +125,7 @@ def import_paths(
 
 def _format_of(path: Path, options: dict[str, Any]) -> tuple[Format, dict[str, Any]]:
     """Return the format of ``path`` and the given options; raise if its reader does not accept one of them."""
+    # A flag that is off is no option given: formats that do not have it need not refuse it.
     given = {name: value for name, value in options.items() if value not in (None, False)}
     smiles = MOLECULES if "smiles" in given and path.is_file() else None
     format_ = smiles or next((format_ for format_ in FORMATS if format_.matches(path)), None)

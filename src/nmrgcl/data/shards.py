@@ -219,6 +219,7 @@ def _write(
         done = pieces[0].first
         for place, first, last in pieces:
             store = open_store(place)
+            # Even an empty store gives one batch, from which write_store learns its arrays.
             for at in range(first, max(last, first + 1), AT_A_TIME):
                 index = torch.arange(at, min(at + AT_A_TIME, last))
                 yield store.take(index)

@@ -26,7 +26,7 @@ def stratified_folds(y: np.ndarray, folds: int = 10, *, seed: int = 0) -> list[t
 
     Every labelled graph is tested once; unlabelled graphs (-1) are left out.
     """
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.model_selection import StratifiedKFold  # Late, because scikit-learn takes seconds to import.
 
     if folds < 2:
         raise SettingError(f"folds is {folds}; it must be at least 2")

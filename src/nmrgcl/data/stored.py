@@ -102,12 +102,14 @@ def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
         data, indices, indptr = (found.pop(f"{_SPARSE}.{part}") for part in _PARTS)
         columns = int(store.meta["columns"])
         matrix = csr_array((data, indices.astype(np.int64), indptr.astype(np.int64)), (len(indptr) - 1, columns))
+        # The indices come from a file and may point outside of the matrix.
         matrix.check_format()
         arrays[_SPARSE] = matrix
     _, nodes, edges = store.counts
     for name, values in arrays.items():
         dimensions, kind = (1, "iu") if name == "public_split" else (2, "iu" if name.endswith("labels") else "f")
         rows = edges if name.startswith("edge") else nodes
+        # Arrays that are left in `found` belong to no field of a dataset.
         if found or values.ndim != dimensions or values.shape[0] != rows or values.dtype.kind not in kind:
             raise ValueError("an array does not match the graphs")
     return arrays
@@ -118,6 +120,7 @@ def _ids(store: Store) -> dict[str, Any]:
     counts = dict(zip(_IDS, store.counts, strict=False))
     ids = {name: Texts(store.extra[name], store.extra[f"{name}_lengths"]) for name in _IDS if name in store.extra}
     for name, texts in ids.items():
+        # Lengths are in bytes, of which a character takes up to four.
         if len(texts) != counts[name] or (len(texts) and int(texts.lengths.max()) > 4 * LONGEST):
             raise ValueError("its ids do not match the graphs")
     return ids

@@ -29,7 +29,7 @@ def molecule_arrays(rows: MoleculeRows) -> dict[str, np.ndarray]:
     return {
         **{key: values.data for key, values in texts.items()},
         **{f"{key}_lengths": values.lengths for key, values in texts.items()},
-        LINES: np.diff(rows.lines, prepend=0),
+        LINES: np.diff(rows.lines, prepend=0),  # Mostly 1, which fits into a byte.
         _TARGETS: _packed(rows.targets),
         **({} if rows.scaffolds is None else {SCAFFOLDS: rows.scaffolds}),
     }

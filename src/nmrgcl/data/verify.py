@@ -25,6 +25,7 @@ class PublishedComparison:
     @property
     def differing(self) -> list[str]:
         """The quantities whose measured number differs from the published one."""
+        # Half of the last printed digit, and room for the rounding of binary fractions.
         return [key for key, value in self.published.items() if abs(self.measured[key] - value) > 0.005 + 1e-9]
 
 

@@ -21,6 +21,7 @@ class GrowingArray:
         self.path, self.memory, self.shape = path, like.dtype.newbyteorder("<"), like.shape
         self.length, self.low, self.high = 0, 0, 0
         self.dtype = self._smallest()
+        # An array without values needs a file, too.
         path.touch()
 
     def add(self, values: np.ndarray) -> None:
@@ -39,6 +40,7 @@ class GrowingArray:
 
     def entry(self) -> dict[str, Any]:
         """Return the entry for the manifest."""
+        # Hashed at the end, because widening rewrites the file.
         with self.path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return {

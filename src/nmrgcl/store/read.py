@@ -100,6 +100,7 @@ class Store:
         edges = self._ranges("edge_ptr", graph, len(self.arrays["source"]))
         degree = self._gather("degree", nodes)
         row_ptr = pad(degree.cumsum(0), (1, 0))
+        # If degrees did not add up to the edges of a graph, rows would reach into the next graph.
         self._check(np.array_equal(row_ptr.numpy()[nodes.ptr], edges.ptr), "degree")
         x = self._gather("x", nodes)
         if not x.is_floating_point() and x.numel():
@@ -213,6 +214,7 @@ def open_store(folder: Path, *, verify: bool = False) -> Store:
 def _map(path: Path, recorded: Recorded) -> np.ndarray:
     """Map the file as a read-only array; raise ValueError if the entry itself is inconsistent."""
     dtype = np.dtype(recorded.dtype)
+    # Python's integers do not overflow, whatever shape the manifest claims.
     count = int(np.prod([int(n) for n in recorded.shape], dtype=object))
     if count * dtype.itemsize != recorded.bytes:
         raise ValueError
@@ -236,6 +238,7 @@ def _consistent(store: Store, graphs: int, nodes: int, edges: int) -> bool:
     lengths |= {"edge_attr": edges, "edge_weight": edges}
     ends = [(int(arrays[name][0]), int(arrays[name][-1])) for name in ("node_ptr", "edge_ptr")]
     return (
+        # Not isinstance, for which True would be an int.
         [type(value) for value in (store.num_features, store.symmetric, store.meta)] == [int, bool, dict]
         and set(lengths) - set(OPTIONAL) <= set(arrays) <= set(lengths)
         and all(len(values) == lengths[name] for name, values in arrays.items())
