@@ -27,6 +27,7 @@ def load_own_data(run: Path, command: str) -> Dataset:
     Data that has changed since is refused unless the user names it; messages suggest ``command`` followed by the data.
     """
     model = load_model(find_models(run)[0])
+    # Earlier versions did not record a source, but a dataset of the catalog is found by its name.
     source = _recorded(run) or model.dataset
     try:
         dataset = load(source)

@@ -64,6 +64,7 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
     """Return ``value`` converted to the type ``hint``; raise SettingError if it is not valid."""
     if get_origin(hint) is Literal:
         choices = {in_toml(choice): choice for choice in get_args(hint)}
+        # The second condition refuses the text "true" in place of true.
         if in_toml(value) not in choices or value != choices[in_toml(value)]:
             raise SettingError(f"{source}: {key} = {value!r}; {nearest(str(value), choices)}")
         return value
@@ -74,6 +75,7 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
             raise SettingError(f"{source}: {key} = {value!r} must be {'true or false' if hint is bool else 'a word'}")
         return value
     accepted: Any = int if hint is int else int | float
+    # In Python, True is an int.
     if isinstance(value, bool) or not isinstance(value, accepted):
         raise SettingError(f"{source}: {key} = {value!r} must be a {'whole ' if hint is int else ''}number")
     if not value == value or value in (float("inf"), float("-inf")):
@@ -87,6 +89,7 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
         raise SettingError(f"{source}: {key} = {value!r} must be at most {limits['max']}")
     if "below" in limits and value >= limits["below"]:
         raise SettingError(f"{source}: {key} = {value!r} must be below {limits['below']}")
+    # An int becomes a float where one is expected, so that 1 and 1.0 give the same key.
     return hint(value)
 
 

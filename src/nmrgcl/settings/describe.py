@@ -44,6 +44,7 @@ def find_settings(key: str) -> list[SettingFacts]:
     found = [one for one in shared_settings() if key in (one.key, one.key.partition(".")[0], one.key.split(".")[-1])]
     if group in ("", "options") and leaf in option_names():
         options = [one for name in method_names() for one in method_options(name) if one.key == f"options.{leaf}"]
+        # Methods whose options agree in everything share one description.
         for alike in dict.fromkeys(replace(one, methods=()) for one in options):
             methods = (one.methods[0] for one in options if replace(one, methods=()) == alike)
             found.append(replace(alike, methods=tuple(methods)))

@@ -47,6 +47,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _require_plain(values: Any) -> None:
     """Refuse dates and times, which TOML also has, and too deep nesting."""
     level = [values]
+    # Level by level, because recursion could exhaust the stack.
     for _ in range(MAX_DEPTH):
         if odd := [value for value in level if not isinstance(value, dict | list | str | int | float | None)]:
             raise ValueError(f"{odd[0]} is a date or time, but no setting is one")

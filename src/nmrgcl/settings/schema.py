@@ -178,6 +178,7 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return nested plain values, ready for JSON."""
+        # Through JSON, so that tuples become lists, as in settings that were read from a file.
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 
@@ -208,6 +209,7 @@ class Settings:
             for group in groups:
                 target = target[group]
             target[leaf] = value
+        # Built first, because only the method knows their type; the second build keeps them as they are.
         plain["options"] = build(options_class(method), plain["options"], source)
         built: Settings = build(Settings, plain, source)
         return built

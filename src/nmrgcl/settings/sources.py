@@ -41,6 +41,7 @@ def resolve(
     own = setting_keys(method)
     lent = {key: value for key, value in named.items() if not key.startswith("options.") or key in own}
     for values, source in ((lent, f"preset {preset}"), (written, str(config)), (given, "--set")):
+        # The method is settled; a source that names another one must not reset the options.
         settings = settings.updated({**values, "method": method}, source=source)
     return settings
 

@@ -30,6 +30,7 @@ def place_of(dataset: str, folder: Path) -> tuple[Path, Path]:
 def write_found(found: Found, folder: Path) -> tuple[Path, Path]:
     """Write ``folder/NAME.json`` and ``folder/NAME.toml``; ``--config`` accepts the latter."""
     record, preset = place_of(found.search.dataset, folder)
+    # The record comes first: without it, the other file would be refused as somebody else's.
     _write(record, _one_candidate_a_line(found.to_dict()))
     _write(preset, as_toml(found))
     return record, preset
@@ -53,6 +54,7 @@ def as_toml(found: Found) -> str:
 def gather_preset(folder: Path, preset: Path) -> None:
     """Combine all ``NAME.toml`` in ``folder`` into one preset with a table per dataset."""
     text = f"# Settings found by nmrgcl tune, by dataset (docs/tuning.md); for others, those of preset {OTHERS}.\n"
+    # In TOML, keys outside of any table must come before the first table.
     text += as_lines(load_preset(OTHERS))
     for path in sorted(folder.glob("*.toml")):
         own = reading.read_text(path)

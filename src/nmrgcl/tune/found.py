@@ -85,6 +85,7 @@ class Found:
         drawn: dict[str, dict[str, list[tuple[Any, float]]]] = {}
         for number, candidate in enumerate(self.search.candidates):
             for key, value in candidate.drawn.items() if number not in self.scores.failed else ():
+                # By repr, because values may be tables, which cannot be keys.
                 drawn.setdefault(key, {}).setdefault(repr(value), []).append((value, float(means[number])))
         return {
             key: [

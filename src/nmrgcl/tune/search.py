@@ -127,6 +127,7 @@ def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds:
     if protocol == "svm" and start.svm.c == "default":
         raise SettingError("svm.c = default leaves no inner scores to choose by; add --set svm.c=grid")
     space = _at_hand(space, dataset, start)
+    # By key, so that values which make no difference do not make another candidate.
     found = {Cell(name, start).key: Candidate(start, {})}
     generator = np.random.default_rng(chance)
     for _ in range(TRIES * budget):
@@ -160,6 +161,7 @@ def gather(search: Search, folder: Path) -> SearchScores:
     found = [[results.finished(search.cell(candidate, seed).key) for seed in range(search.seeds)]
              for candidate in search.candidates]  # fmt: skip
     failed = tuple(number for number, row in enumerate(found) if None in row)
+    # Candidate 0 is the preset, with which all others are compared.
     if failed[:1] == (0,):
         raise DataError(f"{search.dataset}: the unchanged preset failed; see nmrgcl results list --results {folder}")
     shape = len(found), search.seeds, search.candidates[0].settings.svm.folds
@@ -201,6 +203,7 @@ def _at_hand(space: Space, dataset: Dataset, start: Settings) -> Space:
     kinds: dict[str, str] = {}
     for name in space.options[key]:
         try:
+            # "auto" stands for one of the other kinds, which would otherwise be tried twice.
             kinds.setdefault(choose_features(dataset, name, start.data.max_degree, start.data.scale).kind, name)
         except DataError:
             continue

@@ -44,6 +44,7 @@ class Space:
 
     def draw(self, chance: np.random.Generator) -> dict[str, Any]:
         """Draw one value for each key, uniformly."""
+        # Not chance.choice, which would turn the values into an array of one type.
         return {key: values[int(chance.integers(len(values)))] for key, values in self.options.items()}
 
     def apply(self, drawn: Mapping[str, Any], start: Settings) -> Settings:
