@@ -73,7 +73,6 @@ def stable_kinds(graphs: Graphs) -> tuple[np.ndarray, int]:
             break
         colours, needed = found, step
         kinds = _equal_multisets(labels, graphs)
-        # Further rounds can only tell more apart.
         if int(kinds.max()) + 1 == graphs.num_graphs:
             break
     return kinds.cpu().numpy(), needed
