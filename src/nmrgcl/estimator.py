@@ -151,9 +151,11 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         """Pre-train on ``graphs``; ``y`` is ignored."""
         seed = _seed(self.random_state)
         self._resolved(graphs, self.level, seed)  # report invalid settings before the data is loaded
+        # None, which MoleculeEmbedder allows, leaves the choice to the model.
         require_word(self.normalise or "none")
         device = choose_device(self.device)
         dataset = self._dataset(graphs)
+        # Once more, because only now it is known whether the data are molecules, which have presets of their own.
         settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level, seed)
         require_level(dataset, settings)
         before, options = self._before(), settings.data
@@ -164,6 +166,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         )
         source = training_source(dataset, features, settings, device)
         method = build_method(settings, features.width, features.edge_shape).to(device)
+        # Loaded, or fitted without warm_start, it has no checkpoint: its weights continue with a fresh optimiser.
         start = None if before is None else getattr(self, "_kept", None) or weights_alone(before)
         memory = Kept(start) if self.warm_start else None
         if start is None:
@@ -291,6 +294,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
             given = dict(flatten(self.settings or {}))
             for key, value in single.items():
                 name = key.removeprefix("settings__").replace("__", ".")
+                # A setting may be given with or without its group, for example epochs and train.epochs.
                 same = {one for one in given if f".{one}".endswith(f".{name}") or f".{name}".endswith(f".{one}")}
                 given = {one: given[one] for one in given if one not in same} | {name: value}
             self.settings = given
@@ -326,6 +330,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
             )
         name = canonical(str(graphs)) if isinstance(graphs, str | Path) else None
         wanted = dict(flatten(self.settings or {})) | {"seed": seed, "level": self.level}
+        # A loaded embedder has complete settings, but its method is a parameter.
         wanted.pop("method", None)
         wanted = with_encoder(wanted, self.encoder)
         return recipe(

@@ -116,6 +116,7 @@ class Graphs:
             if not torch.equal(batch[source], batch[destination]):
                 raise DataError("an edge joins two graphs")
         key = destination * num_nodes + source
+        # Sorted edges stay as they are: to sort them would copy them and their features.
         if not bool((key[1:] >= key[:-1]).all()):
             key, order = torch.sort(key, stable=True)
             edge_index = edge_index[:, order]
@@ -197,6 +198,7 @@ class Graphs:
         values = ((f.name, getattr(self, f.name)) for f in fields(self))
         moved: dict[str, Any] = {name: value.to(device) for name, value in values if isinstance(value, Tensor)}
         there = replace(self, **moved)
+        # Sizes are read while it costs nothing: asking the device for them later would wait for it.
         return there.sized_like(self) if on_host(self.node_ptr) else there
 
     def dense_x(self) -> Tensor:
@@ -207,6 +209,7 @@ class Graphs:
         if not self.categorical:
             return self.x
         dense = torch.zeros(self.num_nodes, self.num_features + 1, device=self.device)
+        # A spare column takes what names none and is cut off, because -1 is no valid place to add to.
         columns = torch.where(self.x < 0, self.num_features, self.x)
         return dense.scatter_add_(1, columns, torch.ones_like(columns, dtype=dense.dtype))[:, : self.num_features]
 
@@ -231,6 +234,7 @@ class Graphs:
         if self.added is not None:
             return self.merge_added().take(index)
         nodes, edges = self._sizes.index_select(0, index).sum(0).tolist()
+        # Sizes come from the host's copy of the pointers, so nothing waits for the device.
         index = index.to(self.device, non_blocking=True)
         return self._batch(gather(self, index, nodes=nodes, edges=edges), index, select_rows)
 
@@ -266,6 +270,7 @@ class Graphs:
     def twice(self) -> "Graphs":
         """All graphs, and all of them again as a second view with masks of its own: both at the cost of one pass."""
         index = torch.arange(2 * self.num_graphs, device=self.device) % self.num_graphs
+        # The room is exact, so nothing is padding; unlike `take`, this needs no index on the host.
         return replace(self.take_padded(index, Room(2 * self.num_nodes, 2 * self.num_edges)), views=2)
 
     def room_for(self, batch_size: int) -> Room:
@@ -366,10 +371,12 @@ class Graphs:
             return self.merge_added().compact_nodes()
         if self.node_keep is None:
             return self
+        # Edges of removed nodes have to be masked themselves, as the mask of nodes goes.
         return replace(self, edge_keep=self.live_edges)._without_nodes()
 
     def _without_nodes(self) -> "Graphs":
         """Only the kept nodes; no edge that is kept may touch another one."""
+        # Callers have masked or removed every edge that touches a removed node.
         keep = torch.ones_like(self.batch, dtype=torch.bool) if self.node_keep is None else self.node_keep
         nodes, kept = keep.nonzero().squeeze(1), keep.cumsum(0)
         row_ptr = torch.cat([self.row_ptr.index_select(0, nodes), self.row_ptr[-1:]])

@@ -109,6 +109,7 @@ def weights_digest(module: torch.nn.Module) -> str:
     """Return the SHA-256 of all parameters and buffers."""
     digest = hashlib.sha256()
     for name, tensor in module.state_dict().items():
+        # Bytes alone would be equal for two tensors whose shapes or names are exchanged.
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).numpy().data)
     return digest.hexdigest()
@@ -139,6 +140,7 @@ def load_model(folder: Path) -> Model:
         features = FeatureSpec.from_dict(config["features"])
         weights = reading.read_bytes(folder / WEIGHTS, limit=None)
         has_encoder = issubclass(find_method(settings.method), Pretraining)
+        # Before the network is built, because settings from a foreign folder could ask for any amount of memory.
         if has_encoder and _least_bytes(settings, features) > len(weights):
             raise ModelError(f"{folder}: its settings need more weights than there are; copy the model folder again")
         method = build_method(settings, features.width, features.edge_shape)
@@ -151,6 +153,7 @@ def load_model(folder: Path) -> Model:
         model.weights.load_state_dict(load(weights))
         if (columns := config.get("columns")) is not None:  # some methods know their width only with their weights
             model = replace(model, columns=ColumnScale.from_dict(columns, method.width))
+    # Messages of our own say more than the general one below.
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError, SafetensorError) as error:
@@ -182,4 +185,5 @@ def _least_bytes(settings: Settings, features: FeatureSpec) -> int:
     if is_own(settings.encoder.name):
         return network_bytes(settings.encoder.name, num_features=features.width, units=units, layers=layers)
     edges = 0 if features.edges is None else features.edges.width
+    # Two bytes each, because weights may be stored as bfloat16.
     return 2 * units * (features.width + (layers - 1) * units + layers * edges)

@@ -101,6 +101,7 @@ class MoleculeEmbedder(GraphEmbedder):
     def transform(self, smiles: Any) -> np.ndarray:
         """Return ``[B, D]`` embeddings in the order of ``smiles``."""
         model, texts = self._fitted(), _texts(smiles)
+        # Invalid molecules keep their rows of NaN.
         z = np.full((len(texts), model.method.width), np.nan, np.float32)
         jobs = 1 if len(texts) < MANY else -1
         for part in embed_smiles(model, texts, choose_device(self.device), jobs=jobs):
@@ -149,6 +150,7 @@ class MoleculeEmbedder(GraphEmbedder):
         return Dataset("molecules", molecules, molecules=listed)
 
     def _refuse(self, invalid: list[Invalid]) -> None:
+        # Checked here and not in the constructor, as scikit-learn's conventions ask.
         if self.invalid not in ("error", "nan"):
             raise SettingError(f"invalid is {self.invalid!r}; it must be error or nan")
         if invalid and self.invalid == "error":

@@ -27,8 +27,10 @@ def drop_rates(score: Tensor, owner: Tensor, groups: int, *, p: float, cap: floa
         for part in (torch.where(counted, s, 0.0), counted.to(s.dtype))
     )
     span = (top - total / count.clamp(min=1)).index_select(0, owner)
+    # A group without any positive score has a span of −∞ and counts as even, too.
     even = ~(span > 1e-6)
     ratio = (top.index_select(0, owner) - s) / torch.where(even, 1.0, span)
+    # Divided by p, because the product below multiplies by it again.
     ratio = torch.where(counted, torch.where(even, 1.0, ratio), cap / p if p else 0.0)
     return (p * ratio).clamp(max=cap)
 
@@ -64,6 +66,7 @@ class DropCentralEdgesLess(_SparesCentral):
         score = centrality(graphs, self.centrality)[graphs.edge_index].mean(0)
         owner = graphs.batch.index_select(0, graphs.edge_index[1])
         rate = drop_rates(score, owner, graphs.num_graphs, p=self.p, cap=self.cap)
+        # One draw for both directions.
         draw = torch.rand(graphs.num_edges, device=graphs.device).index_select(0, graphs.pair)
         keep = draw >= rate.index_select(0, graphs.pair)
         return graphs.keep_edges(keep if chosen is None else keep | ~chosen.index_select(0, owner))

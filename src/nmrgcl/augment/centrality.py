@@ -26,6 +26,7 @@ def pagerank(graphs: Graphs) -> Tensor:
     rank = 1 / size
     for _ in range(ITERATIONS):
         share = torch.where(out > 0, rank / out.clamp(min=1), 0.0)
+        # Without this, what reaches a node without edges would be lost, and ranks would no longer sum to one.
         stuck = _per_graph(torch.where(out > 0, 0.0, rank), graphs) / size
         passed = torch.zeros_like(rank).index_add_(0, destination, share.index_select(0, source))
         rank = (1 - DAMPING) / size + DAMPING * (passed + stuck)
@@ -35,6 +36,7 @@ def pagerank(graphs: Graphs) -> Tensor:
 def eigenvector(graphs: Graphs) -> Tensor:
     """``[N]`` the leading eigenvector of the adjacency matrix of each graph, of length one."""
     source, destination = graphs.edge_index
+    # Positive at the start, so that it has a part along the leading eigenvector, which has no negative entries.
     vector = torch.ones(graphs.num_nodes, dtype=torch.float64, device=graphs.device)
     for _ in range(ITERATIONS):
         # A + I has the same eigenvectors, and on bipartite graphs a single largest eigenvalue.
@@ -54,6 +56,7 @@ _KNOWN: dict[str, WeakTensorKeyDictionary] = {name: WeakTensorKeyDictionary() fo
 def centrality(graphs: Graphs, name: str) -> Tensor:
     """``[N]`` by all edges, including those that a view has removed; computed once for each graph."""
     known = _KNOWN[name]
+    # Views that only mask share this tensor with the graph they are views of, so that they all find the same entry.
     if graphs.edge_index not in known:
         known[graphs.edge_index] = CENTRALITIES[name](graphs)
     found: Tensor = known[graphs.edge_index]

@@ -107,6 +107,7 @@ def _checked(weights: Sequence[float], count: int) -> tuple[float, ...]:
 
 def on_halves(graphs: Graphs, first: View, second: View) -> Graphs:
     """``first`` on the first half of the graphs, ``second`` on the others."""
+    # Equal views act on all graphs at once; each graph still has draws of its own.
     if first == second:
         return first(graphs)
     is_first = torch.arange(graphs.num_graphs, device=graphs.device) < graphs.num_graphs // 2

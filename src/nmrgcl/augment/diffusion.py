@@ -47,6 +47,7 @@ def diffuse(
         graphs,
         edge_index=torch.stack([found.source, torch.repeat_interleave(found.row_ptr.diff())]),
         row_ptr=found.row_ptr,
+        # Keeping the largest entries of each row breaks the symmetry, so every entry is an edge of its own.
         pair=torch.arange(len(found.source), device=graphs.device),
         symmetric=False,
         edge_attr=None,

@@ -65,5 +65,6 @@ class AddEdges(View):
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Nodes and the edges that are there stay."""
+        # Pairs that an earlier view has joined are no longer free.
         graphs = graphs.merge_added()
         return graphs.with_new_edges(draw_edges(graphs, chosen, self.p)) if graphs.num_nodes else graphs

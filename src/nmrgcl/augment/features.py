@@ -40,6 +40,7 @@ class MaskFeatures(View):
 def keep_columns(graphs: Graphs, keep: Tensor) -> Graphs:
     """The graphs without the feature columns where ``keep`` (``[B, F]``, bool) is false."""
     if graphs.categorical:
+        # -1 names no column; whatever is looked up for it, it stays -1.
         kept = keep[graphs.batch[:, None], graphs.x.clamp(min=0)]
         return replace(graphs, x=torch.where(kept, graphs.x, -1))
     if is_sparse(graphs.x):

@@ -54,6 +54,7 @@ class ShuffleNodes(View):
 
     def forward(self, graphs: Graphs, chosen: Tensor | None = None) -> Graphs:
         """Edges and the other nodes' features stay."""
+        # Removed nodes are not counted, and draw_nodes lists them last, so they exchange nothing.
         count = (self.p * graphs.node_counts()).round().long()
         if chosen is not None:
             count = count * chosen
@@ -71,8 +72,10 @@ def draw_nodes(graphs: Graphs, count: Tensor) -> tuple[Tensor, Tensor]:
 
     The first ``count`` (``[B]``) of each graph are.
     """
+    # In float64: added to twice the number of the graph, a draw in float32 would lose its digits in a large batch.
     draw = torch.rand(graphs.num_nodes, device=graphs.device, dtype=torch.float64)
     if graphs.node_keep is not None:
+        # From 1 to 2: after the kept nodes of the graph, before the next graph.
         draw = draw + ~graphs.node_keep
     place = torch.arange(graphs.num_nodes, device=graphs.device) - graphs.node_ptr[graphs.batch]
     return torch.argsort(2 * graphs.batch + draw), place < count.index_select(0, graphs.batch)

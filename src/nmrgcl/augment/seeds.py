@@ -13,6 +13,7 @@ def draw_seeds(graphs: Graphs) -> Tensor:
     bounds = torch.cat([below.new_zeros(1), below])[graphs.node_ptr]
     place = bounds[:-1] + torch.rand(graphs.num_graphs, device=graphs.device, dtype=torch.float64) * bounds.diff()
     node = torch.searchsorted(below, place, right=True)
+    # Rounding must not carry a draw over into the next graph.
     return torch.minimum(node, (graphs.node_ptr[1:] - 1).clamp(min=0))
 
 

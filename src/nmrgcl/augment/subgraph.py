@@ -58,6 +58,7 @@ class Subgraph(View):
 
     def _visited(self, graphs: Graphs, start: Tensor, size: Tensor) -> Tensor:
         """``[N]`` the nodes that walks from ``start`` see in graphs of ``size`` nodes."""
+        # In float64, because draws are compared with a sum that runs over the edges of the whole batch.
         draws = torch.rand(self.steps, start.shape[0], device=graphs.device, dtype=torch.float64)
         restarts = torch.rand(self.steps, start.shape[0], device=graphs.device)
         edges = graphs.row_ptr, graphs.edge_index[0], running_weight(graphs)
@@ -68,6 +69,7 @@ def running_weight(graphs: Graphs) -> Tensor | None:
     """``[E]`` float64 running sum of the edges' weights, removed edges weighing 0; None means that all weigh 1."""
     if graphs.edge_weight is None:
         return graphs.live_edges.double().cumsum(0) if graphs.masked else None
+    # A walk is a choice, through which no gradient can flow.
     return (graphs.live_edges.double() * graphs.edge_weight.detach()).cumsum(0)
 
 
@@ -78,6 +80,7 @@ def random_nodes(graphs: Graphs, size: Tensor, first: Tensor) -> Tensor:
         node = first + rank
     else:
         kept = graphs.node_keep.cumsum(0)
+        # Ranks count the kept nodes of the whole batch, so one search serves all graphs.
         rank = rank + pad(kept, (1, 0)).index_select(0, first)
         node = torch.searchsorted(kept, rank, right=True)
     return node.clamp(max=graphs.num_nodes - 1)  # a graph without nodes has no start; its walk is never used

@@ -138,6 +138,7 @@ def _embed_library(
     require_backend(backend, address)
     if out.suffix or out.is_file():
         raise SettingError(f"--out {out}: {library} is a folder of stores; name a folder for their embeddings")
+    # Workers of Ray may be on machines with other devices, and choose for themselves.
     if backend != "ray":
         device = choose_device(device).type
     options: dict[str, Any] = {"device": device, "unknown": unknown, "normalise": normalise}

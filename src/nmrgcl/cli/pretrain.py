@@ -130,6 +130,7 @@ def pretrain(
     from nmrgcl.trackers import require_tracker
 
     with joined_ranks() as ranks:
+        # torchrun starts the same command again after a failure, which must then continue and not begin anew.
         if ranks.restarted:
             overwrite, resume = False, "auto"
         where, quiet = rank_device(choose_device(device)), quiet or not ranks.is_first
@@ -177,6 +178,7 @@ def _resolve(data: str, method: str | None, seeds: int, quiet: bool, **given: An
     with counted("molecules", quiet=quiet) as watch:
         dataset = load(data, watch=watch)
     settings = recipe(method, **given, level=dataset.kind, dataset=canonical(data))
+    # The last seed may be too large for a valid setting, even if the first is not.
     settings.updated({"seed": settings.seed + seeds - 1}, source=f"--seeds {seeds}")
     require_level(dataset, settings)
     return dataset, settings

@@ -77,6 +77,7 @@ def _lines(start: StartRun, pace: Pace, title: str, items: str) -> Iterator[Seed
 
     waiting: SeedEpoch | None = None
     for step in start(watch):
+        # In a log, only the first and the last epoch of a seed get a line.
         if waiting is not None and waiting.seed != step.seed:
             _print(title, waiting, items)
         waiting = step

@@ -129,6 +129,7 @@ def tune(
         _list(searches, results, as_json, jobs=jobs, **where)
         return
     for search in searches:
+        # A file of that name that is not ours is refused before hours of computation.
         place_of(search.dataset, out)
     # All datasets at once, so that their cells share the workers.
     cells = [cell for search in searches for cell in search.cells()]
@@ -166,6 +167,7 @@ def _what_counts(words: list[str]) -> list[str]:
     while words:
         word = words.pop(0)
         if word in _WHERE:
+            # "--out DIR" has its value in the next word, "--out=DIR" in its own.
             del words[:1]
         elif word != "--json" and word.partition("=")[0] not in _WHERE:
             kept.append(word)

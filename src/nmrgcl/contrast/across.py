@@ -15,7 +15,9 @@ def across_views(z1: Tensor, z2: Tensor, *, tau: float = 0.1) -> Tensor:
     with full_precision(z1):
         if across_ranks.active():
             forth, back = z1 @ across_ranks.gather(z2).T / tau, z2 @ across_ranks.gather(z1).T / tau
+            # A rank's own pairs are not on the diagonal of its block of the similarities.
             own = (z1 * z2).sum(1) / tau
             return across_ranks.mean((forth.logsumexp(1) + back.logsumexp(1)) / 2 - own)
         similarity = z1 @ z2.T / tau
+    # Rows are one direction and columns the other, so one product serves both.
     return ((similarity.logsumexp(1) + similarity.logsumexp(0)) / 2 - similarity.diagonal()).mean()

@@ -12,4 +12,5 @@ def belongs(scores: Tensor, chosen: Tensor) -> Tensor:
 
     ``belongs(-scores, chosen)`` is the mean of −log(1 − σ(score)), for scores of what does not belong together.
     """
+    # Multiplied by the choice rather than selected, so that shapes do not depend on the draw.
     return across_ranks.ratio((softplus(-widen(scores)) * chosen).sum(), chosen.sum())

@@ -27,8 +27,10 @@ def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:
 
 def _standardised(z: Tensor) -> Tensor:
     z = widen(z)
+    # Rounding in the mean leaves a constant column with a variance, which would be scaled up to correlations of ±1.
     constant = z.amax(0) == z.amin(0)
     z = z - z.mean(0)
+    # 1e-12 keeps the slope of rsqrt finite: in a masked column, 0 · ∞ would make the gradient NaN.
     return z * (z.square().mean(0) + 1e-12).rsqrt().masked_fill(constant, 0.0)
 
 

@@ -24,10 +24,12 @@ def graphcl_loss(
         >>> graphcl_loss(z, z, tau=1.0)  # -log(e / 1)
         tensor(-1.)
     """
+    # Without the positive, the denominator of a single graph is empty and its logarithm −∞.
     if across_ranks.count_rows(z1.shape[0]) < 2:
         raise SettingError("GraphCL's loss needs at least two graphs in a batch; raise train.batch_size")
     positive = (pair_cosine(z1, z2, delta) if positive is None else positive) / tau
     similarity = unit_rows(z1) @ across_ranks.gather(unit_rows(z2)).T / tau
+    # Positives are on the diagonal of the block of this rank's graphs, a view of `similarity`.
     own = similarity.narrow(1, across_ranks.first_row(), z1.shape[0]) if across_ranks.active() else similarity
     own.fill_diagonal_(-torch.inf)
     return across_ranks.mean(similarity.logsumexp(1) - positive)

@@ -32,9 +32,11 @@ def infonce(
     if across_ranks.count_rows(z1.shape[0]) == 1:
         warnings.warn("a batch of one graph has no negatives: its loss is zero and teaches nothing", stacklevel=3)
         return widen(z1[:0]).sum() + widen(z2[:0]).sum()  # 0 whatever the rows hold, and so is the gradient
+    # Negatives are never masked, so they come from the whole rows.
     z = unit_rows(torch.cat([widen(z1), widen(z2)]))
     positive = pair_cosine(z1, z2, delta) if positive is None else positive
     positive = torch.cat([positive, positive]) / tau
     negative = negatives_logsumexp(z, tau)
     # −log(e^p / (e^p + e^n)) = −log sigmoid(p − n)
+    # The mean over 2B rows is the factor 1/(2B) of Eq. 14; logsigmoid does not overflow where exponentials would.
     return -across_ranks.mean(logsigmoid(positive - negative))

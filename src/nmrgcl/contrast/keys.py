@@ -14,8 +14,10 @@ def find_key(q: Tensor, k: Tensor, queue: Tensor | None = None, *, tau: float = 
         raise SettingError("this loss needs at least two graphs in a batch; raise train.batch_size")
     q, k = unit_rows(q), unit_rows(k)
     own = (q * k).sum(1) / tau
+    # Autocast would multiply in bfloat16, and dividing by a small τ would make its rounding errors large.
     with full_precision(q):
         if queue is None:
             return across_ranks.mean((q @ across_ranks.gather(k).T / tau).logsumexp(1) - own)
         negative = (q @ unit_rows(queue).T / tau).logsumexp(1)
+    # The queue lacks the own key, which the denominator contains in both cases.
     return across_ranks.mean(torch.logaddexp(own, negative) - own)

@@ -30,7 +30,9 @@ def local_global(nodes: Tensor, graphs: Tensor, batch: Tensor, keep: Tensor | No
     scores = widen(nodes) @ across_ranks.gather(widen(graphs)).T
     own = (batch + across_ranks.first_row())[:, None] if across_ranks.active() else batch[:, None]
     joint = softplus(-scores.gather(1, own)).squeeze(1)
+    # softplus(−∞) = 0 with a gradient of 0, which takes a node's own graph out of the sum.
     apart = softplus(scores.scatter(1, own, -torch.inf)).sum(1) / others
+    # Every node has one own graph and B − 1 others, so both means are one mean over nodes.
     total = joint + apart
     if keep is None:
         count = torch.full((), nodes.shape[0], device=nodes.device)

@@ -30,6 +30,7 @@ def merit_loss(
         tensor(True)
     """
     ours, theirs = ([unit_rows(v) for v in pair] for pair in (z, taught))
+    # Cosines are at most 1, so no similarity over τ exceeds the bound, and no row has to be searched for its largest.
     across, bound = (ours[0] * ours[1]).sum(1) / tau, 1 / tau
     networks, views = [], []
     for one, other in ((0, 1), (1, 0)):

@@ -21,7 +21,9 @@ def ranked_negatives(z: Tensor, bank: Tensor, own: Tensor, ranks: Tensor) -> Ten
     """
     similarity = unit_rows(z) @ unit_rows(bank).T
     with torch.no_grad():
+        # Ranked last, where no rank from 0 to N − 2 finds it.
         order = similarity.scatter(1, own[:, None], torch.inf).argsort(1)
+    # The choice has no gradient, but the cosines that are chosen have.
     return similarity.gather(1, order.index_select(1, ranks))
 
 

@@ -17,6 +17,7 @@ def scale_rows(scores: Tensor) -> Tensor:
     scores = scores if scores.dtype == torch.float64 else scores.float()
     low, high = scores.amin(1, keepdim=True), scores.amax(1, keepdim=True)
     span = high - low
+    # The inner `where` avoids 0 / 0; −1 is below every threshold δ ≥ 0.
     return torch.where(span > 0, (scores - low) / torch.where(span > 0, span, 1.0), -1.0)
 
 
@@ -35,6 +36,7 @@ def non_maximum(scores: Tensor, delta: float) -> Tensor:
 def non_minimum(scores: Tensor, delta: float) -> Tensor:
     """Remove the smallest scores of a row: as many as ``non_maximum`` would remove of the largest."""
     removed = (non_maximum(scores, delta) == 0).sum(1, keepdim=True)
+    # Sorting the order gives ranks; the first sort is stable, so that ties are broken alike on every device.
     rank = scale_rows(scores.detach()).argsort(dim=1, stable=True).argsort(1)
     return (rank >= removed).to(scores.dtype)
 
@@ -42,6 +44,7 @@ def non_minimum(scores: Tensor, delta: float) -> Tensor:
 def random(scores: Tensor, delta: float) -> Tensor:
     """The mask of ``non_maximum`` with each row shuffled: as many dimensions, chosen at random."""
     mask = non_maximum(scores, delta)
+    # The order of random numbers is an even draw of a permutation, one for each row.
     return mask.gather(1, torch.rand(mask.shape, device=mask.device).argsort(1))
 
 

@@ -28,6 +28,7 @@ def uniformity(z: Tensor) -> float:
         own = torch.arange(start, min(start + BLOCK, rows), device=z.device)
         distance = square[own, None] + square - 2 * unit[own] @ unit.T
         distance[own - start, own] = torch.inf
+        # Rounding may leave the distance of equal rows slightly negative.
         totals.append(torch.logsumexp((-2 * distance.clamp(min=0)).flatten(), 0))
     return float(torch.logsumexp(torch.stack(totals), 0)) - math.log(rows * (rows - 1))
 
@@ -36,6 +37,7 @@ def prominent(z: Tensor, delta: float = 0.7) -> Tensor:
     """``[B, D]`` whether an entry exceeds ``delta`` after scaling its row to 0 … 1 (Eq. 13); never in constant rows."""
     z = z.double()
     low, high = z.amin(1, keepdim=True), z.amax(1, keepdim=True)
+    # Not divided by the span, which is zero in a constant row.
     return z - low > delta * (high - low)
 
 

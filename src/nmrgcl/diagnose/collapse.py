@@ -38,5 +38,6 @@ def effective_rank(z: Tensor) -> float:
 def relative_spread(z: Tensor) -> float:
     """Root mean square distance from the mean over root mean square length: at most 1, and 0 if all rows are equal."""
     z, _ = to_unit_range(z.double())
+    # From zero, not from the mean: that all rows are far from zero and close together is complete collapse.
     length = z.square().sum()
     return float(((z - z.mean(0)).square().sum() / length).sqrt()) if length > 0 else 0.0

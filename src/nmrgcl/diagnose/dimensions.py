@@ -28,6 +28,7 @@ def correlation(z: Tensor) -> Tensor:
     live, precision = live_dimensions(z), z.dtype
     z = z.double()
     z = (z - z.mean(0)) * live
+    # The columns of dead dimensions are zero and stay zero.
     unit = z / torch.linalg.vector_norm(z, dim=0).clamp(min=torch.finfo(z.dtype).tiny)
     unit = unit.to(precision)
     return unit.T @ unit
@@ -40,6 +41,8 @@ def duplicate_dimensions(correlations: Tensor) -> int:
 
 def mean_correlation(correlations: Tensor) -> float:
     """Mean ``|r|`` over pairs of different live dimensions; 0 if there is no pair."""
+    # The correlation of a live dimension with itself is 1, that of a dead one 0.
     live = int((correlations.diagonal() > 0).sum())
+    # Dead dimensions have only zeros, so the sum need not leave them out.
     off = correlations.abs().sum() - correlations.diagonal().abs().sum()
     return float(off) / (live * (live - 1)) if live > 1 else 0.0

@@ -185,6 +185,7 @@ def _classes(z: Tensor, y: Tensor | None) -> tuple[dict[str, Any] | None, Tensor
     z, y = z[known], y[known]
     by_dimension, margins = wasserstein_by_dimension(z, y), centroid_margins(z, y)
     margins = margins[~margins.isnan()]
+    # If rows are few, even random classes have a distance, so it is reported beside that of the real ones.
     shuffled = y[torch.randperm(len(y), generator=torch.Generator().manual_seed(0)).to(y.device)]
     return {
         "classes": len(y.unique()),

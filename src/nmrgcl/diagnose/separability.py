@@ -18,6 +18,7 @@ def wasserstein_by_dimension(z: Tensor, y: Tensor) -> Tensor:
     """``[D]`` mean distance between two classes, in standard deviations of the dimension; 0 if it does not vary."""
     z = z.double()
     spread = z.std(0, correction=0)
+    # The standard deviation of a constant column is its rounding error.
     varies = spread > 1e-12 * z.abs().amax(0)
     return torch.where(varies, _between_classes(z, y) / torch.where(varies, spread, 1.0), 0.0)
 
@@ -28,6 +29,7 @@ def sliced_wasserstein(z: Tensor, y: Tensor, *, directions: int = 128, seed: int
     generator = torch.Generator().manual_seed(seed)
     axes = torch.randn(z.shape[1], directions, generator=generator, dtype=torch.float64).to(z.device)
     axes = axes / torch.linalg.vector_norm(axes, dim=0)
+    # The expected variance along a random unit vector is the mean variance over dimensions.
     spread = (z.var(0, correction=0).mean()).sqrt()
     return float(_between_classes(z @ axes, y).mean() / spread) if spread > 0 else 0.0
 
@@ -41,6 +43,7 @@ def centroid_margins(z: Tensor, y: Tensor) -> Tensor:
     z = z.double()
     _, code, count = torch.unique(y, return_inverse=True, return_counts=True)
     means = torch.zeros(len(count), z.shape[1], dtype=z.dtype, device=z.device).index_add_(0, code, z) / count[:, None]
+    # By products of matrices, small distances between large vectors would cancel.
     distance = torch.cdist(z, means, compute_mode="donot_use_mm_for_euclid_dist")
     mine = count[code].double()
     # Excluding a row moves the mean away from it: z − mean' = (z − mean)·n/(n − 1).

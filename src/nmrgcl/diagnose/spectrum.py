@@ -50,6 +50,7 @@ def directions_for(values: Tensor, share: float) -> int:
     if not variance.sum() > 0:
         return 0
     held = variance.cumsum(0) / variance.sum()
+    # A running sum that reaches the share exactly may fall short of it by rounding.
     return int((held < share - 1e-12).sum()) + 1
 
 
@@ -62,6 +63,7 @@ def spectrum_decay(values: Tensor) -> float:
     values = to_unit_range(values[: numerical_rank(values)].double())[0]
     if len(values) < 2:
         return 0.0
+    # log σ² = 2 log σ.
     x, y = torch.arange(1, len(values) + 1, dtype=torch.float64).log(), 2 * values.cpu().log()
     x = x - x.mean()
     return -float((x @ (y - y.mean())) / (x @ x))
@@ -88,18 +90,21 @@ def noise_rank(rows: int, width: int) -> float:
     square, weight = _noise_spectrum(rows, width)
     value = np.sqrt(square)
     mean = (weight * value).sum()
+    # Of n values σ, p = σ / (n · mean), so that exp(−Σ p log p) = n · mean · exp(−E[σ log σ] / mean).
     return float(min(rows - 1, width) * mean * np.exp(-(weight * value * np.log(value)).sum() / mean))
 
 
 @lru_cache
 def _noise_spectrum(rows: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     """Squared singular values of Gaussian noise, scaled to mean 1, and their weights by the Marchenko–Pastur law."""
+    # Centring takes one degree of freedom.
     degrees = rows - 1
     ratio = min(degrees, width) / max(degrees, width)
     low, high = (1 - ratio**0.5) ** 2, (1 + ratio**0.5) ** 2
     # A cosine grid is dense at both ends, where the density behaves like a square root.
     angle = (np.arange(2000) + 0.5) * np.pi / 2000
     square = (low + high) / 2 - (high - low) / 2 * np.cos(angle)
+    # The density √((b − x)(x − a)) / x, times the width of a step of the grid, which is proportional to sin.
     weight = np.sqrt((high - square) * (square - low)) / square * np.sin(angle)
     return square, weight / weight.sum()
 

@@ -135,8 +135,10 @@ def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> C
     used, full = effective / noise_rank(rows, width), filled_directions(values, possible, EMPTY)
     filled = full / filled_by_noise(rows, width, EMPTY)
     kind: CollapseKind = "none"
+    # Checked first, because the noise around a single point has the spectrum of no collapse.
     if spread < SPREAD:
         kind = "complete"
+    # A proper subspace is Definition 1, however evenly it is filled.
     elif rank < possible or not _is_spread_out(used, filled):
         kind = "dimensional"
     return CollapseVerdict(kind, spread, effective, used, filled, possible - full, possible, rows, width, rank)
@@ -145,10 +147,12 @@ def judge_spectrum(values: Tensor, spread: float, *, rows: int, width: int) -> C
 def clip_long_rows(z: Tensor) -> tuple[Tensor, int]:
     """``z`` with long rows moved towards the median row until they are no longer long, and the number of such rows."""
     z, _ = to_unit_range(z.double())
+    # Medians, which long rows themselves hardly move.
     middle = z.median(0).values
     distance = torch.linalg.vector_norm(z - middle, dim=1)
     limit = LONG * distance.median()
     is_long = distance > limit
+    # If more than half of the rows are equal, the median distance is 0 and says nothing about length.
     factor = torch.where(is_long & (limit > 0), limit / distance, 1.0)
     return middle + (z - middle) * factor[:, None], int((factor < 1).sum())
 

@@ -31,12 +31,14 @@ def attend(h: Tensor, as_source: Tensor, as_destination: Tensor, graphs: Graphs,
     logit = torch.where(graphs.live_edges[:, None], logit, -torch.inf)
     own = leaky_relu(as_source + as_destination, SLOPE)
     # Softmax over the edges into a node and its loop; subtracting the largest logit keeps exp() finite.
+    # It cancels in the quotient, so it needs no gradient; and a maximum does not depend on the order of its terms.
     top = own.detach().scatter_reduce(0, destination[:, None].expand_as(logit), logit.detach(), "amax")
     weight, own = (logit - top.index_select(0, destination)).exp(), (own - top).exp()
     total = _RowTotal.apply(weight, graphs) + own
     weight, own = weight / at_end(total, graphs, 1), own / total
     if drop:
         weight, own = dropout(weight, drop), dropout(own, drop)
+    # One head at a time, because a weighted sum over rows takes one weight per edge and so stores no messages.
     out = [
         weighted_sum(h[:, k].contiguous(), graphs, weight[:, k].contiguous()) + own[:, k, None] * h[:, k]
         for k in range(h.shape[1])

@@ -23,5 +23,6 @@ class EdgeScore(nn.Module):
         as_source, as_destination = self.first.weight.chunk(2, 1)
         ends = torch.cat([linear(h, as_source), linear(h, as_destination, self.first.bias)], 1)
         (u_from, u_to), (v_from, v_to) = (at_end(ends, graphs, end).chunk(2, 1) for end in (0, 1))
+        # The second map commutes with the mean, so it is applied once per edge.
         out: Tensor = self.second((relu(u_from + v_to) + relu(v_from + u_to)) / 2)
         return out.squeeze(1)

@@ -26,6 +26,7 @@ def layer_maps(num_features: int, layers: int, units: int) -> list[nn.Module]:
     """One linear map without bias for each of ``layers`` layers: of features, then of ``units``."""
     maps: list[nn.Module] = [FeatureMap(num_features, units)]
     for _ in range(layers - 1):
+        # A bias here would be added once per neighbour; layers add theirs after the sum.
         linear = nn.Linear(units, units, bias=False)
         nn.init.xavier_uniform_(linear.weight)
         maps.append(linear)

@@ -38,6 +38,7 @@ class Foreign(nn.Module):
         there = graphs.compact()
         if there.num_nodes == 0:
             return there.dense_x().new_zeros(graphs.num_graphs if self.pooled else graphs.num_nodes, self.units)
+        # PyG's pooling counts graphs by the largest entry of batch.
         rows = int(there.batch[-1]) + 1 if self.pooled else there.num_nodes
         out = self._call(there)
         if out.shape != (rows, self.units):
@@ -95,6 +96,7 @@ class Foreign(nn.Module):
         x[:, :1] = 1.0
         graphs = Graphs.build(ends, torch.tensor([0, 3, 5]), x=x)
         was_training = self.network.training
+        # In evaluation mode the trial changes no running statistics.
         self.network.eval()
         failed: SettingError | None = None
         for edge_attr in self._possible_edge_attr(graphs.num_edges):
@@ -121,6 +123,7 @@ class Foreign(nn.Module):
             yield None
         if "edge_attr" not in self._arguments:
             return
+        # A lazy layer has no shape before its first call.
         known = (p for p in self.network.parameters() if not isinstance(p, nn.UninitializedParameter))
         yield from (torch.zeros(edges, width) for width in sorted({1, *(p.shape[-1] for p in known if p.dim() == 2)}))
         yield from (torch.zeros(edges, columns, dtype=torch.long) for columns in (1, 2, 3))

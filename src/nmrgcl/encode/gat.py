@@ -26,6 +26,7 @@ class GATLayer(nn.Module):
     def forward(self, h: Tensor, graphs: Graphs, *, drop: float = 0.0) -> Tensor:
         """``[N, ·]`` to ``[N, units]``."""
         heads = self.linear(h).unflatten(1, self.source.shape)
+        # a · [Wh_u ‖ Wh_v] is a sum of one share for each end, so it is computed per node and not per edge.
         as_source, as_destination = ((heads * part).sum(2) for part in (self.source, self.destination))
         return attend(heads, as_source, as_destination, graphs, drop=drop).flatten(1) + self.bias
 

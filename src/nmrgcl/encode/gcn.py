@@ -82,6 +82,7 @@ def normalised_sum(h: Tensor, graphs: Graphs, *, count_self: bool = True) -> Ten
     return weighted_sum(h, graphs, weight, own, undirected=is_undirected(graphs))
 
 
+# Graphs are compared by identity, so each view has an entry of its own, which goes when the view does.
 _NORMALISED: WeakKeyDictionary[Graphs, dict[tuple[bool, torch.dtype], tuple[Tensor, Tensor]]] = WeakKeyDictionary()
 
 
@@ -91,6 +92,7 @@ def _normalised(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[T
         return _matrix(graphs, count_self, dtype)
     known = _NORMALISED.setdefault(graphs, {})
     if (count_self, dtype) not in known:
+        # What outlives a step must not hold on to its graph of operations.
         with torch.no_grad():
             known[count_self, dtype] = _matrix(graphs, count_self, dtype)
     return known[count_self, dtype]
@@ -98,10 +100,12 @@ def _normalised(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[T
 
 def _matrix(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """``D^{-1/2}(A + I)D^{-1/2}``: its entry for each edge ``[E]``, and its diagonal ``[N]``."""
+    # As a sum over neighbours, degrees honour the masks and weights of the view.
     degree = neighbour_sum(torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.device), graphs).squeeze(1)
     scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
     source, destination = scale[graphs.edge_index]
     weight = source * destination
     if graphs.edge_weight is not None:
         weight = weight * graphs.edge_weight
+    # The diagonal is that of I: every node has a loop of weight 1, whatever its edges.
     return (torch.where(graphs.live_edges, weight, 0.0) if graphs.masked else weight), scale.square()

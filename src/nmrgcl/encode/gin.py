@@ -30,6 +30,8 @@ class GINLayer(nn.Module):
 
     def forward(self, h: Tensor, graphs: Graphs) -> Tensor:
         """``[N, ·]`` to ``[N, units]``."""
+        # A FeatureMap looks up categories or multiplies sparse features, whereas the forms of ops/gin.py take dense
+        # rows.
         h = h if isinstance(self.first, nn.Linear) else self.first(h)
         return gin_layer(h, graphs, self.weights, training=self.training)
 

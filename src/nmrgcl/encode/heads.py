@@ -25,6 +25,7 @@ class Head(nn.Sequential):
         super().__init__(nn.Linear(width, units), activation(), nn.Linear(units, units))
         for module in self:
             if isinstance(module, nn.Linear):
+                # As in GraphCL's code: Xavier-uniform weights, zero biases.
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
 

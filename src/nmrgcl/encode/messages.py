@@ -31,6 +31,7 @@ class _MessageSum(torch.autograd.Function):
     def forward(ctx: Any, h: Tensor, e: Tensor, weight: Tensor | None, graphs: Graphs) -> Tensor:
         message = (h.index_select(0, graphs.edge_index[0]) + e).relu_()
         ctx.save_for_backward(message, weight)
+        # Under autocast the two may differ in precision, and each needs a gradient of its own.
         ctx.graphs, ctx.types = graphs, (h.dtype, e.dtype)
         return row_sums(message, torch.arange(graphs.num_edges, device=h.device), graphs.row_ptr, weight)
 
@@ -42,6 +43,7 @@ class _MessageSum(torch.autograd.Function):
         on_message = at_end * (message > 0)
         if weight is not None:
             on_message = on_message * weight.to(on_message.dtype)[:, None]
+        # Sorted by source, the gradient is a sum over rows as well; index_add_ would add in any order on a GPU.
         _, by_source, edge = edges_by_source(graphs)
         on_h = row_sums(on_message, edge, by_source, None)
         return on_h.to(ctx.types[0]), on_message.to(ctx.types[1]), on_weight, None

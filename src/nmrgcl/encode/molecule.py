@@ -35,6 +35,7 @@ class MoleculeLayer(nn.Module):
         nn.init.xavier_uniform_(self.first.weight)
         nn.init.zeros_(self.first.bias)
         nn.init.xavier_uniform_(self.second.weight)
+        # Padded after they are drawn, so that Xavier's bounds are those of the width without padding.
         spare = aligned_width(units) - units
         for parameter in (*self.tables, self.first.weight):
             parameter.data = pad(parameter.data, (0, spare))
@@ -42,6 +43,7 @@ class MoleculeLayer(nn.Module):
 
     def forward(self, h: Tensor, graphs: Graphs, counts: Tensor, *, relu: bool) -> Tensor:
         """``[N, width]`` to ``[N, width]``; ``counts`` (``[N, K]``) are the ``edge_counts`` of ``graphs``."""
+        # Σ e_uv is a product of how often each row occurs at a node and the table, so no message [E, D] is stored.
         table = torch.cat(list(self.tables))
         h = neighbour_sum(h, graphs, self_weight=1.0, edge_table=table, edge_counts=counts, looped=True)
         h = linear_relu(h, self.first.weight, self.first.bias)

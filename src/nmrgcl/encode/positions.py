@@ -32,12 +32,16 @@ def positions(graphs: Graphs, columns: int) -> Tensor:
         alike = filled == rows
         place, edges, nodes = alike.cumsum(0) - 1, alike[owner].nonzero().squeeze(1), alike[graphs.batch]
         source, destination = local[graphs.edge_index[:, edges]]
+        # Padding has eigenvalues of its own below all others, so its eigenvectors come last and the others are zero
+        # there.
         beyond = torch.arange(rows, device=graphs.device) >= size[alike, None]
         matrix = torch.diag_embed(beyond * torch.tensor(BELOW, dtype=torch.float64))
         matrix[place[owner[edges]], destination, source] = share[edges]
+        # Eigenvalues ascend, and the leading ones are wanted.
         vectors = eigenvectors(matrix).flip(2)[:, :, :columns]
         largest = vectors.gather(1, vectors.abs().argmax(1, keepdim=True))
         vectors = torch.where(largest < 0, -vectors, vectors)
+        # At most n − 2 eigenvectors of a graph of n nodes, as in the published code.
         used = torch.arange(vectors.shape[2], device=graphs.device) < (size[alike, None] - 2)
         vectors = (vectors * used[:, None])[place[graphs.batch[nodes]], local[nodes]]
         found[nodes, : vectors.shape[1]] = normalize(vectors).float()

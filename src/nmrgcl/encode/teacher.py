@@ -59,4 +59,5 @@ def follow(teachers: nn.ModuleDict, student: nn.Module, momentum: float | Tensor
 
 
 def _flat(name: str) -> str:
+    # The names of buffers must not contain dots.
     return name.replace(".", "__")

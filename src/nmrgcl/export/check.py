@@ -73,10 +73,12 @@ def latencies(model: Model, asked: list[tuple[Graphs, dict[str, Tensor]]], run: 
 
 
 def _embed_anew(model: Model, graphs: Graphs) -> Tensor:
+    # A copy, because graphs keep what has been computed from them, such as the matrix of a GCN.
     return model.method.embed(replace(graphs))
 
 
 def _milliseconds(work: Callable[[], object]) -> float:
+    # The first call may compile or allocate, and is not measured.
     work()
     seconds: list[float] = []
     while len(seconds) < FEWEST or sum(seconds) < SECONDS:

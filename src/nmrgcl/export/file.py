@@ -61,6 +61,7 @@ def export_model(model: Model, graphs: Source, out: Path, kind: str) -> Exported
         run = read(content)
     asked = [(part, inputs_of(part, model)) for part in parts]
     worst = max(largest_difference(model, part, run(inputs)) for part, inputs in asked)
+    # Written so that NaN is refused, too.
     if not worst <= LIMIT:
         raise ModelError(f"{out}: not written, because it differs from the model by {worst:.1e} of the largest value")
     try:

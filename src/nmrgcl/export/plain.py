@@ -130,6 +130,7 @@ class _GIN(nn.Module):
         for number, layer in enumerate(self.of.layers):
             first = layer.first if number else self.first
             if self.edges:
+                # As in GINELayer: the first layer maps features before the messages, the others after.
                 h = h if number else first(h)
                 message = relu(h[edge_index[0]] + self.edges[number](self.names(edge_attr)))
                 h = h + _received(message, edge_index, weight, h)
@@ -174,6 +175,7 @@ class _GCN(_Convolutions):
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, weight: Tensor | None) -> Tensor:
         source, destination = edge_index[0], edge_index[1]
         each = self.first.weight.new_ones(edge_index.shape[1]) if weight is None else weight
+        # The 1 is the self-loop that D of A + I counts.
         scale = (each.new_zeros(x.shape[0]).index_add(0, destination, each) + 1).rsqrt()
         share = scale[source] * scale[destination] * each
         h = x

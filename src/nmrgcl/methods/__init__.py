@@ -223,6 +223,7 @@ class Pretraining(Method, Trainable):
         if kept:
             both = torch.stack(kept).all(0).nonzero().squeeze(1)
             rows = tuple(row.index_select(0, both) for row in rows)
+        # Ranks exchange these numbers, so every rank must get here, even one whose views have removed nothing.
         across_ranks.tell_rows(rows[0].shape[0])
         return rows
 
@@ -246,6 +247,7 @@ class MoleculePretraining(Pretraining):
 
 def drop_dead_edges(graphs: Graphs) -> Graphs:
     """All nodes, without the edges that a view has removed directly or together with a node."""
+    # Added edges may touch removed nodes, too, and live_edges covers only edges that are sorted in.
     graphs = graphs.merge_added()
     return replace(graphs, node_keep=None, edge_keep=graphs.live_edges).compact() if graphs.masked else graphs
 
@@ -275,6 +277,7 @@ def build_method(settings: Settings, num_features: int, edges: EdgeShape | None 
     kind = find_method(settings.method)
     if edges is not None and "edges" not in signature(kind).parameters:
         raise SettingError(f"method {settings.method} reads no edge features; set data.edges=none")
+    # Weights are drawn on the CPU, whatever the device of the training, so no other generator has to be restored.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         return kind(settings, num_features, **({} if edges is None else {"edges": edges}))

@@ -70,18 +70,23 @@ class ADGCL(Pretraining):
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Both players use the same edge weights: first the encoder takes a step with them, then the learner."""
+        # The encoder's step changes no weight of the learner, so this graph is still valid at the second yield.
         weight = self.weights(graphs)
+        # Detached, because the learner plays against this loss and takes a step of its own below.
         z = self.head(torch.cat([self.embed(graphs), self.embed(weighted(graphs, weight.detach()))]))
         yield self.contrast(*z.chunk(2))
         with torch.no_grad():  # The embeddings of the unweighted graphs do not depend on the learner.
             plain = self.head(self.embed(graphs))
         away = share_away(weight, graphs)
+        # The learner maximises L − λ · removed share; its optimiser minimises, so both signs are reversed.
         yield self.options.penalty * away - self.contrast(plain, self.head(self.embed(weighted(graphs, weight))))
 
     def weights(self, graphs: Graphs) -> Tensor:
         """Relaxed Bernoulli samples ``[E]`` of whether edges are kept, equal in both directions."""
+        # One draw per undirected edge: both directions read that of the first one (pair).
         chance = torch.rand(graphs.num_edges, device=graphs.device).mul_(1 - 2 * SUREST).add_(SUREST)
         logit = self.score(self.learner(graphs), graphs)
+        # Binary concrete at temperature 1: log δ − log(1 − δ) + logit, as in the published code.
         return torch.sigmoid(widen(logit) + chance.logit().index_select(0, graphs.pair))
 
     def contrast(self, z1: Tensor, z2: Tensor) -> Tensor:

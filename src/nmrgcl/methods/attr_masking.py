@@ -62,6 +62,7 @@ class AttrMasking(MoleculePretraining):
         self.require_molecules(graphs)
         hidden = self._drawn(graphs)
         kind, chirality = graphs.x.unbind(1)
+        # The rows of chirality follow those of types, so row ATOMS is "unspecified": [119, 0] in Hu et al.
         x = torch.stack([torch.where(hidden, MASK, kind), torch.where(hidden, ATOMS, chirality)], 1)
         shown = replace(graphs, x=x)
         if self.bond_types is None:
@@ -72,8 +73,10 @@ class AttrMasking(MoleculePretraining):
         touched = hidden.index_select(0, source) | hidden.index_select(0, destination)
         shown = replace(shown, edge_attr=torch.where(touched[:, None], 0, graphs.edge_attr))
         h = self.encoder(shown)
+        # The map commutes with the sum of both ends, and there are fewer atoms than directed bonds.
         each = h @ self.bond_types.weight.T
         scores = each.index_select(0, source) + each.index_select(0, destination) + self.bond_types.bias
+        # Types count from 1 with 0 for none, which becomes −1 here and so is no target.
         bonds = class_error(scores, graphs.edge_attr[:, 0] - 1, touched & graphs.live_edges)
         yield class_error(self.atom_types(h), kind, hidden) + bonds
 
@@ -88,6 +91,7 @@ class AttrMasking(MoleculePretraining):
 def class_error(scores: Tensor, kind: Tensor, chosen: Tensor) -> Tensor:
     """Mean cross-entropy of the ``chosen`` rows (``[N]``, bool) whose ``kind`` is a valid class; 0 if none."""
     chosen = chosen & (kind >= 0) & (kind < scores.shape[1])
+    # Ignored rather than cut out, so that shapes do not depend on the draw.
     error = cross_entropy(scores, torch.where(chosen, kind, -1), ignore_index=-1, reduction="sum")
     return across_ranks.ratio(error, chosen.sum())
 

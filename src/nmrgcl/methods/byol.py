@@ -58,6 +58,7 @@ class BYOL(Pretraining):
         seen = self.see(graphs, *self.views)
         r = torch.cat([self.embed(view) for view in seen])
         taught = torch.cat([self.taught(self.teachers, view) for view in seen])
+        # One view at a time, so that batch norm in the heads uses the statistics of that view, as in the encoder.
         p1, p2 = (self.predictor(self.head(half)) for half in r.chunk(2))
         with torch.no_grad():
             t1, t2 = (self.teachers["head"](self.head, half) for half in taught.chunk(2))

@@ -72,12 +72,15 @@ class ContextPred(MoleculePretraining):
         ring = graphs.keep_nodes((distance > self.options.inner) & (distance <= self.options.outer))
         overlap = ring.keep_nodes(distance <= self.options.hops)
         there = overlap.node_counts() > 0
+        # The context encoder sees the whole ring; its readout is over the atoms shared with the substructure.
         around = pool(widen(self.context(ring)), overlap, "mean")
         inside = widen(self.encoder(graphs.keep_nodes(distance <= self.options.hops))).index_select(0, root)
         own = (inside * around).sum(1)
         all_there = across_ranks.gather(there)
+        # Negatives may be on another rank, so each rank looks for the next context in the whole batch.
         after = next_of(all_there).narrow(0, across_ranks.first_row(), graphs.num_graphs)
         others = (inside * across_ranks.gather(around).index_select(0, after)).sum(1)
+        # With a single context in the batch, the next one would be the molecule's own.
         yield belongs(own, there) + belongs(-others, there & (all_there.sum() > 1))
 
 
@@ -86,8 +89,10 @@ def hops_from(root: Tensor, graphs: Graphs, most: int) -> Tensor:
     """``[N]`` the distance of each node from the ``root`` (``[B]``) of its graph; ``most + 1`` if it is farther."""
     node = torch.arange(graphs.num_nodes, device=graphs.device)
     reached = (root.index_select(0, graphs.batch) == node).float()[:, None]
+    # A node at distance d is not yet reached in rounds 0 … d − 1, and each of these adds one.
     distance = 1 - reached
     for _ in range(most):
+        # Only whether there is a walk matters; the number of walks would grow exponentially.
         reached = neighbour_sum(reached, graphs, self_weight=1.0).clamp_(max=1)
         distance += 1 - reached
     return distance.squeeze(1).long()
@@ -95,6 +100,8 @@ def hops_from(root: Tensor, graphs: Graphs, most: int) -> Tensor:
 
 def next_of(there: Tensor) -> Tensor:
     """``[B]`` for each entry the index of the next one that is ``there`` (``[B]``, bool), cyclically."""
+    # Entries that are there come first. The k-th of them, counted from 1, is followed by order[k], and the last by
+    # order[0].
     order = torch.argsort((~there).long(), stable=True)
     place = there.cumsum(0) % there.sum().clamp(min=1)
     return order.index_select(0, place)

@@ -71,10 +71,13 @@ class CuCo(Pretraining):
         if len(self.bank) < 2:
             raise SettingError("method cuco needs a bank of at least two graphs; call survey first, which fills it")
         z1, z2 = self.head(self.embed_views(graphs, *self.views)).chunk(2)
+        # Ranks are shared by the batch (Chu et al. 2021), and so by all processes that hold parts of it.
         drawn = across_ranks.from_first(torch.rand(self.options.negatives, device=graphs.device, dtype=torch.float64))
         # The warm-up of a recorded step runs before the first epoch and may count past the last graph.
         first = self.done + across_ranks.first_row()
+        # The bank is in the order of the epoch's batches, so that counting finds a graph's own row.
         own = (first + torch.arange(graphs.num_graphs, device=graphs.device)).clamp_(max=len(self.bank) - 1)
+        # The own row takes no part in the ranking, so the last rank is the bank's size minus 2.
         ranks = (drawn * self.reach).long().clamp_(max=len(self.bank) - 2)
         yield ranked_loss(z1, z2, ranked_negatives(z1, self.bank, own, ranks), tau=self.options.tau)
         self.done.add_(across_ranks.count_rows(graphs.num_graphs))
@@ -82,12 +85,14 @@ class CuCo(Pretraining):
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
         """Accept a bank with any number of rows, as it has one per training graph."""
         if (bank := state_dict.get(f"{prefix}bank")) is not None and bank.shape[1:] == self.bank.shape[1:]:
+            # PyTorch copies into existing buffers and refuses other shapes.
             self.bank = self.bank.new_zeros(bank.shape)
         super()._load_from_state_dict(state_dict, prefix, *arguments)
 
 
 def reach(others: int, epoch: int, epochs: int) -> float:
     """The number of ranks to draw from: ``others`` times the square root of the fraction of epochs begun."""
+    # Published as √(epoch / 20) for 20 epochs; the easiest negative is always within reach.
     return max(1.0, others * float(epoch / epochs) ** 0.5)
 
 

@@ -41,6 +41,7 @@ class DGI(Pretraining):
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """The Jensen–Shannon loss of real and shuffled nodes, where a node h with summary s has the score hᵀWs."""
         real, shuffled = self.embed(graphs), self.embed(self.shuffle(graphs))
+        # hᵀWs is the inner product of h and Ws, so W multiplies one summary per graph and not every node.
         summary = (pool(real, graphs, "mean").sigmoid() @ self.score.T).index_select(0, graphs.batch)
         yield jensen_shannon((real * summary).sum(1), (shuffled * summary).sum(1))
 

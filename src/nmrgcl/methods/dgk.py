@@ -84,6 +84,7 @@ class DGK(Embedder):
         words, batch, times = self.documents(graphs)
         chosen = own.choose(words, batch, len(graphs), method="dgk")
         pairs = draw_pairs(count_known(words, batch, len(graphs), chosen, times=times), own.pairs)
+        # For skip-gram, the rows are words: each predicts the words it was drawn with.
         vectors, _ = own.learn(bags(pairs), len(chosen))
         self.vocabulary, self.vectors = (part.to(self.vectors.device) for part in (chosen, normalize(vectors)))
 
@@ -106,6 +107,7 @@ def draw_pairs(counts: csr_array, pairs: int) -> csr_array:
     Words are drawn in proportion to their ``counts`` ``[B, W]`` in the graph.
     """
     total, sums = counts.sum(1), np.cumsum(counts.data)
+    # One running sum serves all graphs: a graph's words fill the interval from `before` on, as long as its total.
     graph = np.flatnonzero(total).repeat(pairs)
     before = np.cumsum(total) - total
     first, second = (

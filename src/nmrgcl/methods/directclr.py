@@ -18,6 +18,7 @@ from nmrgcl.train import Progress
 class Options:
     """What is contrasted, and the loss."""
 
+    # The paper's 360 of 2,048 dimensions.
     share: float = setting(0.176, "fraction of the dimensions of each layer in the loss (d₀)", above=0, max=1)
     tau: float = setting(0.1, "temperature of the loss (τ)", above=0)
 
@@ -44,6 +45,7 @@ class DirectCLR(Pretraining):
 
     def __init__(self, settings: Settings, num_features: int, edges: EdgeShape | None = None) -> None:
         super().__init__(settings, num_features, edges)
+        # With encoder.jk = last, the encoder returns a single layer, which is then the only part.
         self.parts = self.encoder.units // settings.encoder.units if isinstance(self.encoder, GIN | MoleculeGIN) else 1
         self.columns = max(1, round(self.options.share * self.encoder.units / self.parts))
 

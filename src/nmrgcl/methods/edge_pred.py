@@ -42,6 +42,7 @@ class EdgePred(MoleculePretraining):
         self.require_molecules(graphs)
         # Edges added by a view have feature zero, which tells them from bonds here.
         marked = replace(graphs, edge_attr=torch.ones_like(graphs.pair)[:, None])
+        # p = 1 draws as many free pairs as there are bonds (Hu et al. 2020), and never a bond or an atom with itself.
         pairs = AddEdges(1.0)(marked).merge_added()
         assert pairs.edge_attr is not None
         bond = pairs.edge_attr.squeeze(1) > 0

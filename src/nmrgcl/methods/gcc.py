@@ -68,6 +68,7 @@ class GCC(Pretraining):
         self.batch_size = settings.train.batch_size
         self.walk = Subgraph(p=options.restart, ratio=1.0, steps=options.steps)
         self.degrees = FeatureMap(LARGEST_DEGREE + 1, DEGREES)
+        # The input counts as a level of its own: five readouts for four layers.
         widths = [POSITIONS + DEGREES + 1, *[units] * (self.encoder.units // units)]
         self.outputs = nn.ModuleList(nn.Linear(width, options.columns) for width in widths)
         self.dropout = nn.Dropout(options.dropout)
@@ -105,6 +106,7 @@ class GCC(Pretraining):
         keys = self.taught(self.teachers, second)
         yield find_key(self(first), keys, self.queue, tau=self.options.tau)
         follow(self.teachers, self, self.options.momentum)
+        # Only now, so that the keys of this batch were not among its own negatives.
         self.queue.copy_(torch.cat([across_ranks.gather(keys), self.queue])[: len(self.queue)])
 
     def walks(self, graphs: Graphs) -> tuple[Graphs, Graphs]:
@@ -139,6 +141,7 @@ class GCC(Pretraining):
 def describe(graphs: Graphs, seed: Tensor) -> Graphs:
     """Compacted graphs with structural node features: position, degree, and whether the node is the ``seed``."""
     some = (graphs.node_counts() > 0).float()  # A graph without nodes has no seed.
+    # The spare entry is where the seeds of a batch without any node point.
     is_seed = torch.zeros(graphs.num_nodes + 1, device=graphs.device).index_add_(0, seed, some)[:-1]
     graphs = replace(graphs, x=is_seed[:, None], num_features=1, edge_attr=None, edge_weight=None).compact()
     degree = graphs.row_ptr.diff().clamp(max=LARGEST_DEGREE)

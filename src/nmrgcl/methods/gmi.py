@@ -78,6 +78,7 @@ class GMI(Pretraining):
         joint = softplus(-(a * b).sum(1).sigmoid()).mean()
         apart = [
             (a.index_select(0, (torch.arange(count, device=device) + shift) % count) * b).sum(1).sigmoid()
+            # Shifted by 1 … N − 1, so that a node is never its own negative.
             for shift in torch.randint(1, count, (self.options.negatives, count), device=device)
         ]
         return joint + softplus(torch.stack(apart)).mean()
@@ -90,9 +91,12 @@ def edge_loss(h: Tensor, graphs: Graphs) -> Tensor:
     difference to the terms of edges is then added for the edges only.
     """
     pairs = graphs.num_nodes**2
+    # E = ΣA / 2 with self-loops in A, as in the published code: a loop counts half.
     count = (graphs.num_edges + graphs.num_nodes) / 2
     score = torch.cat([edge_scores(h, graphs), h.square().sum(1)])
+    # w₁ = (N² − E) / E, on edges and loops in place of the softplus that the sum over all pairs has for them.
     instead = (pairs - count) / count * softplus(-score) - softplus(score)
+    # w₂ times a mean over N² pairs is the sum over N² − E.
     return (pair_softplus(h) + instead.sum()).to(h.dtype) / (pairs - count)
 
 

@@ -83,6 +83,7 @@ class GraphMAE(Pretraining):
             raise DataError(
                 "method graphmae reconstructs node features, but all nodes have the same ones; use features=degree"
             )
+        # The token can be any vector, which categorical features cannot hold.
         x, draw = graphs.dense_x(), torch.rand(graphs.num_nodes, device=graphs.device)
         hidden = draw < self.options.mask
         if graphs.node_keep is not None:
@@ -97,7 +98,9 @@ class GraphMAE(Pretraining):
         if self.options.replace == 0:
             return self.token
         nodes = graphs.node_ptr[-1]  # Excludes the padding at the end, which belongs to no graph.
+        # torch.randint would need the number of nodes on the host.
         other = (torch.rand_like(draw) * nodes).long().clamp_(max=graphs.num_nodes - 1)
+        # The same draw decides both: of the nodes below `mask`, this share is below `mask` times it.
         replaced = draw < self.options.mask * self.options.replace
         return torch.where(replaced[:, None], x.index_select(0, other), self.token)
 

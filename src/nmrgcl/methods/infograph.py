@@ -62,6 +62,7 @@ class InfoGraph(Pretraining):
     def _recognised(self, summary: Tensor) -> Tensor:
         """−log D(u) − log(1 − D(summary)); D minimises it and, by reversed gradients, the encoder maximises it."""
         assert self.judge is not None
+        # The value of the summary with the opposite gradient, so that one optimiser serves both players.
         reversed_ = 2 * summary.detach() - summary
         drawn, found = self.judge(torch.rand_like(summary)), self.judge(reversed_)
         return across_ranks.mean(softplus(-drawn)) + across_ranks.mean(softplus(found))

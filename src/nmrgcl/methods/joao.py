@@ -64,12 +64,14 @@ class JOAO(Pretraining):
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """The GraphCL loss, where each graph draws a pair of views."""
         bounds = self.chance.double().cumsum(0)
+        # Times the last bound, because rounded probabilities need not sum to exactly one.
         draw = torch.rand(graphs.num_graphs, dtype=torch.float64, device=graphs.device) * bounds[-1]
         yield self.contrast(graphs, torch.searchsorted(bounds, draw, right=True).clamp_(max=len(bounds) - 1))
 
     def contrast(self, graphs: Graphs, pair: Tensor) -> Tensor:
         """The GraphCL loss where graph i uses the pair of views with index ``pair[i]`` (``[B]``)."""
         second = len(self.sides[1])
+        # Pairs are numbered as itertools.product lists them: the second side varies fastest.
         views = [Drawn(side, number) for side, number in zip(self.sides, (pair // second, pair % second), strict=True)]
         z1, z2 = self.project(self.embed_views(graphs, *views), self.head_of.index_select(1, pair).flatten()).chunk(2)
         return graphcl_loss(z1, z2, tau=self.options.tau)
@@ -89,10 +91,12 @@ class JOAO(Pretraining):
         """
         if progress.epoch == 1:
             return
+        # This is an estimate of losses, no training; the published code lets the running statistics drift here.
         self.eval()
         few = islice(batches, progress.steps // progress.epochs // SHARE + 1)
         losses = torch.stack([self.estimate(graphs) for graphs in few]).mean(0)
         self.train()
+        # In place, because recorded steps read from this address.
         self.chance.copy_(moved(self.chance, across_ranks.average(losses), self.options.gamma))
 
     def estimate(self, graphs: Graphs) -> Tensor:

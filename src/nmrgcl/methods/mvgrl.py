@@ -79,9 +79,11 @@ class MVGRL(Pretraining):
         shuffled = self.shuffle(graphs)
         there = self.diffuse(graphs)
         real = self.encoder(graphs), self.diffused(there, normalise=False)
+        # The diffusion depends on the edges alone, so shuffled features need none of their own.
         false = self.encoder(shuffled), self.diffused(replace(there, x=shuffled.x), normalise=False)
         joint, apart = [], []
         for one, other in ((0, 1), (1, 0)):
+            # As in dgi.py, W multiplies one summary per graph and not every node.
             summary = (pool(real[other], graphs, "mean").sigmoid() @ self.score.T).index_select(0, graphs.batch)
             joint.append((real[one] * summary).sum(1))
             apart.append((false[one] * summary).sum(1))

@@ -65,6 +65,7 @@ class NMRGCL(Pretraining):
         self.head = Head(self.encoder.units, options.head_units)
         on_projection = options.where == "projection"
         width = (options.head_units or self.encoder.units) if on_projection else self.encoder.units
+        # Drawn after the head, so that every ablation starts from the same encoder and head.
         self.gate = nn.Parameter(torch.randn(width)) if options.removal == "learned" else None
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
@@ -73,8 +74,10 @@ class NMRGCL(Pretraining):
             r = self.embed_views(graphs, *self.views)
         else:
             r = torch.cat(self.embed_pair(*(view(graphs) for view in self.views)))
+        # The head has no batch norm, so both views can pass through it as one batch.
         z1, z2 = self.head(r).chunk(2)
         removal, delta, tau = self.options.removal, self.options.delta, self.options.tau
+        # Given δ alone, the loss finds the mask itself, which on a GPU is part of its fused kernels.
         if removal == "none" or (removal == "non_maximum" and self.options.where == "projection"):
             yield self.contrast(z1, z2, delta=None if removal == "none" else delta, tau=tau)
         else:
@@ -87,8 +90,10 @@ class NMRGCL(Pretraining):
         if self.options.where == "projection":
             m1, m2 = removal_masks(removal, z1, z2, delta=delta, gate=self.gate)
             return cosine(remove(z1, m1), remove(z2, m2))
+        # Alg. 1 scores |r|: before the head, a large negative entry is prominent, too.
         m1, m2 = removal_masks(removal, r1.abs(), r2.abs(), delta=delta, gate=self.gate)
         return cosine(
+            # Where nothing is removed, the projection is known already.
             z1 if m1 is None else self.head(remove(r1, m1)),
             z2 if m2 is None else self.head(remove(r2, m2)),
         )

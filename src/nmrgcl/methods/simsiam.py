@@ -46,6 +46,7 @@ class SimSiam(Pretraining):
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
         """Half the BYOL loss, with the network's own projections as targets."""
+        # One view at a time, so that batch norm in the head uses the statistics of that view, as in the encoder.
         z1, z2 = (self.head(r) for r in self.embed_views(graphs, *self.views).chunk(2))
         t1, t2 = (z.detach() if self.options.stop_gradient else z for z in (z1, z2))
         yield bootstrap_loss(self.predictor(z1), self.predictor(z2), t1, t2) / 2

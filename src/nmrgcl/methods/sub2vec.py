@@ -91,6 +91,7 @@ class Sub2Vec(Embedder):
         for step in range(own.length):
             found[:, step] = torch.where(alive, word[node], -1)
             alive = alive & (degree[node] > 0)
+            # Number 0 drew the start.
             place = graphs.row_ptr[node] + draw(degree[node], walk, step + 1, self.seed)
             node = torch.where(alive, neighbour[place], node)
         return found, graph
@@ -138,6 +139,7 @@ class Sub2Vec(Embedder):
 def draw(count: Tensor, number: Tensor, step: int, seed: int) -> Tensor:
     """A pseudo-random number from 0 to ``count`` - 1 that depends only on ``number``, ``step`` and ``seed``."""
     word = combine(torch.full_like(number, seed), number, torch.full_like(number, step))
+    # Hashes may be negative, but PyTorch's remainder has the sign of the divisor.
     return word % count.clamp(min=1)
 
 

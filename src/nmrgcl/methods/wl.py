@@ -61,6 +61,7 @@ class WL(Embedder):
         graphs = graphs.compact()
         counts = torch.zeros(graphs.num_graphs, self.width, dtype=torch.float64, device=graphs.device)
         for labels in wl_labels(graphs, self.options.iterations, method="wl"):
+            # Sign and column come from opposite ends of the hash, so that they do not depend on each other.
             spread = mix(labels)
             sign = torch.where(spread < 0, -1.0, 1.0).double()
             counts.index_put_((graphs.batch, spread % self.width), sign, accumulate=True)  # Exact, as all are integers.

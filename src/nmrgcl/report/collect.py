@@ -117,6 +117,7 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
         require_level(dataset, first.settings)
     graphs = apply_features(dataset, first.features).to(device)
     starts = [build_untrained(one.settings, one.features.width, one.features.edge_shape) for one in models]
+    # The untrained encoder of the same seed, so that the two differ by training alone.
     before, after = (embed_all(method.to(device), graphs).cpu() for method in (starts[0], first.method))
     evaluation, unjudged = None, ""
     try:
@@ -126,6 +127,7 @@ def collect(run: Path, dataset: Dataset, *, device: torch.device, jobs: int = 0)
     ranks = [read_curve(folder, "effective_rank") for folder in folders]
     for start, curve in zip(starts, ranks, strict=True):
         if curve:
+            # Training records no epoch 0; the sample is the one that it measures ranks on.
             curve[0] = effective_rank(embed_some(start.to(device), graphs))
     return Facts(
         run=run,

@@ -29,6 +29,7 @@ def nearest(z: np.ndarray, row: int, count: int) -> tuple[np.ndarray, np.ndarray
 
 def choose_examples(y: np.ndarray | None, total: int, count: int) -> list[int]:
     """Rows spread evenly over the classes, or over all graphs if there are no classes."""
+    # Sorted by class, evenly spaced places are spread over the classes in proportion.
     order = np.arange(total) if y is None else np.argsort(y, kind="stable")
     return [int(order[i]) for i in sorted({int((k + 0.5) * total / count) for k in range(count)})]
 
@@ -48,15 +49,19 @@ def layout(edges: np.ndarray, count: int, steps: int = 100) -> np.ndarray:
     if count < 2:
         return np.zeros((count, 2))
     d = path_lengths(edges, count)
+    # Classical scaling gives the start: the two leading eigenvectors of −½ J D² J.
     centre = np.eye(count) - 1 / count
     values, vectors = np.linalg.eigh(-0.5 * centre @ d**2 @ centre)
     x = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
     x = x + np.random.default_rng(0).normal(scale=0.05, size=x.shape)  # Equivalent nodes must not start at one point.
+    # Only so that its power below is finite; the diagonal has no weight.
     np.fill_diagonal(d, 1)
     weight = d**-2.0
     np.fill_diagonal(weight, 0)
+    # The weighted Laplacian is singular, because a layout may be moved as a whole.
     inverse = np.linalg.pinv(np.diag(weight.sum(1)) - weight)
     for _ in range(steps):
+        # Each step solves L_w x' = L(x) x, which never raises the stress.
         apart = np.linalg.norm(x[:, None] - x[None], axis=2)
         pull = -weight * d / np.maximum(apart, 1e-9)
         np.fill_diagonal(pull, 0)

@@ -67,6 +67,7 @@ def plot_curves(curves: Sequence[Curve], label: str) -> Figure:
         style = (one if len(curves) == 1 else several) | ({"label": None} if number else {})
         marker = "." if len(curve) <= FEW else ""
         axes.plot(list(curve), list(curve.values()), marker=marker, color=TRAINED, **style)
+    # A mean over other models at each epoch would have steps that no model has.
     common = sorted(set.intersection(*(set(curve) for curve in curves)))
     mean = [float(np.mean([curve[epoch] for curve in curves])) for epoch in common]
     if len(curves) > 1 and common:

@@ -39,6 +39,7 @@ def find_in_accuracy(
         beside = f"always naming the largest class would reach {largest:.1f} %"
         verdict = "above the largest class" if better else "not above the largest class"
         return Finding(f"{sentence}; {beside}.", verdict, "open" if better else "bad")
+    # Of the rounded values, so that the words agree with the numbers beside them.
     change = round(trained, 1) - round(untrained, 1)
     moved = f"{'raised' if change > 0 else 'lowered'} accuracy from {untrained:.1f} to {trained:.1f} %"
     sentence = f"Pre-training {moved if change else f'left accuracy at {trained:.1f} %'}"

@@ -93,6 +93,7 @@ def as_latex(grid: Grid, *, label: str) -> str:
 
 def escape_latex(text: str) -> str:
     """``text`` with LaTeX's special characters escaped."""
+    # In one pass, because replacements contain characters that are replaced themselves.
     return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], text)
 
 

@@ -18,6 +18,7 @@ def reliability(probability: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray
     """Mean probability, share of positives and number of labels of each non-empty bin, ``[K]`` each."""
     known = ~np.isnan(labels)
     p, y = probability[known], labels[known]
+    # A probability of exactly 1 belongs to the last bin.
     place = np.minimum((p * BINS).astype(int), BINS - 1)
     count = np.bincount(place, minlength=BINS)
     kept = count > 0

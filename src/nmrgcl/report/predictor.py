@@ -99,6 +99,7 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
             figure=plot_numbers(labels, made.mean, names),
         )
         return [picture]
+    # A ROC curve needs both classes.
     both = np.flatnonzero((labels == 1).any(0) & (labels == 0).any(0))
     drawn = both[np.argsort(-(~np.isnan(labels[:, both])).sum(0), kind="stable")][: len(PALETTE)].tolist()
     curves = {}
@@ -159,6 +160,7 @@ def _examples(
     """The most confident right and wrong predictions, or the most and the least accurate; none without RDKit."""
     errors = _errors(found, labels)
     order = np.argsort(errors, axis=None, kind="stable")
+    # NaN sorts last and would be the least accurate.
     order = order[~np.isnan(errors.ravel()[order])]
     right, wrong = order, order[::-1]
     titles = ["Most accurate predictions", "Least accurate predictions"]

@@ -59,12 +59,15 @@ class Picture:
         text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
         for gid, points in self.points.items():
             text = _with_names(text, gid, points)
+        # Matplotlib numbers ids alike in every figure, and a page has several.
         text = re.sub(r'\bid="', f'id="{self.key}-', text)
         text = text.replace("url(#", f"url(#{self.key}-").replace('href="#', f'href="#{self.key}-')
+        # Colours follow the page, which may be dark.
         text = text.replace(INK, "currentColor")
         for number, colour in enumerate(PALETTE):
             text = text.replace(colour.lower(), f"var(--colour-{number})")
         head, _, body = text.partition(">")
+        # Without a size of its own, a figure takes the width that the page gives it.
         head = re.sub(r' (width|height)="[^"]*"', "", head)
         words = (f"<title>{escape(self.title)}</title>", f"<desc>{escape(self.description)}</desc>")
         label = escape(f"{self.title}. {self.description}")

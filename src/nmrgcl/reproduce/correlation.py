@@ -48,18 +48,22 @@ def spearman(x: np.ndarray, y: np.ndarray, *groups: np.ndarray) -> Correlation |
     design = [np.ones((int(there.sum()), 1))]
     for group in groups:
         names = np.unique(group[there])
+        # The first name is the base, which the column of ones stands for.
         design.append((group[there][:, None] == names[1:]).astype(float))
     known = np.hstack(design)
+    # By rank, because groups may be nested in each other, and then hold fewer degrees of freedom than names.
     held = int(np.linalg.matrix_rank(known)) - 1 if len(known) else 0
     n = int(there.sum())
     if n - 3 - held < 1:
         return None
     sides = [_residual(rankdata(side[there]), known) for side in (x, y)]
     lengths = [float(np.sqrt(side @ side)) for side in sides]
+    # Where groups explain all of a side, what is left is the rounding of ranks up to n.
     if min(lengths) < 1e-9 * n:
         return None
     rho = float(np.clip(sides[0] @ sides[1] / (lengths[0] * lengths[1]), -1, 1))
     freedom = n - 2 - held
+    # (1 − ρ)(1 + ρ) instead of 1 − ρ², which cancels near ±1.
     p = float(2 * t.sf(abs(rho) * np.sqrt(freedom / max((1 - rho) * (1 + rho), 1e-300)), freedom))
     return Correlation(rho, float(np.sqrt((1 + rho**2 / 2) / (n - 3 - held))), p, n)
 
@@ -69,9 +73,11 @@ def average(found: Sequence[Correlation | None], things: str) -> Comparison | No
     there = [one for one in found if one is not None]
     if not there:
         return None
+    # Transformed values are nearly normal, with a spread that hardly depends on ρ.
     mean = float(np.mean([_fisher(one.rho) for one in there]))
     error = float(np.sqrt(sum(one.error**2 for one in there))) / len(there)
     low, middle, high = (float(np.tanh(mean + by * _QUANTILE * error)) for by in (-1, 0, 1))
+    # For one dataset Student's t is known; the mean over several is judged as normal.
     p = there[0].p if len(there) == 1 else float(2 * norm.sf(abs(mean) / error))
     return Comparison(middle, low, high, p, sum(one.n for one in there), len(there), unit="", things=things)
 
@@ -89,6 +95,7 @@ def reliability(scores: np.ndarray) -> float | None:
     means = whole.mean(1)
     between = seeds * means.var(ddof=1)
     left = whole - means[:, None] - whole.mean(0) + whole.mean()
+    # What is left after the effects of level and seed has (levels − 1)(seeds − 1) degrees of freedom.
     within = float(np.square(left).sum()) / ((levels - 1) * (seeds - 1))
     return float(max(0.0, 1 - within / between)) if between > 0 else None
 

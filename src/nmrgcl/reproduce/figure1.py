@@ -56,6 +56,7 @@ def measure(plan: Plan, device: torch.device) -> Iterator[Row]:
         graphs = _graphs(dataset).to(device)
         for name in (*OBJECTIVES, UNTRAINED):
             for seed in range(plan.seeds):
+                # Without stages nothing is trained, so any objective will do.
                 objective, stages = ("contrastive", ()) if name == UNTRAINED else (name, STAGES)
                 z, r = train_pattern(graphs, objective, seed, plan.assignments, stages=stages)
                 embedding = judge_collapse(r)

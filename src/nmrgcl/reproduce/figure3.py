@@ -68,6 +68,7 @@ def measure(plan: Plan, device: torch.device) -> list[Row]:
         graphs = _sample(load(name)).to(device)
         for seed in range(plan.seeds):
             encoder = build_method(SETTINGS.updated({"seed": seed}), graphs.num_features).to(device).eval()
+            # Views are drawn by the seed of the encoder, so that encoders are independent observations.
             with own_chance(seed, 0, device):
                 first, second = (encoder.embed(view(graphs)) for view in (DropNodes(P), MaskFeatures(P)))
             row = {"dataset": name, "seed": seed, "graphs": graphs.num_graphs, "device": device.type}
@@ -156,6 +157,7 @@ def _alike(first: torch.Tensor, second: torch.Tensor) -> Row:
 
 def _drawn(first: torch.Tensor, second: torch.Tensor) -> Row:
     scaled = {"first": scale_rows(first[:DRAWN]), "second": scale_rows(second[:DRAWN])}
+    # A constant row is scaled to -1, which would be off the colour scale.
     return {name: [[round(v, 3) for v in row] for row in z.clamp(min=0).tolist()] for name, z in scaled.items()}
 
 

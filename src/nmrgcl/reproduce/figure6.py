@@ -94,6 +94,7 @@ def plot_threshold(scores: Scores) -> Figure:
     untrained, gaps = scores.of(UNTRAINED), False
     for number, (axes, dataset) in enumerate(zip(grid, scores.datasets, strict=True)):
         own = scores.cube[number, : len(DELTAS)]
+        # Half a step beyond 0.6 and 0.8.
         axes.axvspan(0.55, 0.85, color=INK, alpha=0.08, linewidth=0)
         curve(axes, DELTAS, own, colour=PALETTE[1], marker="o", label="nmrGCL")
         if np.isfinite(untrained[number]).any():

@@ -61,6 +61,7 @@ def judge(scores: Scores) -> list[Verdict]:
     example = compare(lead, mixed=scores.mixed(HIGH, LOW, on=("COLLAB",)))
     same = np.array([first == second for first, second in scores.wanted])
     cube = scores.cube[scores.on(*ALIKE)]
+    # Plain means, so that a seed that lacks a pair is NaN and takes no part.
     alike = compare(cube[:, same].mean(1) - cube[:, ~same].mean(1), mixed=scores.mixed(*scores.wanted, on=ALIKE))
     example, alike = corrected([example, alike])
     return [
@@ -124,6 +125,7 @@ def _varies(scores: Scores) -> Verdict:
     outcome: ClaimOutcome = "inconclusive"
     if sum(beyond) > len(there) / 2:
         outcome = "confirmed"
+    # That no difference was found is not enough to refute the claim; all must be negligible.
     elif max(widths) < MARGIN:
         outcome = "not confirmed"
     blocks = [one.n for one in there.values()]

@@ -57,6 +57,7 @@ def train_pattern(
     with suitable_threads(settings):
         for stage, rate in enumerate(stages):
             options = settings.updated({"train.lr": rate}).train
+            # Another seed for each stage and each training, so that no stage repeats the batches and views of another.
             for _ in pretrain(method, graphs, options, seed=len(STAGES) * seed + stage):
                 pass
         r = embed_all(method, graphs)

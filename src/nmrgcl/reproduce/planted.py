@@ -14,6 +14,7 @@ def subspace_of_the_sphere(chance: np.random.Generator, rows: int, width: int) -
     """Dimensional collapse: noisy unit vectors in up to half of the dimensions that the rows could span."""
     rank = max(2, random_rank(chance, rows, width))
     z = chance.normal(size=(rows, rank)) @ np.linalg.qr(chance.normal(size=(width, rank)))[0].T
+    # Relative to the root mean square spread over all dimensions, which is √(rank / width).
     z += noise_level(chance) * chance.normal(size=z.shape) * (rank / width) ** 0.5
     return z / np.linalg.norm(z, axis=1, keepdims=True)
 

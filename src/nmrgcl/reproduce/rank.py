@@ -242,12 +242,15 @@ def _by_dataset(scores: Scores, measure: str, stratum: str) -> list[Correlation 
     x, y = scores.measure(measure)[:, trained], scores.cube[:, trained]
     if stratum == STRATA[2]:
         places = np.indices(x.shape[1:])
+        # With both held fixed, only chance within a setting is left to correlate.
         setting, seed = places[0].ravel(), places[1].ravel()
         return [spearman(a.ravel(), b.ravel(), setting, seed) for a, b in zip(x, y, strict=True)]
+    # Means over the same seeds on both sides, where either is missing.
     both = [tuple(_means(np.where(np.isfinite(a) & np.isfinite(b), side, np.nan)) for side in (a, b))
             for a, b in zip(x, y, strict=True)]  # fmt: skip
     if stratum == STRATA[1]:
         return [spearman(a, b, views) for a, b in both]
+    # One point per view: thresholds under the same view are not independent of each other.
     of_view = [views == name for name in dict.fromkeys(views)]
     return [spearman(*(np.array([_mean(side[own]) for own in of_view]) for side in pair)) for pair in both]
 

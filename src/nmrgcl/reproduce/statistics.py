@@ -102,6 +102,7 @@ def corrected(found: Sequence[Comparison | None]) -> list[Comparison | None]:
 def rise(levels: Sequence[float], scores: np.ndarray) -> np.ndarray:
     """The rise ``[…, seeds]`` of a line fitted to ``[…, levels, seeds]``, from the first level to the last."""
     x = np.asarray(levels, float)
+    # Then the slope needs no intercept: Σ x y / Σ x².
     x = x - x.mean()
     gained: np.ndarray = np.tensordot(scores, x, axes=([-2], [0])) / (x @ x) * (x[-1] - x[0])
     return gained
@@ -135,6 +136,7 @@ def best_level(curves: np.ndarray, asked: Sequence[bool]) -> Best | None:
 
     Only seeds that have all levels are used, since a gap could hide the best; None if no curve has two of them.
     """
+    # A fixed seed, so that the same scores always lead to the same verdict.
     chance = np.random.default_rng(0)
     kept, tops, hits, sizes = [], [], [], []
     for number, curve in enumerate(curves):
@@ -152,6 +154,7 @@ def best_level(curves: np.ndarray, asked: Sequence[bool]) -> Best | None:
     if not kept:
         return None
     table = np.array(hits)
+    # Within each resample, because the claim is about most curves at once.
     most = float((table.sum(0) > len(kept) / 2).mean())
     return Best(np.array(tops), table.mean(1), most, min(sizes), kept)
 
@@ -172,6 +175,7 @@ def spread(scores: np.ndarray) -> Spread | None:
     if whole.shape[1] < 2 or whole.shape[0] < 3:
         return None
     means = whole.mean(1)
+    # Friedman's statistic is 0 / 0 if all levels tie in every block.
     same = bool((whole == whole[:1]).all())
     p = 1.0 if same else float(friedmanchisquare(*whole).pvalue)
     return Spread(p, float(means.max() - means.min()), whole.shape[1])

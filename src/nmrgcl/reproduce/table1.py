@@ -104,6 +104,7 @@ def _mean_of(scores: Scores, names: tuple[str, ...]) -> tuple[np.ndarray, list[s
     """
     cube = np.array([scores.of(name, "honest") for name in names])
     complete = ~np.isnan(cube).any(2)
+    # Incomplete rows weigh nothing: with them, the mean would be over other rows for each seed.
     share = complete / np.maximum(complete.sum(0), 1)
     means = (np.nan_to_num(cube) * share[:, :, None]).sum(0)
     means[~complete.any(0)] = np.nan

@@ -124,7 +124,9 @@ def _enough(found: Comparison, decides: Test) -> str:
     """About how many observations would decide a claim at the same mean and spread."""
     error = (found.high - found.low) / 2 / norm.ppf(1 - LEVEL / 2)
     for more in 1.1 ** np.arange(1, 50) if np.isfinite(error) and error > 0 else ():
+        # An interval shrinks with the root of the number of observations.
         margin = (found.high - found.low) / 2 / np.sqrt(more)
+        # Bonferroni instead of Holm, which would need the other p-values; it is never smaller.
         p = min(1.0, found.compared * 2 * norm.sf(abs(found.mean) / error * np.sqrt(more)))
         if decides(replace(found, low=found.mean - margin, high=found.mean + margin, p=p)):
             return (
@@ -171,6 +173,7 @@ def mostly(claim: str, count: int, total: int, what: str, **numbers: Any) -> Ver
     """Confirmed if the Clopper–Pearson interval of a share is above one half; refuted if it is below."""
     if not total:
         return no_data(claim, f"{what}: nothing was measured")
+    # Exact, because there may be few runs and a share of 0 or 1.
     low, high = binomtest(count, total).proportion_ci(1 - LEVEL)
     outcome: ClaimOutcome = "confirmed" if low > 0.5 else "not confirmed" if high < 0.5 else "inconclusive"
     sentence = f"{what}: {count} of n = {total} (95 % interval of the share {low:.2f} … {high:.2f})"

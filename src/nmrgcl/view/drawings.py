@@ -51,6 +51,7 @@ def draw_node(dataset: Dataset, node: int) -> str:
         low, high = (int(graphs.row_ptr[one + i]) for i in (0, 1))
         sources = graphs.edge_index[0, low:high].numpy()
         found = np.searchsorted(kept, sources[np.isin(sources, kept)])
+        # Each undirected edge once.
         pairs += [(other, place) for other in found.tolist() if other < place]
     edges = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return _svg(layout(edges, len(kept)), edges, _kinds(dataset, kept), marked=int(np.searchsorted(kept, node)))

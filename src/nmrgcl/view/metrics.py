@@ -27,6 +27,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
             found = json.loads(line)
         except (ValueError, RecursionError):
             continue
+        # type() and not isinstance(), because True is an int, too.
         if isinstance(found, dict) and type(found.get("epoch")) is int:
             yield found
 
@@ -36,6 +37,7 @@ def curve(lines: Iterable[dict[str, Any]], key: str) -> list[list[float]]:
     found = [(line["epoch"], line[key]) for line in lines if type(line.get(key)) in (int, float)]
     found = [pair for pair in found if math.isfinite(pair[1])]
     step = -(-len(found) // MOST) or 1
+    # The last point says where the training is.
     kept = found[::step] + ([found[-1]] if found and (len(found) - 1) % step else [])
     return [[float(epoch) for epoch, _ in kept], [float(value) for _, value in kept]]
 

@@ -55,6 +55,7 @@ class Placed:
         how much longer a unit of the first axis is than one of the second.
         """
         centred = (self.z - self.z.mean(0)).astype(np.float64)
+        # Of a [D, D] matrix, which is far smaller than the embeddings of many points.
         values, vectors = np.linalg.eigh(centred.T @ centred)
         total = max(float(values.clip(0).sum()), 1e-300)
         axes, shares = vectors[:, ::-1][:, :2], (values[::-1][:2].clip(0) / total).tolist()

@@ -56,6 +56,7 @@ class Viewed:
         told, silent = ({}, None) if self.alone else under_way(self.path)
         training = None
         if told:
+            # A training that goes on has no complete model yet.
             seed = max(told, key=lambda one: (one not in models, one))
             if seed not in models:
                 training = {"seed": seed, "epoch": told[seed]["epoch"], "silent": round(silent or 0.0, 1)}

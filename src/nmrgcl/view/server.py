@@ -229,6 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
             parts = urlsplit(self.path)
         except ValueError:
             raise Refused(HTTPStatus.BAD_REQUEST, "the address cannot be read") from None
+        # Before anything is looked up, so that strangers do not learn what there is.
         self._admit(parts.query)
         if parts.path in _FILES:
             package, name, kind = _FILES[parts.path]
@@ -251,6 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
             kept = None
         given = Asked(query, ()).values.get("token", "")
         token = self.server.token.encode()
+        # In constant time, so that the answer's delay tells nothing about the token.
         if hmac.compare_digest(given.encode(errors="replace"), token):
             self.new_cookie = f"{COOKIE}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
         elif kept is None or not hmac.compare_digest(kept.value.encode(errors="replace"), token):

@@ -68,6 +68,7 @@ def stable_kinds(graphs: Graphs) -> tuple[np.ndarray, int]:
     kinds, needed = torch.zeros(graphs.num_graphs, dtype=torch.long), 0
     for step, (labels, number) in enumerate(numbered_labels(graphs, graphs.num_nodes, method="wl")):
         found = int(number.max()) + 1 if len(number) else 0
+        # A round that splits no colour is the last: later ones would split none either.
         if found == colours:
             break
         colours, needed = found, step
@@ -79,6 +80,7 @@ def stable_kinds(graphs: Graphs) -> tuple[np.ndarray, int]:
 
 def _equal_multisets(labels: Tensor, graphs: Graphs) -> Tensor:
     """``[B]`` numbers that are equal for graphs with equal multisets of labels, compared by size and two hashes."""
+    # A sum of hashes does not depend on the order of nodes, as a multiset does not.
     words = [torch.ones_like(labels), mix(labels), mix(combine(labels, labels))]
     sums = [torch.zeros(graphs.num_graphs, dtype=torch.long, device=labels.device) for _ in words]
     for total, word in zip(sums, words, strict=True):

@@ -20,6 +20,7 @@ def graphlets(graphs: Graphs, size: int, samples: int, seed: int) -> tuple[Tenso
     chosen: list[Tensor] = []
     for place in range(size):
         key = combine(torch.full_like(sample, seed), sample, torch.full_like(sample, place))
+        # In a graph with no node left, this and the next line name numbers beyond its nodes: the isolated ones.
         node = key % (nodes - place).clamp(min=1)
         for earlier in torch.stack(chosen).sort(0).values if chosen else ():
             node = node + (node >= earlier)  # skip nodes that were drawn before
@@ -31,6 +32,7 @@ def graphlets(graphs: Graphs, size: int, samples: int, seed: int) -> tuple[Tenso
         key = torch.where(inside, (start + one) * graphs.num_nodes + start + other, -1)
         there = torch.isin(key, edge)
         code += there.long() << bit
+    # The smallest code over all orders of the nodes is the same for isomorphic graphlets only.
     return shape_codes(size)[code], graph
 
 

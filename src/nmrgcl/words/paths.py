@@ -34,6 +34,7 @@ def shortest_paths(graphs: Graphs, *, method: str) -> tuple[Tensor, Tensor, Tens
     for start, part in _parts(graphs):
         one, other, distance = (torch.from_numpy(found) for found in _distances(part))
         ends = labels[start + one], labels[start + other]
+        # The smaller label first, so that both orders of a pair give one word.
         word, graph = combine(torch.minimum(*ends), torch.maximum(*ends), distance), graphs.batch[start + one]
         _, first, count = np.unique(combine(graph, word).numpy(), return_index=True, return_counts=True)
         words.append(word[first])
@@ -44,6 +45,7 @@ def shortest_paths(graphs: Graphs, *, method: str) -> tuple[Tensor, Tensor, Tens
 
 def _parts(graphs: Graphs) -> Iterator[tuple[int, csr_array]]:
     """Yield the first node and the adjacency matrix of some graphs at a time."""
+    # The distances of n nodes take n² entries, so parts are cut by the sum of squares.
     squares = np.cumsum(graphs.node_ptr.diff().double().square().numpy())
     part = np.unique(squares // PAIRS_AT_ONCE, return_index=True)[1] if len(squares) else np.zeros(0, np.int64)
     ends = [*part[1:].tolist(), len(graphs)] if len(part) else []
@@ -60,6 +62,7 @@ def _distances(adjacency: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray
     front, found, distance = reached, [np.zeros((3, 0), np.int64)], 0
     while front.nnz:
         distance += 1
+        # For booleans, > means "and not": only pairs that were not reached before.
         front = (front @ adjacency) > reached
         reached = reached + front
         one, other = front.nonzero()

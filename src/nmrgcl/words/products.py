@@ -18,6 +18,7 @@ def add_products(total: Tensor, word: np.ndarray, batch: np.ndarray) -> None:
     size = len(total)
     times = np.bincount(word)
     first, last = np.empty_like(times), np.empty_like(times)
+    # Of repeated indices NumPy keeps the last assignment: reversed, that is the first graph of a word.
     first[word[::-1]], last[word] = batch[::-1], batch
     alone = first == last
     total.diagonal().add_(torch.from_numpy(np.bincount(first[alone], times[alone] ** 2, size)))

@@ -96,10 +96,13 @@ def join(parts: Sequence[Places], rows: Sequence[int]) -> Places:
 def learn(places: Places, num_rows: int, *, width: int, negatives: int, epochs: int, lr: float) -> tuple[Tensor, Words]:
     """Learn vectors ``[R, D]`` of rows, and those of words, with torch's default random generator."""
     num_words = places.counts.shape[1]
+    # As in word2vec: small random inputs, and outputs of zero, so that every pair begins with a probability of one
+    # half.
     rows, inputs = ((torch.rand(n, width) - 0.5) / width for n in (num_rows, num_words if places.around.numel() else 0))
     share = torch.from_numpy(places.counts.sum(0)) ** 0.75
     words = Words(torch.zeros(num_words, width), inputs, (share.cumsum(0) / share.sum()).float())
     tables = [rows, words.output] + [words.input] * bool(places.around.numel())
+    # A batch touches few rows of the tables; dense gradients would cost the whole vocabulary at each step.
     optimiser = SparseAdam([table.requires_grad_() for table in tables], lr=lr)
     at_once = max(1, PAIRS_AT_ONCE * len(places.row) // max(places.counts.nnz, 1))
     for epoch in range(epochs):
@@ -119,6 +122,7 @@ def _loss(places: Places, rows: Tensor, words: Words, negatives: int) -> Tensor:
     there = (h[place] * embedding(word, words.output, sparse=True)).sum(1)
     drawn = h @ embedding(words.negatives(torch.rand(1)), words.output, sparse=True).T
     total = torch.zeros(len(h)).index_add_(0, place, count)
+    # The mean over shared samples stands for one sample, and each occurrence of a word has `negatives` of them.
     return (count * softplus(-there)).sum() + negatives * (total * softplus(drawn).mean(1)).sum()
 
 
@@ -141,12 +145,14 @@ def infer(places: Places, num_rows: int, words: Words, *, negatives: int) -> Ten
     """
     place, word, count = places.pairs()
     share, fixed = _fixed(places, words)
+    # A fixed offset in place of a random one: systematic samples of the same words every time.
     output, drawn = words.output[word], words.output[words.negatives(torch.tensor(0.5))]
     total = torch.zeros(len(places.row)).index_add_(0, place, count)
     # The slope of a sigmoid is at most 1/4, so the curvature is bounded by a quarter of |w|² for each predicted word
     # and of the largest eigenvalue of the negatives' mean outer product.
     steepest = torch.linalg.eigvalsh((drawn.T @ drawn).double() / len(drawn))[-1].float()
     bend = negatives * total * steepest + torch.zeros_like(total).index_add_(0, place, count * (output**2).sum(1))
+    # h is `share` times the row, so the curvature along the row has the square of the share.
     bound = SHRINKAGE + torch.zeros(num_rows).index_add_(0, places.row, share[:, 0] ** 2 * bend / 4)
     v = ahead = torch.zeros(num_rows, words.output.shape[1])
     for step in range(STEPS):
@@ -156,5 +162,6 @@ def infer(places: Places, num_rows: int, words: Words, *, negatives: int) -> Ten
         slope.index_add_(0, place, pull[:, None] * output, alpha=-1)
         gradient = (SHRINKAGE * ahead).index_add_(0, places.row, share * slope)
         new = ahead - gradient / bound[:, None]
+        # Nesterov's momentum for convex functions.
         v, ahead = new, new + step / (step + 3) * (new - v)
     return v

@@ -27,6 +27,8 @@ def numbered_labels(graphs: Graphs, iterations: int, *, method: str) -> Iterator
     _, number = torch.unique(labels, return_inverse=True)
     yield labels, number
     for step in range(1, iterations + 1):
+        # Mixed before they are summed, so that this sum is independent of that of the labels, by which _require_same
+        # checks it.
         refined = combine(labels, sum_around(mix(labels), graphs), torch.tensor(step, device=labels.device))
         _, number = torch.unique(refined, return_inverse=True)
         _require_same(number, labels, sum_around(labels, graphs))

@@ -126,6 +126,7 @@ def molecule_cells(sheet: Sheet, plan: Plan) -> list[Placed]:
             if row.pretrained_on and ((plan.quick and not plan.rows) or not computable(row, "graph")):
                 continue
             own: dict[str, Any] = {"protocol": row.protocol, "split": "scaffold", "start": _start(row, plan)}
+            # Fine-tuning starts from the given weights, so its own settings are those of a supervised row.
             judged = replace(row, method="untrained", preset=FINETUNED, settings={}) if row.pretrained_on else row
             seeded = _seeded(judged, dataset, plan, "graph")
             cells += [Placed((row.name, "scaffold"), Cell(dataset, settings, **own)) for settings in seeded]
@@ -154,6 +155,7 @@ def _seeded(row: TableRow, dataset: str, plan: Plan, level: Level, *, by_folds: 
 
 def _there(sheet: Sheet, plan: Plan) -> list[str]:
     """The datasets to compute on; those that are not available offline are included only if named explicitly."""
+    # A plan of all columns asks for none in particular.
     whole = set(plan.datasets) >= set(sheet.columns)
     return [dataset for dataset in plan.datasets if not (whole and dataset in sheet.absent)]
 

@@ -32,9 +32,11 @@ def leads_on_most(
     beyond = []
     for number, dataset in enumerate(scores.datasets):
         tested = [pairs[name, dataset] for name in others if (name, dataset) in pairs]
+        # A pair is a row minus ours, so ours is better where the mean is negative.
         beyond.append(
             bool(ahead[number] and tested and all(one.difference.mean < 0 and one.p < LEVEL for one in tested))
         )
+    # 8/9 of nine datasets must be eight, whatever the rounding.
     needed = ceil(share * int(there.sum()) - 1e-9)
     outcome: ClaimOutcome = "inconclusive"
     if sum(beyond) >= needed:
@@ -73,6 +75,7 @@ def reaches_printed(
     outcome: ClaimOutcome = "inconclusive"
     if below:
         outcome = "not confirmed"
+    # Uncorrected, since all of the intervals have to hold (an intersection–union test).
     elif all(one.high < MARGIN for one in behind.values()):
         outcome = "confirmed"
     reached = sum(one.mean <= 0 for one in behind.values())

@@ -27,6 +27,7 @@ def pairs_against(scores: Scores, reference: str, line: str) -> list[Pair]:
         for dataset in scores.datasets:
             both = [one for one in own if one[name] in (row, reference) and one["dataset"] == dataset]
             count = max((len(one["folds"]) for one in both), default=0)
+            # The corrected test of Nadeau & Bengio needs it, because training sets of different folds overlap.
             ratio = size_ratio(line, count, {one["protocol"] for one in both})
             pair = pair_rows(folds, row, reference, dataset, test_to_train=ratio)
             found += [replace(pair, mixed=dataset in mixed)] if pair else []

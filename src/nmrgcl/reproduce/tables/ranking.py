@@ -59,6 +59,7 @@ def rank_rows(names: Sequence[str], datasets: Sequence[str], means: np.ndarray) 
     order = np.argsort(ranks, kind="stable")
     kept = [name for name, there in zip(names, whole, strict=True) if there]
     left = tuple(name for name, n in zip(names, np.isfinite(means).sum(0), strict=True) if 0 < n < used.sum())
+    # Friedman's statistic is 0 / 0 if all rows tie on every dataset.
     alike = bool((table == table[:, :1]).all())
     return Ranking(
         names=tuple(kept[number] for number in order),

@@ -11,6 +11,7 @@ def node_weights(keep: Tensor) -> Tensor:
     1, as in the paper's five-node example.
     """
     kept = keep.double()
+    # `roll` wraps around, as a cycle does.
     return _weights(kept, (kept * (kept.roll(1, 1) + kept.roll(-1, 1))).clamp(min=1))
 
 
@@ -29,6 +30,7 @@ def _weights(kept: Tensor, degree: Tensor) -> Tensor:
 def drop_nodes(trials: int, nodes: int, p: float, generator: torch.Generator) -> Tensor:
     """``[T, N]`` which nodes are kept if each is dropped with probability ``p``; at least one is always kept."""
     draw = torch.rand(trials, nodes, generator=generator)
+    # If every draw is below p, the largest becomes the threshold, so that its node stays.
     return draw >= draw.amax(1, keepdim=True).clamp(max=p)
 
 

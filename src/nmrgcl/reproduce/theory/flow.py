@@ -58,6 +58,7 @@ def balanced_factors(weight: Tensor, layers: int, seed: int = 0) -> list[Tensor]
         turns.append(torch.linalg.qr(torch.randn(weight.shape, generator=generator, dtype=weight.dtype))[0])
     turns.append(vh.T)
     root = sigma ** (1 / layers)
+    # With orthogonal T_j, W_jᵀW_j = T_{j+1} Σ^{2/K} T_{j+1}ᵀ = W_{j+1}W_{j+1}ᵀ, and the inner T cancel in the product.
     return [turns[j] * root @ turns[j + 1].T for j in range(layers)]
 
 
@@ -65,6 +66,7 @@ def unbalance(factors: Sequence[Tensor], size: float, seed: int = 0) -> list[Ten
     """Factors with the same product, where ``e^{size·S}`` is moved from the second factor to the first."""
     generator = torch.Generator().manual_seed(seed)
     move = torch.randn(factors[0].shape, generator=generator, dtype=factors[0].dtype)
+    # The exponential of a symmetric matrix has an inverse, and spectral norm 1 makes `size` the size of S.
     move = torch.linalg.matrix_exp(size * (move + move.T) / torch.linalg.matrix_norm(move + move.T, 2))
     return [factors[0] @ move, torch.linalg.solve(move, factors[1]), *factors[2:]]
 
@@ -74,6 +76,7 @@ def product_velocity(setting: Setting, factors: Sequence[Tensor]) -> Tensor:
     leaves = [factor.detach().requires_grad_() for factor in factors]
     gradients = torch.autograd.grad(setting.loss(_product(leaves)), leaves)
     parts = []
+    # The product rule: one factor after another is replaced by its velocity.
     for j, gradient in enumerate(gradients):
         changed = [*factors[:j], -gradient, *factors[j + 1 :]]
         parts.append(_product(changed))
@@ -114,6 +117,7 @@ def check_singular_velocity(width: int = 8) -> list[Claim]:
          "eigenvalues of the symmetric part of UᵀẆV, and a derivative exists from each side only"),
     ):  # fmt: skip
         step = 1e-6
+        # Central differences, whose error is of second order in the step.
         ahead, behind = (torch.linalg.svdvals(start + sign * step * velocity) for sign in (1, -1))
         gap = relative_gap(singular_velocity(start, velocity), (ahead - behind) / (2 * step))
         words = f"Lemma 2: σ̇ = uᵀẆv at {name} singular values (relative difference to small steps)"
@@ -136,6 +140,7 @@ def check_flow(depths: Sequence[int] = (1, 2, 3, 4)) -> list[Claim]:
         chain.append(relative_gap(gradient, torch.autograd.grad(setting.loss(leaf), leaf)[0]))
     named = f"K = {', '.join(map(str, depths))}"
     balance = "balanced weights (W_jᵀW_j = W_{j+1}W_{j+1}ᵀ); K = 1 needs none"
+    # 1e-10 is far above what float64 rounds and far below what a wrong factor or sign changes.
     for title, gaps, where in (
         ("C_z = Σ (Ã^K X)ᵀ g_z is dL/dW", chain, "with g the corrected gradient of the whole loss"),
         ("Eq. 11 as printed is the flow of the product", printed, "nowhere: no sign, and WᵀW and WWᵀ exchanged"),
@@ -168,6 +173,7 @@ def check_power(layers: int) -> Claim:
     exact = singular_velocity(weight, product_velocity(setting, balanced_factors(weight, layers)))
     along = singular_velocity(weight, setting.weight_gradient(weight))
     x, y = torch.linalg.svdvals(weight).log(), (exact / along).abs().log()
+    # The ratio of the flow to uᵀC_z v is K σ^a, whose logarithm has the slope a.
     slope = float(((x - x.mean()) * (y - y.mean())).sum() / (x - x.mean()).square().sum())
     return Claim(
         f"The flow of σ_m is proportional to σ_m, K = {layers} (power of σ_m)",
@@ -232,6 +238,7 @@ def check_training(curves: dict[int, list[list[float]]]) -> list[Claim]:
     """The conclusion drawn from Theorem 2: depth makes the product of weights low-rank."""
     ends = {layers: [ranks[-1] for ranks in curve] for layers, curve in curves.items()}
     by_seed = zip(*(ends[layers] for layers in sorted(ends)), strict=True)
+    # Within each seed, because data and initial product are the same for all depths of a seed.
     falls = all(all(b < a for a, b in pairwise(row)) for row in by_seed)
     start, deepest = curves[min(curves)][0][0], max(ends)
     mean = {layers: sum(row) / len(row) for layers, row in ends.items()}
@@ -261,4 +268,5 @@ def _product(factors: Sequence[Tensor]) -> Tensor:
 
 def _power(symmetric: Tensor, exponent: float) -> Tensor:
     values, vectors = torch.linalg.eigh(symmetric)
+    # Rounding may make the eigenvalue of a singular direction negative, whose power would be NaN.
     return vectors * values.clamp(min=0) ** exponent @ vectors.T

@@ -26,7 +26,9 @@ def loss_gradient(z: Tensor, tau: float) -> Tensor:
     p = (positive / tau).exp() / total
     rows = z.shape[1]
     q = ((similarity / tau).exp() / total[..., None]).reshape(2 * rows, 2 * rows)
+    # The similarity of a row's own pair is −∞, so its Q is 0 and the sum over j ≠ i needs no mask.
     negatives = ((q + q.T) @ z.reshape(2 * rows, -1)).reshape(z.shape)
+    # Flipped, because the pull on view a is towards the other view ā.
     return -((2 - p.sum(0))[:, None] * z.flip(0) - negatives) / tau
 
 

@@ -42,6 +42,7 @@ def check_common_nodes(trials: int = 20_000) -> list[Claim]:
             f"any N and p where nodes are dropped independently; {trials} draws, standard error {error:.3f}",
         )
     ]
+    # Small and heavily thinned, so that the rule about the last node matters: pᴺ is 0.51.
     nodes, p = 3, 0.8
     common_few, _ = common_nodes(nodes, p, trials)
     mean, error = _mean(common_few)
@@ -96,6 +97,7 @@ class MeasuredSimilarity:
     @property
     def verdict(self) -> str:
         """Whether the mean is above or below the bound."""
+        # The bound is about an expectation, of which the mean of the trials is an estimate.
         if abs(self.mean - self.bound) < 3 * self.error:
             return "open"
         return "holds" if self.mean > self.bound else "fails"
@@ -157,6 +159,7 @@ def check_similarity(cells: list[MeasuredSimilarity]) -> list[Claim]:
 def _at_drop(p: float, row: list[MeasuredSimilarity]) -> Claim:
     """Theorem 1 for one drop rate: a setting below the bound refutes it, one too close to the bound leaves it open."""
     verdicts = [c.verdict for c in row]
+    # A claim about every setting: one counterexample refutes it, and one open setting leaves it open.
     holds = False if "fails" in verdicts else None if "open" in verdicts else True
     worst, bound = min(row, key=lambda c: c.mean), similarity_bound(p)
     return Claim(
