@@ -25,6 +25,7 @@ def test_the_keys_are_those_that_are_documented() -> None:
         *("views.first", "views.second"),
         *("encoder.name", "encoder.layers", "encoder.units", "encoder.pool"),
         *("encoder.activation", "encoder.activate_last", "encoder.dropout", "encoder.norm", "encoder.jk"),
+        *("colours.width", "colours.rounds"),
         *("options.diffusion", "options.alpha", "options.time", "options.keep"),
         *("options.tau", "options.beta", "options.momentum", "options.head_units"),
         *("train.epochs", "train.batch_size", "train.lr", "train.patience", "train.least_gain"),

@@ -193,7 +193,7 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
     @property
     def n_features_out_(self) -> int:
         """The dimension of the embeddings."""
-        return self._fitted().method.width
+        return self._fitted().method.full_width
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns: ``z0``, ``z1``, …."""

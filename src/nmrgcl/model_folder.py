@@ -152,7 +152,7 @@ def load_model(folder: Path) -> Model:
         model = Model(method, settings, features, str(config["dataset"]), digest, alone, normalise=normalise)
         model.weights.load_state_dict(load(weights))
         if (columns := config.get("columns")) is not None:  # some methods know their width only with their weights
-            model = replace(model, columns=ColumnScale.from_dict(columns, method.width))
+            model = replace(model, columns=ColumnScale.from_dict(columns, method.full_width))
     # Messages of our own say more than the general one below.
     except UserError:
         raise

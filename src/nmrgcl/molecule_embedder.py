@@ -102,7 +102,7 @@ class MoleculeEmbedder(GraphEmbedder):
         """Return ``[B, D]`` embeddings in the order of ``smiles``."""
         model, texts = self._fitted(), _texts(smiles)
         # Invalid molecules keep their rows of NaN.
-        z = np.full((len(texts), model.method.width), np.nan, np.float32)
+        z = np.full((len(texts), model.method.full_width), np.nan, np.float32)
         jobs = 1 if len(texts) < MANY else -1
         for part in embed_smiles(model, texts, choose_device(self.device), jobs=jobs):
             self._refuse(part.invalid)

@@ -110,7 +110,7 @@ def embed(
             write_embeddings((with_scale(part, loaded) for part in parts), out)
         rows = dataset.molecules
         tell_skipped(data, rows.skipped, rows.rows, rows.invalid)
-        rows, width, what = len(dataset.molecules), loaded.method.width, "molecules"
+        rows, width, what = len(dataset.molecules), loaded.method.full_width, "molecules"
         facts = {"labelled": dataset.molecules.binary, "skipped": dataset.molecules.skipped}
     if as_json:
         print(json.dumps({"out": str(out), what: rows, "dimensions": width, "normalise": loaded.normalise, **facts}))

@@ -90,6 +90,11 @@ def require_exportable(model: Model) -> Pretraining:
             f"method {label} cannot be exported: it has no encoder, but looks graphs up in what it has seen; "
             "export a model of a method that trains an encoder"
         )
+    if method.colours.width:
+        raise ModelError(
+            "this model cannot be exported: its embeddings also count colours, which are not a network; export a model "
+            "trained with colours.width=0"
+        )
     if type(method).embed is not Pretraining.embed:
         raise ModelError(
             f"method {label} cannot be exported: beside its encoder it needs a decomposition or diffusion of each "

@@ -79,6 +79,9 @@ class Method(nn.Module, ABC):
             )
         self.level: Level = settings.level
         self.options = settings.options
+        self.colours = settings.colours
+        if self.colours.width and (self.level == "node" or isinstance(self, Embedder)):
+            raise SettingError("colours.width: colours are counted beside an encoder of graphs only; leave it out")
         # Built even for methods that do not use them, because an unknown name is a mistake in any case.
         self.views = [build_view(settings.views.first), build_view(settings.views.second)]
 
@@ -89,7 +92,12 @@ class Method(nn.Module, ABC):
     @property
     @abstractmethod
     def width(self) -> int:
-        """The dimension D of the embeddings."""
+        """The dimension D of what ``embed`` returns."""
+
+    @property
+    def full_width(self) -> int:
+        """The dimension of finished embeddings: those of ``embed``, and the counts of colours beside them."""
+        return self.width + self.colours.width
 
 
 class Embedder(Method, Fittable):

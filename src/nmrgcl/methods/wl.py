@@ -6,14 +6,14 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from nmrgcl.graphs import Graphs
 from nmrgcl.memory import require_bytes
 from nmrgcl.methods import About, Embedder, Level
 from nmrgcl.settings import setting
+from nmrgcl.words.colours import colour_counts
 from nmrgcl.words.products import add_products
-from nmrgcl.words.wl import mix, node_labels, numbered_labels, wl_labels
+from nmrgcl.words.wl import node_labels, numbered_labels
 
 ENTRIES_AT_ONCE = 2**16
 """How many entries of a matrix are normalised at a time, so that they stay in the processor's cache."""
@@ -58,14 +58,7 @@ class WL(Embedder):
 
     def embed(self, graphs: Graphs) -> Tensor:
         """Unit vectors ``[B, D]``; zeros for graphs without nodes."""
-        graphs = graphs.compact()
-        counts = torch.zeros(graphs.num_graphs, self.width, dtype=torch.float64, device=graphs.device)
-        for labels in wl_labels(graphs, self.options.iterations, method="wl"):
-            # Sign and column come from opposite ends of the hash, so that they do not depend on each other.
-            spread = mix(labels)
-            sign = torch.where(spread < 0, -1.0, 1.0).double()
-            counts.index_put_((graphs.batch, spread % self.width), sign, accumulate=True)  # Exact, as all are integers.
-        return normalize(counts).float()
+        return colour_counts(graphs, self.options.iterations, width=self.width, entries=1)
 
     def kernels(self, graphs: Graphs) -> Tensor:
         """``[h + 1, B, B]`` normalised kernels K_ij / √(K_ii K_jj), one per number of refinements."""

@@ -26,6 +26,7 @@ from nmrgcl.model_folder import Model
 from nmrgcl.run.embedding_tables import BESIDE, TABLES, read_table, read_tables
 from nmrgcl.run.recipe import require_level
 from nmrgcl.train.feed import Source
+from nmrgcl.words.colours import colour_counts
 
 AT_A_TIME = 4096
 """How many molecules are embedded before they are written."""
@@ -163,17 +164,27 @@ WRITERS: dict[str, Callable[[Iterator[Embeddings], IO[bytes]], None]] = {
 
 @torch.no_grad()
 def embed_all(method: Method, graphs: Graphs) -> Tensor:
-    """``[B, D]`` embeddings of all graphs in their order, or ``[N, D]`` of all nodes, in evaluation mode."""
+    """``[B, D]`` embeddings of all graphs in their order, or ``[N, D]`` of all nodes, in evaluation mode.
+
+    Graphs have their counts of colours beside what the method embeds, if its settings ask for them.
+    """
     method.eval()
     if method.level == "node":
         z = method.embed(graphs)
     else:
-        z = torch.cat([method.embed(part) for part in graphs.passes(torch.arange(graphs.num_graphs))])
+        z = torch.cat([_embed_graphs(method, part) for part in graphs.passes(torch.arange(graphs.num_graphs))])
     if not bool(z.isfinite().all()):
         raise ModelError(
             "the embeddings contain NaN or infinity: training has diverged; train again with a lower train.lr"
         )
     return z
+
+
+def _embed_graphs(method: Method, graphs: Graphs) -> Tensor:
+    z, colours = method.embed(graphs), method.colours
+    if not colours.width:
+        return z
+    return torch.cat([z, colour_counts(graphs, colours.rounds, width=colours.width).to(z.dtype)], 1)
 
 
 def kernels_of(method: Method, graphs: Graphs) -> np.ndarray | None:
@@ -184,7 +195,9 @@ def kernels_of(method: Method, graphs: Graphs) -> np.ndarray | None:
 
 def column_scale(method: Method, graphs: Source) -> ColumnScale:
     """Mean and standard deviation of each column of the embeddings of the training data."""
-    return ColumnScale.of(embed_some(method, graphs, max(RANK_GRAPHS, SCALE_NUMBERS // method.width)).cpu().numpy())
+    return ColumnScale.of(
+        embed_some(method, graphs, max(RANK_GRAPHS, SCALE_NUMBERS // method.full_width)).cpu().numpy()
+    )
 
 
 def embed_some(method: Method, graphs: Source, most: int = RANK_GRAPHS) -> Tensor:

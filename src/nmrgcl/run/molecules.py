@@ -48,6 +48,6 @@ def embed_smiles(model: Model, smiles: Iterable[str | None], device: torch.devic
             invalid = [one._replace(row=one.row + start) for one in refused]
             until = first + len(graphs) + len(invalid)
             rows = np.setdiff1d(np.arange(first, until), [one.row for one in invalid])
-            z = embed_all(method, graphs.to(device)).cpu().numpy() if len(rows) else np.zeros((0, method.width))
+            z = embed_all(method, graphs.to(device)).cpu().numpy() if len(rows) else np.zeros((0, method.full_width))
             yield Part(rows, z, invalid)
             first = until

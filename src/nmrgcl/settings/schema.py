@@ -63,6 +63,14 @@ class EncoderSettings:
 
 
 @dataclass(frozen=True)
+class ColourSettings:
+    """Counts of Weisfeiler–Lehman colours, which complete the embeddings of graphs beside the trained dimensions."""
+
+    width: int = setting(0, "dimensions that count colours; 0: none", min=0, max=2**20)
+    rounds: int = setting(3, "rounds of refinement; a colour describes a node up to so many steps", min=0, max=100)
+
+
+@dataclass(frozen=True)
 class TrainSettings:
     """The training loop."""
 
@@ -154,6 +162,7 @@ class Settings:
     data: DataSettings = DataSettings()
     views: ViewSettings = ViewSettings()
     encoder: EncoderSettings = EncoderSettings()
+    colours: ColourSettings = ColourSettings()
     options: Any = None
     train: TrainSettings = TrainSettings()
     svm: SVMSettings = SVMSettings()

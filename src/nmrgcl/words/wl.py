@@ -12,18 +12,22 @@ from nmrgcl.graphs import Graphs
 _STEP, _FIRST, _SECOND = (value - 2**64 for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
-def wl_labels(graphs: Graphs, iterations: int, *, method: str) -> Iterator[Tensor]:
+def wl_labels(graphs: Graphs, iterations: int, *, method: str | None = None) -> Iterator[Tensor]:
     """Yield the ``[N]`` labels of nodes after 0, 1, …, ``iterations`` rounds of refinement.
 
     A label is a hash of the node's previous label and the multiset of its neighbours' labels, so that it means the same
-    in every batch and run. A hash collision within a batch raises DataError.
+    in every batch and run. A hash collision within a batch raises DataError. Nodes with numeric features all start with
+    the same label, or are refused in the name of ``method`` if it is given.
     """
     return (labels for labels, _ in numbered_labels(graphs, iterations, method=method))
 
 
-def numbered_labels(graphs: Graphs, iterations: int, *, method: str) -> Iterator[tuple[Tensor, Tensor]]:
+def numbered_labels(graphs: Graphs, iterations: int, *, method: str | None = None) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the labels of each round, and their ``[N]`` indices among its distinct labels, in ascending order."""
-    labels = node_labels(graphs, method)
+    if graphs.categorical or method is not None:
+        labels = node_labels(graphs, method or "")
+    else:
+        labels = torch.zeros(graphs.num_nodes, dtype=torch.long, device=graphs.device)
     _, number = torch.unique(labels, return_inverse=True)
     yield labels, number
     for step in range(1, iterations + 1):
