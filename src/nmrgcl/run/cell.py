@@ -109,6 +109,10 @@ class Cell:
             raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), ('honest', 'paper'))}")
         if self.protocol == "finetune" and issubclass(find_method(self.settings.method), Embedder):
             raise SettingError(f"method {self.method} has no encoder that protocol finetune could train")
+        if self.protocol == "finetune" and self.settings.colours.width:
+            raise SettingError(
+                "colours.width: counts of colours cannot be fine-tuned; leave it out or use protocol svm"
+            )
         if self.selection == "paper" and self.protocol not in BY_FOLDS:
             raise SettingError(
                 f"selection = 'paper' is for protocol svm or lssvm; {self.protocol} selects on validation data"

@@ -15,7 +15,6 @@ import numpy as np
 
 from nmrgcl.data.molecules.splits import split_rows
 from nmrgcl.data.splits import Split, split_nodes, stratified_folds
-from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
 from nmrgcl.evaluate.goals import CLASSES, GOALS, goal_of
 from nmrgcl.graphs import Graphs
@@ -54,8 +53,6 @@ def score_by_finetuning(
     The first run is the training by which a fold's settings were chosen; ties go to the earlier candidate. Further
     runs use other validation folds and, unless the encoder is pre-trained, other initial weights.
     """
-    if settings.colours.width:
-        raise SettingError("colours.width: fine-tuning trains all dimensions, and counts are not trained; leave it out")
     choices, runs = candidates(settings, fresh=fresh), settings.finetune.runs
     teach = _Teacher(method, graphs, truth, settings, fresh=fresh)
     # Scores must not depend on random numbers that were drawn before.

@@ -111,7 +111,7 @@ def _groups_without_effect(method: str) -> tuple[str, ...]:
     kind = find_method(method)
     if not issubclass(kind, Embedder):
         return ()
-    return "encoder", "train", "views", *(() if kind.kernels is Embedder.kernels else ("svm",))
+    return "encoder", "colours", "train", "views", *(() if kind.kernels is Embedder.kernels else ("svm",))
 
 
 def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds: int, protocol: str, chance: int,

@@ -27,7 +27,8 @@ def numbered_labels(graphs: Graphs, iterations: int, *, method: str | None = Non
     if graphs.categorical or method is not None:
         labels = node_labels(graphs, method or "")
     else:
-        labels = torch.zeros(graphs.num_nodes, dtype=torch.long, device=graphs.device)
+        # As if all had the constant feature.
+        labels = combine(torch.zeros(graphs.num_nodes, dtype=torch.long, device=graphs.device))
     _, number = torch.unique(labels, return_inverse=True)
     yield labels, number
     for step in range(1, iterations + 1):
