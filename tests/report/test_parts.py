@@ -14,6 +14,7 @@ from nmrgcl.checksums import checksum_of
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import choose_features
 from nmrgcl.data.motifs import motifs
+from nmrgcl.diagnose.spectrum import numerical_rank
 from nmrgcl.errors import ModelError
 from nmrgcl.graphs import Graphs
 from nmrgcl.model_folder import load_model
@@ -96,6 +97,11 @@ def test_a_spectrum_without_spread_is_empty_and_can_be_drawn() -> None:
     assert used_spectrum(np.array([2.0, 1.0, 1e-9])).tolist() == [1, 0.5]
     assert used_spectrum(np.zeros(3)).tolist() == []
     assert plot_spectra({"before": np.zeros(3), "after": np.zeros(3)}).axes
+
+
+def test_a_page_counts_as_many_directions_as_the_verdict_on_it() -> None:
+    values = np.array([2.0, 1.0, 2.2e-6, 1.8e-6, 2.2e-7])
+    assert len(used_spectrum(values)) == numerical_rank(torch.from_numpy(values)) == 3
 
 
 def test_damaged_lines_of_a_record_are_passed_over(tmp_path: Path) -> None:
