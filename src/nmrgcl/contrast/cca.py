@@ -2,8 +2,7 @@
 
 from torch import Tensor
 
-from nmrgcl.contrast.cosine import widen
-from nmrgcl.ops import full_precision
+from nmrgcl.ops import full_precision, widen
 
 
 def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:

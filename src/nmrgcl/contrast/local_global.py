@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from nmrgcl.contrast.cosine import widen
 from nmrgcl.errors import SettingError
-from nmrgcl.ops import across_ranks, full_precision
+from nmrgcl.ops import across_ranks, full_precision, widen
 
 
 def local_global(nodes: Tensor, graphs: Tensor, batch: Tensor, keep: Tensor | None = None) -> Tensor:
