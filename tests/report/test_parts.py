@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from nmrgcl.checksums import checksum_of
-from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.dataset import Dataset, dataset_of
 from nmrgcl.data.features import choose_features
 from nmrgcl.data.motifs import motifs
 from nmrgcl.diagnose.spectrum import numerical_rank
@@ -20,7 +20,7 @@ from nmrgcl.graphs import Graphs
 from nmrgcl.model_folder import load_model
 from nmrgcl.report.accuracy import read_stored
 from nmrgcl.report.collect import read_curve
-from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
+from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths, rank_labels
 from nmrgcl.report.figures import plot_projection, plot_spectra, project, used_spectrum
 from nmrgcl.report.svg import Picture
 from nmrgcl.run import EVALUATION, Evaluation, evaluate_run, find_models, keep_evaluation
@@ -91,6 +91,13 @@ def test_a_class_without_marks_leaves_the_names_of_the_others_as_they_are() -> N
     svg = ElementTree.fromstring(Picture("map", "Map", "Three marks.", "", figure, names).svg)
     marks = [mark for mark in svg.iter() if "data-row" in mark.attrib]
     assert [(mark.attrib["data-row"], mark[0].text) for mark in marks] == [("0", "<one>"), ("1", "two"), ("2", "three")]
+
+
+def test_labels_are_ranked_by_frequency_and_those_beyond_the_count_have_no_rank() -> None:
+    graphs = Graphs.build(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 6]))
+    labels = np.array([[7, 0], [5, 0], [7, 0], [9, 0], [5, 0], [7, 0]])
+    assert rank_labels(replace(dataset_of(graphs), node_labels=labels), np.array([0, 1, 3]), 2) == [0, 1, -1]
+    assert rank_labels(dataset_of(graphs), np.array([0, 1, 3]), 2) == [1, 1, 1]
 
 
 def test_a_spectrum_without_spread_is_empty_and_can_be_drawn() -> None:
