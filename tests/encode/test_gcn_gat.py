@@ -1,10 +1,13 @@
 """GCN and GAT equal PyG's layers, values and gradients, on undirected, directed and weighted graphs."""
 
+import copy
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor, nn
 
-from nmrgcl.encode import GAT, GCN
+from nmrgcl.encode import GAT, GCN, build_encoder
 from nmrgcl.encode.gat import HEADS
 from nmrgcl.encode.gcn import normalised_sum
 from nmrgcl.errors import SettingError
@@ -86,6 +89,20 @@ def test_the_normalised_matrix_is_worked_out_once_a_view() -> None:
     assert first[0].tolist() == pytest.approx([1 / 3] * 8)
     del graphs
     assert len(_NORMALISED) == before
+
+
+def test_each_view_of_a_joint_batch_has_its_own_batch_norm_statistics() -> None:
+    """A joint batch is what a GPU gets for two views; on a CPU each view is a batch of its own."""
+    base = random_graphs([8, 5, 6], density=0.4)
+    base = replace(base, x=base.x.double())
+    keep = torch.rand(2 * base.num_nodes, generator=torch.Generator().manual_seed(0)) < 0.7
+    views = [base.keep_nodes(half).compact() for half in keep.chunk(2)]
+    encoder = build_encoder("gcn", 4, layers=2, units=6, norm="batch").double().train()
+    apart = copy.deepcopy(encoder)
+    joint = encoder(base.twice().keep_nodes(keep))[keep]
+    torch.testing.assert_close(joint, torch.cat([apart(view) for view in views]), rtol=0, atol=1e-12)
+    for ours, theirs in zip(encoder.buffers(), apart.buffers(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
 
 
 def test_dropout_acts_in_training_alone() -> None:

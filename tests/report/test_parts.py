@@ -11,15 +11,16 @@ import pytest
 import torch
 
 from nmrgcl.checksums import checksum_of
-from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.dataset import Dataset, dataset_of
 from nmrgcl.data.features import choose_features
 from nmrgcl.data.motifs import motifs
+from nmrgcl.diagnose.spectrum import numerical_rank
 from nmrgcl.errors import ModelError
 from nmrgcl.graphs import Graphs
 from nmrgcl.model_folder import load_model
 from nmrgcl.report.accuracy import read_stored
 from nmrgcl.report.collect import read_curve
-from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths
+from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths, rank_labels
 from nmrgcl.report.figures import plot_projection, plot_spectra, project, used_spectrum
 from nmrgcl.report.svg import Picture
 from nmrgcl.run import EVALUATION, Evaluation, evaluate_run, find_models, keep_evaluation
@@ -92,10 +93,22 @@ def test_a_class_without_marks_leaves_the_names_of_the_others_as_they_are() -> N
     assert [(mark.attrib["data-row"], mark[0].text) for mark in marks] == [("0", "<one>"), ("1", "two"), ("2", "three")]
 
 
+def test_labels_are_ranked_by_frequency_and_those_beyond_the_count_have_no_rank() -> None:
+    graphs = Graphs.build(torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 6]))
+    labels = np.array([[7, 0], [5, 0], [7, 0], [9, 0], [5, 0], [7, 0]])
+    assert rank_labels(replace(dataset_of(graphs), node_labels=labels), np.array([0, 1, 3]), 2) == [0, 1, -1]
+    assert rank_labels(dataset_of(graphs), np.array([0, 1, 3]), 2) == [1, 1, 1]
+
+
 def test_a_spectrum_without_spread_is_empty_and_can_be_drawn() -> None:
     assert used_spectrum(np.array([2.0, 1.0, 1e-9])).tolist() == [1, 0.5]
     assert used_spectrum(np.zeros(3)).tolist() == []
     assert plot_spectra({"before": np.zeros(3), "after": np.zeros(3)}).axes
+
+
+def test_a_page_counts_as_many_directions_as_the_verdict_on_it() -> None:
+    values = np.array([2.0, 1.0, 2.2e-6, 1.8e-6, 2.2e-7])
+    assert len(used_spectrum(values)) == numerical_rank(torch.from_numpy(values)) == 3
 
 
 def test_damaged_lines_of_a_record_are_passed_over(tmp_path: Path) -> None:

@@ -117,5 +117,6 @@ def test_the_command_continues_and_refuses(made: Path, tmp_path: Path, capsys: p
         (["--smiles", "s"], "are for files of molecules"),
     ):
         assert told in run(capsys, *given, *changed, code=2)[1]
-    told = run(capsys, "embed", model, str(made / "molecules"), "--backend", "ray", code=2)[1]
-    assert "--backend: is for a folder of stores; make one with nmrgcl store shard" in told
+    for option, value in (("--backend", "ray"), ("--address", "10.0.0.1:6379"), ("--jobs", "2")):
+        told = run(capsys, "embed", model, str(made / "molecules"), option, value, code=2)[1]
+        assert f"{option}: is for a folder of stores; make one with nmrgcl store shard" in told

@@ -3,6 +3,7 @@
 import http.client
 import json
 import random
+import re
 import socket
 import threading
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from nmrgcl.data import load
+from nmrgcl.diagnose.spectrum import ROUNDING
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.model_folder import load_model
 from nmrgcl.run import embed_dataset
@@ -42,6 +44,12 @@ def test_the_page_asks_nobody_but_this_server(server: Server) -> None:
         assert b"//" not in content.replace(b"// ", b"").replace(b"http://www.w3.org/2000/svg", b"")
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         assert "connect-src 'self'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_page_counts_as_many_directions_as_nmrgcl_diagnose(server: Server) -> None:
+    said = re.search(r"const ROUNDING = ([\w.-]+);", get(server, "/page.js")[1].decode())
+    assert said is not None
+    assert float(said[1]) == ROUNDING
 
 
 def test_numbers_are_those_of_the_run(server: Server, run: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 from nmrgcl.cli.counted import counted
 from nmrgcl.cli.dataset_shards import import_shards
 from nmrgcl.cli.molecules import LISTED, OnInvalid, Smiles
-from nmrgcl.cli.options import Address, AsJson, Data, Jobs, Quiet, TaskBackend
+from nmrgcl.cli.options import Address, AsJson, Data, Jobs, Quiet, TaskBackend, refuse_task_options
 from nmrgcl.errors import DataError, SettingError
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)]
@@ -169,9 +169,7 @@ def import_dataset(
         where = (backend, address, jobs)
         import_shards(sources[0], out, shards, name=name, invalid=invalid, where=where, quiet=quiet, as_json=as_json)
         return
-    if address or backend != "processes" or jobs:
-        option = "--address" if address else "--backend" if backend != "processes" else "--jobs"
-        raise SettingError(f"{option}: is for a folder of stores; add --shards")
+    refuse_task_options(backend, address, jobs, "add --shards")
     options: dict[str, Any] = {**files, "name": name, "keep_directions": directed, "smiles": smiles, "invalid": invalid}
     with counted("molecules", quiet=quiet) as watch:
         dataset = import_paths(sources, out, watch=watch, **options)

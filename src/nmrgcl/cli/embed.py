@@ -10,7 +10,7 @@ import typer
 from nmrgcl.cli.completion import complete_dataset
 from nmrgcl.cli.counted import counted
 from nmrgcl.cli.molecules import OnInvalid, Smiles, load_unnamed, load_with, tell_skipped
-from nmrgcl.cli.options import Address, AsJson, Device, Jobs, TaskBackend
+from nmrgcl.cli.options import Address, AsJson, Device, Jobs, TaskBackend, refuse_task_options
 from nmrgcl.errors import SettingError
 
 
@@ -87,9 +87,7 @@ def embed(
             raise SettingError("--smiles and --invalid: are for files of molecules, not for a folder of stores")
         _embed_library(model, Path(data), out, unknown, scale, (backend, address, jobs, device), as_json)
         return
-    if address or backend != "processes" or jobs:
-        option = "--address" if address else "--backend" if backend != "processes" else "--jobs"
-        raise SettingError(f"{option}: is for a folder of stores; make one with nmrgcl store shard")
+    refuse_task_options(backend, address, jobs, "make one with nmrgcl store shard")
     where = choose_device(device)
     if model is None and (Path(data) / "config.json").is_file():
         raise SettingError(f"embed: {data} is a model, but DATA is missing; pass a dataset or a file after it")

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from nmrgcl.cli.completion import complete_assignment, complete_dataset, complete_preset
+from nmrgcl.errors import SettingError
 
 Data = Annotated[
     str,
@@ -111,6 +112,13 @@ def training_options(
         if value is not None:
             Settings().updated({key: value}, source=option)
     return options
+
+
+def refuse_task_options(backend: str, address: str | None, jobs: int, advice: str) -> None:
+    """Refuse ``--backend``, ``--address`` and ``--jobs``, which only folders of stores have; ``advice`` says how."""
+    for option, given in (("--address", address), ("--backend", backend != "processes"), ("--jobs", jobs)):
+        if given:
+            raise SettingError(f"{option}: is for a folder of stores; {advice}")
 
 
 def with_resume_value(arguments: list[str]) -> list[str]:

@@ -3,8 +3,7 @@
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from nmrgcl.contrast.cosine import widen
-from nmrgcl.ops import across_ranks
+from nmrgcl.ops import across_ranks, widen
 
 
 def belongs(scores: Tensor, chosen: Tensor) -> Tensor:

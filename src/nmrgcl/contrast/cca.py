@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from nmrgcl.contrast.cosine import widen
+from nmrgcl.ops import full_precision, widen
 
 
 def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:
@@ -21,7 +21,8 @@ def cca_loss(z1: Tensor, z2: Tensor, *, decorrelate: float = 1e-3) -> Tensor:
     z1, z2 = (_standardised(z) for z in (z1, z2))
     count = z1.shape[0]
     agreement = (z1 * z2).sum() / count
-    excess = sum(_from_identity(z.T @ z / count) for z in (z1, z2))
+    with full_precision(z1):
+        excess = sum(_from_identity(z.T @ z / count) for z in (z1, z2))
     return decorrelate * excess - agreement
 
 

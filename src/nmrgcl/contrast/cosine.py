@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nmrgcl.contrast.removal import non_maximum
-from nmrgcl.ops import SHORTEST
+from nmrgcl.ops import SHORTEST, widen
 
 
 def cosine(a: Tensor, b: Tensor) -> Tensor:
@@ -35,11 +35,6 @@ def unit_rows(z: Tensor) -> Tensor:
     """
     result: Tensor = _UnitRows.apply(widen(z))
     return result
-
-
-def widen(z: Tensor) -> Tensor:
-    """``z`` in float32, or in float64 if it is float64 already."""
-    return z if z.dtype == torch.float64 else z.float()
 
 
 class _UnitRows(torch.autograd.Function):

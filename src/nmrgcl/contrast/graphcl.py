@@ -5,7 +5,7 @@ from torch import Tensor
 
 from nmrgcl.contrast.cosine import pair_cosine, unit_rows
 from nmrgcl.errors import SettingError
-from nmrgcl.ops import across_ranks
+from nmrgcl.ops import across_ranks, full_precision
 from nmrgcl.ops.pair_loss import fused
 
 
@@ -28,7 +28,9 @@ def graphcl_loss(
     if across_ranks.count_rows(z1.shape[0]) < 2:
         raise SettingError("GraphCL's loss needs at least two graphs in a batch; raise train.batch_size")
     positive = (pair_cosine(z1, z2, delta) if positive is None else positive) / tau
-    similarity = unit_rows(z1) @ across_ranks.gather(unit_rows(z2)).T / tau
+    z1, z2 = unit_rows(z1), unit_rows(z2)
+    with full_precision(z1):
+        similarity = z1 @ across_ranks.gather(z2).T / tau
     # Positives are on the diagonal of the block of this rank's graphs, a view of `similarity`.
     own = similarity.narrow(1, across_ranks.first_row(), z1.shape[0]) if across_ranks.active() else similarity
     own.fill_diagonal_(-torch.inf)

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from nmrgcl.contrast.cosine import pair_cosine, unit_rows, widen
-from nmrgcl.ops import across_ranks
+from nmrgcl.contrast.cosine import pair_cosine, unit_rows
+from nmrgcl.ops import across_ranks, widen
 from nmrgcl.ops.negatives import negatives_logsumexp
 from nmrgcl.ops.pair_loss import fused
 

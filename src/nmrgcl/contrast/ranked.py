@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.contrast.cosine import cosine, unit_rows
-from nmrgcl.ops import across_ranks
+from nmrgcl.ops import across_ranks, full_precision
 
 
 def ranked_negatives(z: Tensor, bank: Tensor, own: Tensor, ranks: Tensor) -> Tensor:
@@ -19,7 +19,10 @@ def ranked_negatives(z: Tensor, bank: Tensor, own: Tensor, ranks: Tensor) -> Ten
         own: ``[B]`` the row of the bank that shows the same graph as each row of ``z``.
         ranks: ``[K]``, each from 0 to N − 2.
     """
-    similarity = unit_rows(z) @ unit_rows(bank).T
+    z, bank = unit_rows(z), unit_rows(bank)
+    # In bfloat16 many negatives would tie, and their order decides which of them count.
+    with full_precision(z):
+        similarity = z @ bank.T
     with torch.no_grad():
         # Ranked last, where no rank from 0 to N − 2 finds it.
         order = similarity.scatter(1, own[:, None], torch.inf).argsort(1)

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from nmrgcl.errors import SettingError, nearest
+from nmrgcl.ops import widen
 
 
 def scale_rows(scores: Tensor) -> Tensor:
     """Min-max scaling of each row to 0 … 1; a constant row becomes -1, from which nothing is removed."""
-    scores = scores if scores.dtype == torch.float64 else scores.float()
+    scores = widen(scores)
     low, high = scores.amin(1, keepdim=True), scores.amax(1, keepdim=True)
     span = high - low
     # The inner `where` avoids 0 / 0; −1 is below every threshold δ ≥ 0.

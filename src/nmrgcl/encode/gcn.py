@@ -63,7 +63,7 @@ class GCN(nn.Module):
         for number, layer in enumerate(self.layers):
             h = layer(drop_out(h, self.dropout, training=self.training), graphs, normalise=normalise)
             if number < len(self.norms):
-                h = self.norms[number](h, graphs.node_keep)
+                h = self.norms[number](h, graphs.node_keep, graphs.split)
             if number < len(self.activations):
                 h = self.activations[number](h)
         return h

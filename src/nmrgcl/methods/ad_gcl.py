@@ -8,13 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from nmrgcl.contrast import graphcl_loss
-from nmrgcl.contrast.cosine import widen
 from nmrgcl.encode import GAT, EdgeShape, Foreign, Head, build_encoder
 from nmrgcl.encode.edge_score import EdgeScore
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, Pretraining
-from nmrgcl.ops import across_ranks
+from nmrgcl.ops import across_ranks, widen
 from nmrgcl.settings import Settings, TrainSettings, setting
 from nmrgcl.train import Optimiser, Progress
 

@@ -9,12 +9,11 @@ from torch import Tensor
 
 from nmrgcl.augment.subgraph import random_nodes
 from nmrgcl.contrast import belongs
-from nmrgcl.contrast.cosine import widen
 from nmrgcl.encode import EdgeShape, build_encoder, pool
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, MoleculePretraining
-from nmrgcl.ops import across_ranks
+from nmrgcl.ops import across_ranks, widen
 from nmrgcl.ops.neighbour_sum import neighbour_sum
 from nmrgcl.settings import Settings, setting
 from nmrgcl.train import Progress

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from nmrgcl.augment import AddEdges
 from nmrgcl.contrast import belongs
-from nmrgcl.contrast.cosine import widen
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import About, Level, MoleculePretraining
+from nmrgcl.ops import widen
 from nmrgcl.ops.neighbour_sum import edge_scores
 from nmrgcl.train import Progress
 

@@ -35,6 +35,11 @@ def full_precision(tensor: Tensor) -> torch.autocast:
     return torch.autocast(tensor.device.type, enabled=False)
 
 
+def widen(z: Tensor) -> Tensor:
+    """``z`` in float32, or in float64 if it is float64 already."""
+    return z if z.dtype == torch.float64 else z.float()
+
+
 def to_autocast(h: Tensor) -> Tensor:
     """``h`` in the precision that autocast computes in where ``h`` lies; unchanged if autocast is off there."""
     kind = h.device.type

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmrgcl.ops import across_ranks, serve
+from nmrgcl.ops import across_ranks, serve, widen
 from nmrgcl.ops.forms import Form
 
 PLAIN = Form("batch norm", "plain", "training with masked rows, on a CPU")
@@ -127,7 +127,7 @@ class _SharedNorm(torch.autograd.Function):
         ctx: Any, h: Tensor, keep: Tensor | None, split: Tensor | None, weight: Tensor, bias: Tensor, norm: Norm
     ) -> Tensor:
         # Under autocast h is bfloat16, which is too coarse for a variance.
-        wide = h if h.dtype == torch.float64 else h.float()
+        wide = widen(h)
         second = None if split is None else torch.arange(h.shape[0], device=h.device) >= split
         mean, var, count = shared_statistics(wide, norm, keep, second)
         inverse_std = torch.rsqrt(var + norm.eps)

@@ -25,8 +25,8 @@ def evaluate_or_read(
 def read_stored(run: Path, dataset: Dataset, models: list[Model]) -> Evaluation | None:
     """The stored evaluation in ``RUN/evaluation.json``; None if it is for another dataset or protocol.
 
-    It is also None for files from versions that did not store the folds of the untrained encoder. Raises ModelError if
-    the file was edited, or if its scores belong to other models or data.
+    It is also None for files from versions that did not store the chosen C of each fold. Raises ModelError if the file
+    was edited, or if its scores belong to other models or data.
     """
     subject = subject_of(find_models(run), dataset, models[0].features)
     values = read_evaluation(run, subject, dataset.name)

@@ -100,6 +100,15 @@ def cut_graph(dataset: Dataset, row: int) -> tuple[np.ndarray, np.ndarray]:
     return kept + first, edges[:, (edges[0] < edges[1]) & (edges >= 0).all(0)]
 
 
+def rank_labels(dataset: Dataset, nodes: np.ndarray, count: int) -> list[int]:
+    """The rank of each node's first label by frequency, from 0 to ``count`` − 1, and −1 beyond; 1 without labels."""
+    if dataset.node_labels is None:
+        return [1] * len(nodes)
+    values, counts = np.unique(dataset.node_labels[:, 0], return_counts=True)
+    rank = {value: n for n, value in enumerate(values[np.argsort(-counts, kind="stable")][:count].tolist())}
+    return [rank.get(label, -1) for label in dataset.node_labels[nodes, 0].tolist()]
+
+
 def _draw(axes: Axes, dataset: Dataset, row: int) -> None:
     nodes, edges = cut_graph(dataset, row)
     x = layout(edges, len(nodes))
@@ -114,9 +123,4 @@ def _draw(axes: Axes, dataset: Dataset, row: int) -> None:
 
 def _colours(dataset: Dataset, nodes: np.ndarray) -> list[str]:
     """Colours by the first node label: the most frequent labels have their own colour, all others are in ink."""
-    if dataset.node_labels is None:
-        return [PALETTE[1]] * len(nodes)
-    values, counts = np.unique(dataset.node_labels[:, 0], return_counts=True)
-    frequent = values[np.argsort(-counts, kind="stable")].tolist()
-    colour = dict(zip(frequent, PALETTE, strict=False))
-    return [colour.get(label, INK) for label in dataset.node_labels[nodes, 0].tolist()]
+    return [PALETTE[rank] if rank >= 0 else INK for rank in rank_labels(dataset, nodes, len(PALETTE))]

@@ -8,6 +8,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
+from nmrgcl.diagnose.spectrum import ROUNDING
 from nmrgcl.report.collect import Curve
 from nmrgcl.report.svg import INK, PALETTE, STYLE, TRAINED, UNTRAINED, grid_lines, new_figure
 
@@ -19,8 +20,6 @@ MAP_WIDTH, MAP_HEIGHT = 4.4, 3.4
 """Size of a map in inches, without its legend."""
 LONGEST_NAME = 40
 """Maximum length of a class name in a legend."""
-NOTHING = 1e-7
-"""Singular values below this share of the largest are rounding errors, as embeddings are computed in float32."""
 
 
 @rc_context(STYLE)
@@ -110,7 +109,7 @@ def plot_spectra(spectra: Mapping[str, np.ndarray], *, height: float = 2.7, limi
 
 def used_spectrum(values: np.ndarray) -> np.ndarray:
     """Singular values relative to the largest, without those that are rounding errors."""
-    return values[values > NOTHING * values[0]] / values[0] if values[0] > 0 else values[:0]
+    return values[values > ROUNDING * values[0]] / values[0] if values[0] > 0 else values[:0]
 
 
 @rc_context(STYLE)

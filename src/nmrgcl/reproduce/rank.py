@@ -24,7 +24,7 @@ from nmrgcl.report.grid import MISSING, Grid
 from nmrgcl.report.page import Bold
 from nmrgcl.report.svg import INK, PALETTE, STYLE, Picture, grid_lines
 from nmrgcl.reproduce.correlation import Correlation, average, reliability, spearman
-from nmrgcl.reproduce.drawing import heading, panels, trials
+from nmrgcl.reproduce.drawing import heading, mean_and_deviation, panels, trials
 from nmrgcl.reproduce.figure8 import AUGMENTATIONS, P
 from nmrgcl.reproduce.item import FigureItem
 from nmrgcl.reproduce.plan import Extent
@@ -279,9 +279,7 @@ def _trained(scores: Scores, values: np.ndarray) -> np.ndarray:
 
 def _means(values: np.ndarray) -> np.ndarray:
     """Means over the last axis of what is there, NaN where nothing is."""
-    count = np.isfinite(values).sum(-1)
-    mean: np.ndarray = np.where(count > 0, np.nansum(values, -1) / np.maximum(count, 1), np.nan)
-    return mean
+    return mean_and_deviation(values)[0]
 
 
 def _mean(values: np.ndarray) -> float:

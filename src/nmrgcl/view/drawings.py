@@ -4,12 +4,14 @@ import numpy as np
 from markupsafe import Markup
 
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.report.drawing import cut_graph, layout
+from nmrgcl.report.drawing import cut_graph, layout, rank_labels
 
 SIZE = 220.0
 """Units of the square that a drawing fills."""
 AROUND = 40
 """Neighbours of a node that are drawn."""
+COLOURS = 6
+"""The most frequent labels have a colour each, in page.css; the rest is ink."""
 
 
 def draw(dataset: Dataset, row: int, level: str) -> str:
@@ -19,7 +21,7 @@ def draw(dataset: Dataset, row: int, level: str) -> str:
     if dataset.molecules is not None and (svg := draw_molecule(str(dataset.molecules.smiles[row]))):
         return svg
     nodes, edges = cut_graph(dataset, row)
-    return _svg(layout(edges, len(nodes)), edges, _kinds(dataset, nodes))
+    return _svg(layout(edges, len(nodes)), edges, rank_labels(dataset, nodes, COLOURS))
 
 
 def draw_molecule(smiles: str) -> str | None:
@@ -54,16 +56,9 @@ def draw_node(dataset: Dataset, node: int) -> str:
         # Each undirected edge once.
         pairs += [(other, place) for other in found.tolist() if other < place]
     edges = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return _svg(layout(edges, len(kept)), edges, _kinds(dataset, kept), marked=int(np.searchsorted(kept, node)))
-
-
-def _kinds(dataset: Dataset, nodes: np.ndarray) -> list[int]:
-    """Colours by the first label; the six most frequent have one each, the rest is ink."""
-    if dataset.node_labels is None:
-        return [1] * len(nodes)
-    values, counts = np.unique(dataset.node_labels[:, 0], return_counts=True)
-    place = {value: n for n, value in enumerate(values[np.argsort(-counts, kind="stable")][:6].tolist())}
-    return [place.get(value, -1) for value in dataset.node_labels[nodes, 0].tolist()]
+    return _svg(
+        layout(edges, len(kept)), edges, rank_labels(dataset, kept, COLOURS), marked=int(np.searchsorted(kept, node))
+    )
 
 
 def _svg(places: np.ndarray, edges: np.ndarray, kinds: list[int], marked: int = -1) -> str:

@@ -7,6 +7,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const EVERY = 2000; // milliseconds between questions about a training
 const WHOLE = [1, 2, 5].flatMap((n) => [0, 1, 2, 3, 4, 5, 6].map((power) => n * 10 ** power)).sort((a, b) => a - b);
 const LISTED = 200; // rows of a selection that are listed
+const ROUNDING = 1e-6; // the share of the largest singular value below which others are errors, as in diagnose/spectrum.py
 const RAMP = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"];
 
 const state = { runs: [], curves: [], map: null, xy: null, values: null, chosen: -1, pointed: -1, rows: [], spectra: {} };
@@ -56,7 +57,7 @@ function spectra() {
   });
   for (const one of Object.values(state.spectra)) found.push(one);
   return found.map(({ name, run, values, early }) => {
-    const kept = values.filter((value) => value > 1e-7 * values[0]);
+    const kept = values.filter((value) => value > ROUNDING * values[0]);
     return { name, run, early, x: kept.map((_, n) => n + 1), y: kept.map((value) => value / kept[0]) };
   });
 }

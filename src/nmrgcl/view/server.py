@@ -20,6 +20,7 @@ import numpy as np
 
 from nmrgcl import reading
 from nmrgcl.errors import SettingError, UserError
+from nmrgcl.report import page
 from nmrgcl.report.live_page import PORT
 from nmrgcl.view.drawings import draw
 from nmrgcl.view.runs import Viewed, to_json
@@ -274,9 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
         if kind == "image/svg+xml":
             headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
         if self.path.startswith("/report"):  # which says for itself what it may load
-            headers["Content-Security-Policy"] = (
-                "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-            )
+            headers["Content-Security-Policy"] = page.POLICY
         if self.path.startswith("/figure") and status == HTTPStatus.OK:
             headers["Content-Disposition"] = 'attachment; filename="figure.svg"'
         if getattr(self, "new_cookie", ""):

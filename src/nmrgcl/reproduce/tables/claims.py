@@ -5,6 +5,7 @@ from math import ceil
 
 import numpy as np
 
+from nmrgcl.evaluate.paired import correct_pairs
 from nmrgcl.reproduce.drawing import mean_and_deviation
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import LEVEL, Comparison, compare, corrected
@@ -28,14 +29,13 @@ def leads_on_most(
     table = np.stack(list(others.values()), 1)
     there = np.isfinite(means) & np.isfinite(table).any(1)
     ahead = there & (means > np.nanmax(np.where(np.isfinite(table), table, -np.inf), 1))
-    pairs = {(pair.row, pair.dataset): pair for pair in pairs_against(scores, ours, line)}
+    # Holm's correction anew: the claim does not compare the rows that are no rivals.
+    tested = correct_pairs([pair for pair in pairs_against(scores, ours, line) if pair.row in others])
     beyond = []
     for number, dataset in enumerate(scores.datasets):
-        tested = [pairs[name, dataset] for name in others if (name, dataset) in pairs]
+        here = [pair for pair in tested if pair.dataset == dataset]
         # A pair is a row minus ours, so ours is better where the mean is negative.
-        beyond.append(
-            bool(ahead[number] and tested and all(one.difference.mean < 0 and one.p < LEVEL for one in tested))
-        )
+        beyond.append(bool(ahead[number] and here and all(one.difference.mean < 0 and one.p < LEVEL for one in here)))
     # 8/9 of nine datasets must be eight, whatever the rounding.
     needed = ceil(share * int(there.sum()) - 1e-9)
     outcome: ClaimOutcome = "inconclusive"

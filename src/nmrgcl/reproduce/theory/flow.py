@@ -103,7 +103,7 @@ def singular_velocity(weight: Tensor, velocity: Tensor) -> Tensor:
 def predicted_velocity(weight: Tensor, gradient: Tensor, layers: int) -> Tensor:
     """``[F]`` Theorem 2: ``σ̇_m = −K (σ_m²)^{(K−1)/K} u_mᵀ C_z v_m``."""
     sigma = torch.linalg.svdvals(weight)
-    return -layers * sigma ** (2 * (layers - 1) / layers) * -singular_velocity(weight, -gradient)
+    return -layers * sigma ** (2 * (layers - 1) / layers) * singular_velocity(weight, gradient)
 
 
 def check_singular_velocity(width: int = 8) -> list[Claim]:
