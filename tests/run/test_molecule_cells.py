@@ -18,7 +18,7 @@ from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import execute
 from nmrgcl.run.results import Results
 from nmrgcl.settings import resolve
-from tests.predict.planted import OXYGEN, SMILES, write
+from tests.predict.planted import LENGTH, OXYGEN, SMILES, write
 
 CPU = torch.device("cpu")
 TINY = ["encoder.units=8", "encoder.layers=2", "finetune.epochs=3"]
@@ -54,6 +54,14 @@ def test_fingerprints_are_judged_on_the_same_parts(molecules: Path, tmp_path: Pa
     found = fingerprint_score(ecfp(SMILES), rows.targets, parts, model=model)
     assert made.scores["folds"] == [found.test]
     assert made.scores["chosen"] == found.chosen
+
+
+@pytest.mark.parametrize("protocol", ["finetune", "ecfp_forest"])
+def test_errors_above_100_of_numeric_labels_are_read_back(tmp_path: Path, protocol: str) -> None:
+    data = write(tmp_path / "large.csv", length=[1e4 * length for length in LENGTH])
+    made = execute(cell(data, protocol), Results(tmp_path / "r"), device=CPU)
+    assert made.mean > 100
+    assert Results(tmp_path / "r").get(made.key) == made
 
 
 def test_scaffolds_that_are_known_need_no_rdkit(molecules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
