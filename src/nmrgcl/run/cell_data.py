@@ -99,7 +99,7 @@ def _identity(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch
 
 
 def _build(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> CellData:
-    truth = _truth(cell, dataset)
+    truth = truth_of(cell, dataset)
     options = cell.settings.data
     # With a start, the encoder is the pre-trained one, which expects the features of its own dataset.
     features = choose_features(start or dataset, options.features, options.max_degree, options.scale, options.edges)
@@ -123,7 +123,7 @@ def _dataset_digest(dataset: Dataset, features: FeatureSpec) -> str:
     return hashlib.sha256(repr(sorted(dataset.store.digests.items())).encode()).hexdigest()
 
 
-def _truth(cell: Cell, dataset: Dataset) -> Truth:
+def truth_of(cell: Cell, dataset: Dataset) -> Truth:
     """Class labels or, for train/validation/test splits of molecules, the labels of all tasks."""
     if cell.split not in OF_MOLECULES:
         return Truth(class_labels(dataset, cell.settings.level), dataset.public_split)
