@@ -94,10 +94,11 @@ def _read_parquet(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict
         names, rows = file.schema_arrow.names, file.metadata.num_rows
         numbers = _dimensions(names, path)
         single = all(file.schema_arrow.field(name).type == lib.float32() for name in numbers)
+        kind = np.dtype(np.float32 if single else np.float64)
         # A small file can declare any number of rows, for which memory is allocated below.
-        if rows * len(numbers) * 4 > MAX_BYTES:
+        if rows * len(numbers) * kind.itemsize > MAX_BYTES:
             raise ValueError(f"exceeds the limit of {MAX_BYTES >> 30} GiB")
-        z, first = np.empty((rows, len(numbers)), np.float32 if single else np.float64), 0
+        z, first = np.empty((rows, len(numbers)), kind), 0
         for batch in file.iter_batches(AT_A_TIME, columns=numbers):
             parts = [batch[name].to_numpy(zero_copy_only=False) for name in numbers]
             z[first : first + len(batch)] = np.stack(parts, 1)
