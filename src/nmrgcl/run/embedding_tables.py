@@ -54,8 +54,9 @@ def read_tables(folder: Path, beside: tuple[str, ...] = BESIDE) -> dict[str, np.
         if set(table) != set(tables[0]) or table["z"].shape[1] != tables[0]["z"].shape[1]:
             raise DataError(f"{path}: has other columns than {files[0].name}; remove it or embed the library again")
     whole = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    order = whole.pop(KEY).argsort(kind="stable")
-    if not np.array_equal(np.sort(np.concatenate([table[KEY] for table in tables])), np.arange(len(order))):
+    keys = whole.pop(KEY)
+    order = keys.argsort(kind="stable")
+    if not np.array_equal(keys[order], np.arange(len(order))):
         raise DataError(f"{folder}: rows are missing or repeated; run nmrgcl embed with this folder again")
     return {name: values[order] for name, values in whole.items()}
 
