@@ -88,6 +88,15 @@ def test_presets_of_node_methods_have_what_their_code_has(
     assert {key: values[key] for key in published} == published
 
 
+@pytest.mark.parametrize("key", ["train.lr", "train.epochs", "train.precision", "train.capture"])
+@pytest.mark.parametrize("digits", [310, 5000])
+def test_an_integer_beyond_all_floats_is_refused_in_a_sentence(key: str, digits: int) -> None:
+    for value in (10**digits, -(10**digits)):
+        with pytest.raises(SettingError, match=f"settings: {key} is an integer of more than 308 digits"):
+            Settings.from_dict({key: value})
+    assert Settings.from_dict({"train.lr": 10**308}).train.lr == 1e308
+
+
 def test_later_sources_win(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("train = { epochs = 7, lr = 0.5 }\n")

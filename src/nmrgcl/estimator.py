@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from nmrgcl import atomic
 from nmrgcl.data.accept import as_dataset
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.features import choose_features
+from nmrgcl.data.features import features_for
 from nmrgcl.data.ids import id_array
 from nmrgcl.encode.named import Named, encoder_reference
 from nmrgcl.errors import SettingError
@@ -158,12 +158,8 @@ class GraphEmbedder(TransformerMixin, BaseEstimator):
         # Once more, because only now it is known whether the data are molecules, which have presets of their own.
         settings = self._resolved(graphs, dataset.kind if dataset.kind == "molecule" else self.level, seed)
         require_level(dataset, settings)
-        before, options = self._before(), settings.data
-        features = (
-            choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
-            if before is None
-            else before.features
-        )
+        before = self._before()
+        features = features_for(dataset, settings.data) if before is None else before.features
         source = training_source(dataset, features, settings, device)
         method = build_method(settings, features.width, features.edge_shape).to(device)
         # Loaded, or fitted without warm_start, it has no checkpoint: its weights continue with a fresh optimiser.

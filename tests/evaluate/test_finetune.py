@@ -44,6 +44,12 @@ def test_labels_of_the_test_part_change_nothing_but_the_test_score() -> None:
     assert again.test == pytest.approx(100 - found.test)
 
 
+def test_labels_that_cannot_be_written_to_are_learnt_without_a_warning() -> None:
+    fixed = Y.copy()
+    fixed.flags.writeable = False
+    assert tuned(fixed) == tuned(Y)
+
+
 def test_the_epoch_is_the_first_of_the_best_on_the_validation_part() -> None:
     whole = tuned(Y)
     assert tuned(Y, epochs=whole.epoch) == whole

@@ -36,6 +36,12 @@ def test_other_folds_cannot_be_compared() -> None:
         paired_difference(np.zeros((5, 10)), np.zeros((4, 10)))
 
 
+def test_one_split_per_seed_needs_the_ratio_of_its_parts() -> None:
+    with pytest.raises(DataError, match="one score per seed: the test needs test_to_train"):
+        paired_difference(np.zeros((3, 1)), np.ones((3, 1)))
+    assert paired_difference(np.zeros((3, 1)), np.ones((3, 1)), test_to_train=1 / 8).mean == -1
+
+
 def test_holm_by_hand() -> None:
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
     assert holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])

@@ -19,6 +19,7 @@ from nmrgcl.model_folder import load_model
 from nmrgcl.run import (
     Embeddings,
     embed_dataset,
+    embedding_tables,
     evaluate_embeddings,
     pretrain_seeds,
     read_embeddings,
@@ -46,6 +47,20 @@ def test_embeddings_keep_order_and_original_labels(model: Path) -> None:
     assert data.graphs.y is not None
     assert found.y.tolist() == [data.classes[code] for code in data.graphs.y.tolist()]
     assert found.id.tolist() == list(range(300))
+
+
+def test_the_memory_of_a_parquet_file_is_limited_by_what_its_type_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, z = tmp_path / "z.parquet", np.array([[0.5, -1.25], [3.0, 1 / 3]])
+    monkeypatch.setattr(embedding_tables, "MAX_BYTES", 4 * z.size)
+    write_embeddings(Embeddings(z.astype(np.float32), None, np.arange(2)), path)
+    assert read_embeddings(path).z.dtype == np.float32
+    write_embeddings(Embeddings(z, None, np.arange(2)), path)
+    with pytest.raises(DataError, match="exceeds the limit"):
+        read_embeddings(path)
+    monkeypatch.setattr(embedding_tables, "MAX_BYTES", 8 * z.size)
+    np.testing.assert_array_equal(read_embeddings(path).z, z)
 
 
 def test_npz_and_csv_hold_the_same(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,6 +15,7 @@ import torch
 
 from nmrgcl.errors import SettingError
 from nmrgcl.lock import locked
+from nmrgcl.run.backends import BACKENDS, Place
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.engine import Summary, run_cells
 from nmrgcl.run.execute import CellOutcome, compute_cell, execute
@@ -77,6 +78,25 @@ def test_every_cell_is_computed_once(tmp_path: Path) -> None:
         done=(quick(seed=2).key,), skipped=(cells[0].key, cells[1].key)
     )
     assert not Results(tmp_path).work(cells[0].key).exists()
+
+
+@pytest.mark.parametrize(("cuda", "count"), [(True, 4), (False, 16)])
+def test_cells_share_the_device_that_auto_means_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cuda: bool, count: int
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def counted(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:
+        asked.append((place.device, jobs))
+        return (CellOutcome(cell.key, "done", 50.0) for cell in cells)
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(16)), raising=False)
+    for backend in ("processes", "slurm"):
+        monkeypatch.setitem(BACKENDS, backend, counted)
+        assert run_cells([quick()], tmp_path, backend=backend).complete
+    # Each worker resolves "auto" itself, and those of Slurm are not on this machine.
+    assert asked == [("auto", count), ("auto", 16)]
 
 
 def test_a_failed_cell_is_recorded_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

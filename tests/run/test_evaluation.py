@@ -9,8 +9,11 @@ import pytest
 import torch
 from sklearn.model_selection import StratifiedKFold
 
+from nmrgcl.data.dataset import Dataset
+from nmrgcl.data.features import FeatureSpec, apply_features
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import DataError, ModelError
+from nmrgcl.graphs import Graphs
 from nmrgcl.run import EVALUATION, evaluate_run, keep_evaluation, pretrain_seeds, read_splits
 from nmrgcl.settings import Settings
 
@@ -39,6 +42,21 @@ def test_folds_are_those_of_the_protocol(run: Path) -> None:
         folds = StratifiedKFold(3, shuffle=True, random_state=seed).split(DATA.y, DATA.y)
         for number, (_, test) in enumerate(folds):
             assert np.flatnonzero(fold == number).tolist() == test.tolist()
+
+
+def test_features_are_applied_once_for_all_models_and_their_untrained_encoders(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, applied = evaluate_run(run, DATA, device=CPU, jobs=1), list[FeatureSpec]()
+
+    def counted(dataset: Dataset, spec: FeatureSpec) -> Graphs:
+        applied.append(spec)
+        return apply_features(dataset, spec)
+
+    monkeypatch.setattr("nmrgcl.run.evaluate.apply_features", counted)
+    found = evaluate_run(run, DATA, device=CPU, jobs=1)
+    assert len(applied) == 1
+    assert found.to_dict() == expected.to_dict()
 
 
 def test_graphs_without_a_label_are_not_judged(run: Path) -> None:

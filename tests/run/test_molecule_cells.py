@@ -1,5 +1,7 @@
 """Cells of molecules: one scaffold split, several tasks, and fingerprints on the same split."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ from nmrgcl.evaluate.fingerprints import fingerprint_score
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import execute
 from nmrgcl.run.results import Results
+from nmrgcl.run.sweep_pairs import compare_methods
 from nmrgcl.settings import resolve
-from tests.predict.planted import OXYGEN, SMILES, write
+from tests.predict.planted import LENGTH, OXYGEN, SMILES, write
+from tests.run.cells import result_of
 
 CPU = torch.device("cpu")
 TINY = ["encoder.units=8", "encoder.layers=2", "finetune.epochs=3"]
@@ -54,6 +58,35 @@ def test_fingerprints_are_judged_on_the_same_parts(molecules: Path, tmp_path: Pa
     found = fingerprint_score(ecfp(SMILES), rows.targets, parts, model=model)
     assert made.scores["folds"] == [found.test]
     assert made.scores["chosen"] == found.chosen
+
+
+@pytest.mark.parametrize("protocol", ["finetune", "ecfp_forest"])
+def test_errors_above_100_of_numeric_labels_are_read_back(tmp_path: Path, protocol: str) -> None:
+    data = write(tmp_path / "large.csv", length=[1e4 * length for length in LENGTH])
+    made = execute(cell(data, protocol), Results(tmp_path / "r"), device=CPU)
+    assert made.mean > 100
+    assert Results(tmp_path / "r").get(made.key) == made
+
+
+@pytest.mark.parametrize("protocol", ["finetune", "ecfp_linear"])
+@pytest.mark.parametrize("split", ["scaffold", "random"])
+def test_a_sweep_compares_methods_by_the_parts_of_the_split(molecules: Path, protocol: str, split: str) -> None:
+    """Gains of 4, 5 and 6 have the variance 1, so the squared error is 1/3 plus the ratio of test to training size."""
+    # Without the last seven molecules, the test part is not an eighth of the training part.
+    molecules.write_text("".join(molecules.read_text().splitlines(keepends=True)[:-7]))
+    first = [cell(molecules, protocol, split, seed) for seed in range(3)]
+    second = [replace(one, settings=one.settings.updated({"method": "graphcl"})) for one in first]
+    found = {one.key: result_of(one, 70.0) for one in first}
+    found |= {one.key: result_of(one, 74.0 + one.seed) for one in second}
+    ((pair,),) = (compared.pairs for compared in compare_methods([*first, *second], found))
+    rows = load(str(molecules)).molecules
+    assert rows is not None
+    parts = split_rows(rows, split, seed=0)
+    assert len(parts.test) / len(parts.train) != 1 / 8
+    error = math.sqrt(1 / 3 + len(parts.test) / len(parts.train))
+    # The 97.5 % point of t with 2 degrees of freedom is in every table.
+    assert (pair.seeds, pair.difference.mean) == (3, pytest.approx(5))
+    assert pair.difference.high == pytest.approx(5 + 4.302653 * error, abs=1e-5)
 
 
 def test_scaffolds_that_are_known_need_no_rdkit(molecules: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,8 @@ def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
         ({"scores": {"folds": [101.0], "mean": 101.0}}, "percentages"),
         ({"scores": {"folds": [50.0], "mean": 51.0}}, "mean"),
         ({"scores": {"folds": ["50"], "mean": 50.0}}, "percentages"),
+        ({"scores": {"folds": [-1.0], "mean": -1.0, "mae": [1.0]}}, "errors"),
+        ({"scores": {"folds": [float("inf")], "mean": float("inf"), "mae": [1.0]}}, "damaged"),
         ({"scores": {"folds": [50.0], "mean": 50.0, "inner": [50.0, 50.0]}}, "percentages"),
         ({"scores": {"folds": [50.0], "mean": 50.0, "inner": 50.0}}, "damaged"),
         ({"scores": None}, "scores"),

@@ -235,9 +235,17 @@ def test_the_packaged_presets_are_those_that_searches_found(tmp_path: Path) -> N
         assert resolve("tuned", dataset=found["dataset"]) == Settings.from_dict(found["settings"])
 
 
+def test_a_dataset_with_any_letters_in_its_name_is_gathered(tmp_path: Path) -> None:
+    (tmp_path / "𝔾raphs.toml").write_text("train.lr = 0.5\n[options]\ntau = 0.25\n", encoding="utf-8")
+    gather_preset(tmp_path, tmp_path / "tuned" / "all.toml")
+    read = tomllib.loads((tmp_path / "tuned" / "all.toml").read_text(encoding="utf-8"))
+    assert read["dataset"]["𝔾raphs"] == {"train": {"lr": 0.5}, "options": {"tau": 0.25}}
+
+
 def test_values_survive_toml() -> None:
-    values = load_preset(OTHERS) | {"a.b": 'quoted "word"', "c": 1e-05, "d": True}
+    text = 'quoted "word", \\ Größe 图 𝔾 \x7f \n'
+    values = load_preset(OTHERS) | {"a.b": text, "c": 1e-05, "d": True}
     read = tomllib.loads(as_lines(values))
-    assert read["a"]["b"] == values["a.b"]
+    assert read["a"]["b"] == text
     assert (read["c"], read["d"]) == (1e-05, True)
     assert read["views"]["first"] == values["views.first"]

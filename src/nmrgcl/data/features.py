@@ -15,6 +15,7 @@ from nmrgcl.data.label_values import LabelValues, Unknown, are_values, distinct_
 from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
+from nmrgcl.settings.schema import DataSettings
 from nmrgcl.sparse_rows import entry_rows, is_sparse, sparse_rows, with_values
 
 FeatureKind = Literal["labels", "attributes", "constant", "degree", "molecules"]
@@ -159,6 +160,11 @@ def choose_features(
     if max_degree < 1:
         raise DataError(f"features: max_degree is {max_degree}; it must be at least 1")
     return FeatureSpec("degree", max_degree + 1, max_degree=max_degree, edges=of_edges)
+
+
+def features_for(dataset: Dataset, options: DataSettings) -> FeatureSpec:
+    """Choose the features of a dataset as the settings say."""
+    return choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
 
 
 def with_features(data: Dataset | Graphs) -> Graphs:

@@ -1,7 +1,6 @@
 """Datasets on disk: a store of graphs, with labels and attributes as extra arrays and the rest as metadata."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
             return otherwise().graphs
 
     if "classes" not in store.meta:
-        return replace(dataset_of(graphs(), folder.name, str(folder)))
+        return dataset_of(graphs(), folder.name, str(folder))
     try:
         notes: dict[str, Any] = {name: store.meta[name] for name in _NOTES}
         molecules = read_molecule_rows(store)

@@ -114,7 +114,8 @@ def finetune_scores(
     """
     for task in tasks:
         goal.require(y, task.split)
-    labels = torch.as_tensor(np.asarray(y)).to(graphs.device, goal.type)
+    # A copy, because labels may be mapped read-only from a file.
+    labels = torch.from_numpy(np.array(y)).to(graphs.device, goal.type)
     found: list[FinetuneScore] = []
     for first in range(0, len(tasks), AT_ONCE):
         some = [Training(task, graphs, labels, level, goal) for task in tasks[first : first + AT_ONCE]]

@@ -34,6 +34,8 @@ def paired_difference(first: np.ndarray, second: np.ndarray, *, test_to_train: f
     """
     if first.shape != second.shape or first.ndim != 2 or first.size < 2:
         raise DataError(f"scores of shapes {list(first.shape)} and {list(second.shape)} are not from the same folds")
+    if first.shape[1] == 1 and test_to_train is None:
+        raise DataError("one score per seed: the test needs test_to_train, the ratio of test to training size")
     ratio = 1 / (first.shape[1] - 1) if test_to_train is None else test_to_train
     difference = (first - second).ravel()
     mean, freedom = float(difference.mean()), difference.size - 1

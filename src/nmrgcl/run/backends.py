@@ -57,11 +57,11 @@ class Place:
             yield cell
 
 
-def worker_count(jobs: int, device: str) -> int:
-    """``jobs``, or a number that suits this machine if ``jobs`` is 0."""
+def worker_count(jobs: int, device: str, sharing: int = SHARING) -> int:
+    """``jobs`` or, if it is 0, a number that suits this machine: one per core, or ``sharing`` on a CUDA device."""
     # os.cpu_count() alone would include cores that this process must not use.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return jobs or (min(cores, SHARING) if device == "cuda" else cores)
+    return jobs or (min(cores, sharing) if device == "cuda" else cores)
 
 
 def inline(cells: Iterable[Cell], place: Place, jobs: int) -> Iterator[CellOutcome]:

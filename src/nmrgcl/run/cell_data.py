@@ -15,7 +15,7 @@ from torch import Tensor
 from nmrgcl.data.catalog import find
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.featured import featured_store
-from nmrgcl.data.features import FeatureSpec, apply_features, choose_features
+from nmrgcl.data.features import FeatureSpec, apply_features, features_for
 from nmrgcl.data.loading import load
 from nmrgcl.data.verify import require
 from nmrgcl.errors import DataError, SettingError
@@ -99,10 +99,9 @@ def _identity(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch
 
 
 def _build(cell: Cell, dataset: Dataset, start: Dataset | None, device: torch.device) -> CellData:
-    truth = _truth(cell, dataset)
-    options = cell.settings.data
+    truth = truth_of(cell, dataset)
     # With a start, the encoder is the pre-trained one, which expects the features of its own dataset.
-    features = choose_features(start or dataset, options.features, options.max_degree, options.scale, options.edges)
+    features = features_for(start or dataset, cell.settings.data)
     graphs = apply_features(dataset, features)
     record = {
         "name": dataset.name,
@@ -123,7 +122,7 @@ def _dataset_digest(dataset: Dataset, features: FeatureSpec) -> str:
     return hashlib.sha256(repr(sorted(dataset.store.digests.items())).encode()).hexdigest()
 
 
-def _truth(cell: Cell, dataset: Dataset) -> Truth:
+def truth_of(cell: Cell, dataset: Dataset) -> Truth:
     """Class labels or, for train/validation/test splits of molecules, the labels of all tasks."""
     if cell.split not in OF_MOLECULES:
         return Truth(class_labels(dataset, cell.settings.level), dataset.public_split)

@@ -121,7 +121,7 @@ def diagnose_embeddings(embeddings: Embeddings, source: str) -> Diagnosis:
     y = None
     if embeddings.y is not None:
         _, codes = np.unique(embeddings.y, return_inverse=True)
-        y = torch.from_numpy(np.where(embeddings.labelled, codes.reshape(-1), -1))
+        y = torch.from_numpy(np.where(embeddings.labelled, codes, -1))
     found = measure(torch.from_numpy(z.astype(np.float64 if z.dtype.kind != "f" else z.dtype)), y=y)
     return Diagnosis(source, None, "rows", None, None, found)
 

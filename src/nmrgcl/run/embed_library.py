@@ -165,11 +165,10 @@ def _write(task: ShardTask, parts: Iterator[Embeddings]) -> int:
             columns = {KEY: np.arange(len(part.z)) + task.first + done, **columns_of(part)}
             if (y := columns.get("y")) is not None and y.dtype.kind in "iub":
                 columns["y"] = y.astype(np.float64)  # A missing label in another store makes these NaN.
-            table = lib.table(columns)
+            table = lib.table(columns, metadata={MARK: task.mark.encode()})
             if writer is None:
-                schema = table.schema.with_metadata({MARK: task.mark.encode()})
-                writer = lib.parquet.ParquetWriter(file, schema)
-            writer.write_table(table.replace_schema_metadata(writer.schema.metadata))
+                writer = lib.parquet.ParquetWriter(file, table.schema)
+            writer.write_table(table)
             done += len(part.z)
         if writer is None:
             raise DataError(f"{task.store}: contains no graphs; leave it out")

@@ -54,8 +54,9 @@ def read_tables(folder: Path, beside: tuple[str, ...] = BESIDE) -> dict[str, np.
         if set(table) != set(tables[0]) or table["z"].shape[1] != tables[0]["z"].shape[1]:
             raise DataError(f"{path}: has other columns than {files[0].name}; remove it or embed the library again")
     whole = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    order = whole.pop(KEY).argsort(kind="stable")
-    if not np.array_equal(np.sort(np.concatenate([table[KEY] for table in tables])), np.arange(len(order))):
+    keys = whole.pop(KEY)
+    order = keys.argsort(kind="stable")
+    if not np.array_equal(keys[order], np.arange(len(order))):
         raise DataError(f"{folder}: rows are missing or repeated; run nmrgcl embed with this folder again")
     return {name: values[order] for name, values in whole.items()}
 
@@ -94,10 +95,11 @@ def _read_parquet(path: Path, beside: tuple[str, ...]) -> tuple[np.ndarray, dict
         names, rows = file.schema_arrow.names, file.metadata.num_rows
         numbers = _dimensions(names, path)
         single = all(file.schema_arrow.field(name).type == lib.float32() for name in numbers)
+        kind = np.dtype(np.float32 if single else np.float64)
         # A small file can declare any number of rows, for which memory is allocated below.
-        if rows * len(numbers) * 4 > MAX_BYTES:
+        if rows * len(numbers) * kind.itemsize > MAX_BYTES:
             raise ValueError(f"exceeds the limit of {MAX_BYTES >> 30} GiB")
-        z, first = np.empty((rows, len(numbers)), np.float32 if single else np.float64), 0
+        z, first = np.empty((rows, len(numbers)), kind), 0
         for batch in file.iter_batches(AT_A_TIME, columns=numbers):
             parts = [batch[name].to_numpy(zero_copy_only=False) for name in numbers]
             z[first : first + len(batch)] = np.stack(parts, 1)

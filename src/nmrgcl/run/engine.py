@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl.errors import SettingError, nearest
-from nmrgcl.run.backends import BACKENDS, Backend, Place, WorkerDiedError, worker_count
+from nmrgcl.run.backends import BACKENDS, HERE, Backend, Place, WorkerDiedError, worker_count
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.execute import CellOutcome
 from nmrgcl.run.interrupt import Stop
+from nmrgcl.run.machine import device_type
 from nmrgcl.run.results import Results
 from nmrgcl.train.checkpoint import CHECKPOINTS
 
@@ -92,8 +93,9 @@ def run_cells(
         trainings.done(wanted[key])
     ended: dict[str, list[str]] = {"done": [], "failed": [], "busy": [], "lost": []}
     if todo:
-        # A Ray cluster has cores and devices of its own.
-        stop, count = Stop(results.folder), jobs if backend == "ray" else worker_count(jobs, device)
+        # Workers elsewhere choose their device themselves, and a Ray cluster has cores of its own.
+        kind = device_type(device) if backend in HERE else device
+        stop, count = Stop(results.folder), jobs if backend == "ray" else worker_count(jobs, kind)
         chosen = BACKENDS["inline" if backend == "processes" and count == 1 else backend]
         place = Place(results.folder, device, stop, cluster, slurm or {}, address)
         first, then = in_turn(todo.values())

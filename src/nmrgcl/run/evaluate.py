@@ -11,6 +11,7 @@ from nmrgcl.data.features import apply_features
 from nmrgcl.data.splits import is_seeded, split_nodes
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.cross_validation import Watch
+from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining, build_untrained
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.run.cases import Case, Truth
@@ -60,8 +61,7 @@ def evaluate_run(
         parts = split_nodes(split, truth.y, seed=seeds[0], public=truth.public)
     cases: list[Case] = []
     starts = (False, True) if isinstance(first.method, Pretraining) else (False,)
-    for start in starts:
-        found = [_embed(model, dataset, device, start=start) for model in models]
+    for found in _embed(models, dataset, device, starts):
         # A single model is embedded once; its cases share the arrays, which then go to the workers only once.
         repeated = found if several else found * count
         cases += [Case(z, truth, seed, split, kernels) for (z, kernels), seed in zip(repeated, seeds, strict=True)]
@@ -119,14 +119,20 @@ def evaluate_embeddings(
 
 
 def _embed(
-    model: Model, dataset: Dataset, device: torch.device, *, start: bool
-) -> tuple[np.ndarray, np.ndarray | None]:
+    models: Sequence[Model], dataset: Dataset, device: torch.device, starts: Sequence[bool]
+) -> list[list[tuple[np.ndarray, np.ndarray | None]]]:
+    """For each of ``starts``, the embeddings and kernels by every model or, if it is True, by its untrained encoder."""
+    # The models of a run have the same features, so that they are applied once.
+    graphs = {spec: apply_features(dataset, spec).to(device) for spec in {model.features for model in models}}
+    return [[_embed_by(model, graphs[model.features], start=start) for model in models] for start in starts]
+
+
+def _embed_by(model: Model, graphs: Graphs, *, start: bool) -> tuple[np.ndarray, np.ndarray | None]:
     """Embeddings and kernels by the model or, with ``start``, by its untrained encoder."""
     method = model.method
     if start:
         method = build_untrained(model.settings, model.features.width, model.features.edge_shape)
-    graphs = apply_features(dataset, model.features).to(device)
-    return embed_all(method.to(device), graphs).cpu().numpy(), kernels_of(method, graphs)
+    return embed_all(method.to(graphs.device), graphs).cpu().numpy(), kernels_of(method, graphs)
 
 
 def _require_protocol(name: str | None, level: str) -> str:

@@ -39,7 +39,8 @@ SEEDS_APART = 1_000_003
 
 def candidates(settings: Settings, *, fresh: bool) -> list[dict[str, Any]]:
     """Every combination of values in the grid that ``settings`` name; a pre-trained encoder is never changed."""
-    grid = {key: values for key, values in GRIDS[settings.finetune.grid].items() if fresh or key[:8] != "encoder."}
+    whole = GRIDS[settings.finetune.grid]
+    grid = {key: values for key, values in whole.items() if fresh or not key.startswith("encoder.")}
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 

@@ -31,6 +31,11 @@ def choose_device(name: str) -> torch.device:
     return torch.device("cuda" if cuda else "cpu")
 
 
+def device_type(name: str) -> str:
+    """``cpu`` or ``cuda`` for ``auto``; any other name is returned as it is, even if there is no such device."""
+    return choose_device(name).type if name == "auto" else name
+
+
 def cuda_is_unusable() -> bool:
     """True if an earlier error left the CUDA context of this process unusable."""
     if not torch.cuda.is_initialized():

@@ -16,7 +16,7 @@ import torch
 
 from nmrgcl import atomic
 from nmrgcl.data.dataset import Dataset
-from nmrgcl.data.features import FeatureSpec, choose_features
+from nmrgcl.data.features import FeatureSpec, features_for
 from nmrgcl.diagnose.collapse import singular_spectrum
 from nmrgcl.diagnose.track import track, warn_of_collapse
 from nmrgcl.diagnose.units import to_unit_range
@@ -116,9 +116,7 @@ def pretrain_seeds(
     """
     require_level(dataset, settings)
     with explained(settings):
-        options = settings.data
-        chosen = options.features, options.max_degree, options.scale, options.edges
-        features = start.features if start else choose_features(dataset, *chosen)
+        features = start.features if start else features_for(dataset, settings.data)
         graphs = training_source(dataset, features, settings, device)
         # Report impossible settings before anything is written.
         method = build_method(settings, features.width, features.edge_shape)
@@ -276,8 +274,7 @@ class Cost:
 
 def estimate_cost(dataset: Dataset, settings: Settings, *, seeds: int, device: torch.device) -> Cost:
     """Train for a few steps and discard the result; nothing is written."""
-    options = settings.data
-    features = choose_features(dataset, options.features, options.max_degree, options.scale, options.edges)
+    features = features_for(dataset, settings.data)
     graphs = training_source(dataset, features, settings, device)
     method = build_method(settings, features.width, features.edge_shape).to(device).train()
     parameters = sum(p.numel() for p in method.parameters())

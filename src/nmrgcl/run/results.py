@@ -37,8 +37,9 @@ class Result:
         named: the values that the key is computed from.
         settings: all settings at the time of computation.
         status: failed cells have an ``error`` (type, message) instead of scores.
-        scores: accuracies of the folds in percent and their mean. If C was chosen inside the training folds, ``inner``
-            holds the accuracy on which each choice was based; results of earlier versions lack it.
+        scores: accuracies or ROC-AUCs of the folds in percent and their mean; for numeric labels RMSEs, beside them
+            ``mae``. If C was chosen inside the training folds, ``inner`` holds the accuracy on which each choice was
+            based; results of earlier versions lack it.
         chosen: the epoch and the C that selection "paper" reports; None if nothing was chosen on test folds.
         training: number of epochs, final loss, and measures of the final embeddings (``measure_training``); results of
             earlier versions have the effective rank only.
@@ -73,7 +74,7 @@ class Result:
 
     @property
     def mean(self) -> float:
-        """The mean accuracy over the folds in percent."""
+        """The mean score over the folds."""
         return float(self.scores["mean"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,10 +140,12 @@ def _check(result: Result) -> None:
         raise ValueError(str(error)) from None
     if result.status == "done":
         folds, mean = result.scores["folds"], result.scores["mean"]
+        # Only scores of numeric labels, which are RMSEs in their unit, have the mean absolute error beside them.
+        most, what = (sys.float_info.max, "errors") if "mae" in result.scores else (100, "percentages")
         for part in (folds, result.scores.get("inner", folds)):
-            percentages = all(isinstance(score, float) and 0 <= score <= 100 for score in part)
-            if not folds or len(part) != len(folds) or not percentages:
-                raise ValueError("scores are not percentages, one per fold")
+            possible = all(isinstance(score, float) and 0 <= score <= most for score in part)
+            if not folds or len(part) != len(folds) or not possible:
+                raise ValueError(f"scores are not {what}, one per fold")
         if not isinstance(mean, float) or not math.isclose(mean, sum(folds) / len(folds), abs_tol=1e-9):
             raise ValueError("the mean is not the mean of the folds")
     elif not all(isinstance(part, str) for part in (result.error or {}).values()):

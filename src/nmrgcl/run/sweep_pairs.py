@@ -6,11 +6,12 @@ from itertools import islice
 from typing import Any
 
 from nmrgcl.data.loading import load
+from nmrgcl.data.molecules.splits import split_rows
 from nmrgcl.data.splits import split_nodes
 from nmrgcl.evaluate.paired import FEWEST, Pair, correct_pairs, pair_rows
 from nmrgcl.evaluate.spread import signed, with_p
-from nmrgcl.run.cell import Cell
-from nmrgcl.run.cell_data import class_labels
+from nmrgcl.run.cell import CUTS, Cell
+from nmrgcl.run.cell_data import truth_of
 from nmrgcl.run.results import Result
 from nmrgcl.run.sweep_table import aligned, row_of
 
@@ -115,9 +116,12 @@ def _on_several_devices(done: Mapping[tuple[str, str, int], Result], row: str, r
 
 def _test_to_train(cell: Cell) -> float | None:
     """The ratio of test to training data; None if the number of folds determines it."""
-    if cell.settings.level == "graph":
+    if cell.split == CUTS["graph"][0]:
         # Fine-tuning holds out one more fold for validation.
         return 1 / max(cell.settings.svm.folds - 2, 1) if cell.protocol == "finetune" else None
-    dataset = load(cell.dataset)
-    parts = split_nodes(cell.split, class_labels(dataset, "node"), seed=cell.seed, public=dataset.public_split)
+    truth = truth_of(cell, load(cell.dataset))
+    if truth.molecules is not None:
+        parts = split_rows(truth.molecules, cell.split, seed=cell.seed)
+    else:
+        parts = split_nodes(cell.split, truth.y, seed=cell.seed, public=truth.public)
     return len(parts.test) / len(parts.train)

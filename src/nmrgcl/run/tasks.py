@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from nmrgcl.errors import SettingError
 from nmrgcl.run.backends import worker_count
+from nmrgcl.run.machine import device_type
 from nmrgcl.run.ray_cluster import connect, require_workers, run_tasks, slots
 
 BACKENDS = ("processes", "ray", "inline")
@@ -56,7 +57,7 @@ def compute_tasks(
         count, gpus = slots(jobs, device, 1)
         yield from run_tasks(work, items, jobs=count, gpus=gpus, name=name, lost=lost)
         return
-    count = jobs or (1 if device == "cuda" else worker_count(0, device))
+    count = worker_count(jobs, device_type(device), sharing=1)
     if backend == "inline" or count == 1:
         yield from map(work, items)
         return

@@ -1,5 +1,6 @@
 """Check settings strictly: the key must exist and the value must be valid, else the error states what is expected."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -62,6 +63,9 @@ def build(kind: type, values: Mapping[str, Any], source: str, prefix: str = "") 
 
 def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: str) -> Any:
     """Return ``value`` converted to the type ``hint``; raise SettingError if it is not valid."""
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        # Neither converted to a float nor shown: Python does not write integers of more than 4300 digits.
+        raise SettingError(f"{source}: {key} is an integer of more than 308 digits; use a smaller number")
     if get_origin(hint) is Literal:
         choices = {in_toml(choice): choice for choice in get_args(hint)}
         # The second condition refuses the text "true" in place of true.

@@ -59,7 +59,7 @@ def gather_preset(folder: Path, preset: Path) -> None:
     for path in sorted(folder.glob("*.toml")):
         own = reading.read_text(path)
         comments = "".join(line for line in own.splitlines(keepends=True) if line.startswith("#"))
-        text += f"\n{comments}[dataset.{json.dumps(path.stem)}]\n{as_lines(dict(flatten(tomllib.loads(own))))}"
+        text += f"\n{comments}[dataset.{toml_value(path.stem)}]\n{as_lines(dict(flatten(tomllib.loads(own))))}"
     _write(preset, text)
 
 
@@ -81,7 +81,8 @@ def toml_value(value: Any) -> str:
         return "{ " + ", ".join(f"{key} = {toml_value(part)}" for key, part in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml_value(part) for part in value) + "]"
-    return json.dumps(value)
+    # JSON escapes characters beyond U+FFFF as surrogate pairs, which TOML forbids; DEL has to be escaped in TOML alone.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _one_candidate_a_line(values: dict[str, Any]) -> str:
