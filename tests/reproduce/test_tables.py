@@ -240,16 +240,16 @@ def verdicts(name: str, score: Any, noise: float = 0.3, **asked: Any) -> list[st
 
 def test_table1_judges_what_was_planted() -> None:
     def lead(data: str, row: str, line: str) -> float:
-        return 85.0 if row == "nmrGCL" else 75.0
+        return {"nmrGCL": 85.0, "nmrGCL + colours": 80.0, "untrained + colours": 82.0}.get(row, 75.0)
 
     everything: dict[str, Any] = {"only": ["PTC_MR", "PROTEINS", "NCI1", "DD", "IMDB-BINARY"], "seeds": 5}
     assert verdicts("table1", lead, **everything) == [
         *["confirmed"] * 7,
-        "no data",
-        "confirmed",
+        *("no data", "confirmed"),
+        *("confirmed", "not confirmed"),  # Colours are above the kernel, and training adds nothing to them.
     ]
     behind = verdicts("table1", lambda data, row, line: 60.0 if row == "nmrGCL" else 65.0, **everything)
-    assert behind == [*["not confirmed"] * 7, "no data", "not confirmed"]
+    assert behind[:9] == [*["not confirmed"] * 7, "no data", "not confirmed"]
     alike = verdicts("table1", lambda *at: 70.0, noise=3.0, **everything)
     assert alike[0] in ("inconclusive", "not confirmed")
     assert verdicts("table1", lead, only=["NCI1"], seeds=5)[2] == "no data"
