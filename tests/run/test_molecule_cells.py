@@ -23,6 +23,7 @@ from nmrgcl.run.sweep_pairs import compare_methods
 from nmrgcl.settings import resolve
 from tests.predict.planted import LENGTH, OXYGEN, SMILES, write
 from tests.run.cells import result_of
+from tests.test_cli import run
 
 CPU = torch.device("cpu")
 TINY = ["encoder.units=8", "encoder.layers=2", "finetune.epochs=3"]
@@ -58,6 +59,7 @@ def test_fingerprints_are_judged_on_the_same_parts(molecules: Path, tmp_path: Pa
     found = fingerprint_score(ecfp(SMILES), rows.targets, parts, model=model)
     assert made.scores["folds"] == [found.test]
     assert made.scores["chosen"] == found.chosen
+    assert made.measure == "ROC-AUC in %"
 
 
 @pytest.mark.parametrize("protocol", ["finetune", "ecfp_forest"])
@@ -65,6 +67,7 @@ def test_errors_above_100_of_numeric_labels_are_read_back(tmp_path: Path, protoc
     data = write(tmp_path / "large.csv", length=[1e4 * length for length in LENGTH])
     made = execute(cell(data, protocol), Results(tmp_path / "r"), device=CPU)
     assert made.mean > 100
+    assert made.measure == "RMSE"
     assert Results(tmp_path / "r").get(made.key) == made
 
 
@@ -87,6 +90,17 @@ def test_a_sweep_compares_methods_by_the_parts_of_the_split(molecules: Path, pro
     # The 97.5 % point of t with 2 degrees of freedom is in every table.
     assert (pair.seeds, pair.difference.mean) == (3, pytest.approx(5))
     assert pair.difference.high == pytest.approx(5 + 4.302653 * error, abs=1e-5)
+
+
+def test_a_sweep_of_numeric_labels_says_that_its_scores_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path / "large.csv", length=LENGTH)
+    chosen = ["--protocol", "ecfp_linear", "--split", "scaffold", "--seeds", "3", "--jobs", "1", "--device", "cpu"]
+    methods = ["--method", "untrained", "--method", "graphcl"]
+    out, _ = run(capsys, "sweep", str(data), *methods, *chosen, "--results", str(tmp_path / "r"))
+    assert out.startswith("RMSE, mean ± sample standard deviation (seeds); ecfp_linear")
+    assert "paired difference to untrained in RMSE; ecfp_linear" in out
 
 
 def test_scaffolds_that_are_known_need_no_rdkit(molecules: Path, monkeypatch: pytest.MonkeyPatch) -> None:

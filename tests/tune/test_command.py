@@ -3,6 +3,7 @@
 import json
 import shlex
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,20 @@ def test_the_same_space_serves_every_method_by_what_it_uses(method: str, searche
     search = plan_search("MUTAG", method, assignments={}, space="equal", **options)
     assert len(search.candidates) == 4
     assert {key for candidate in search.candidates[1:] for key in candidate.drawn} == searched
+
+
+@pytest.mark.parametrize("method", ["wl", "infograph"])
+def test_the_settings_found_for_another_method_are_input_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str
+) -> None:
+    given = ["--set", "svm.folds=3", *(["--set", "epochs=1", "--set", "units=4"] if method == "infograph" else [])]
+    places = ["--results", str(tmp_path / "results"), "--out", str(tmp_path / "tuned")]
+    few = ["--space", "equal", "--budget", "2", "--seeds", "1", "--protocol", "svm", "--device", "cpu", "--jobs", "1"]
+    out, _ = run(capsys, "tune", "motifs", "--method", method, *given, *few, *places, "--json")
+    (found,) = json.loads(out)["searches"]
+    again = resolve(config=tmp_path / "tuned" / "motifs.toml")
+    assert replace(again, seed=0) == replace(Settings.from_dict(found["settings"]), seed=0)
+    assert again.method == method
 
 
 def test_the_space_collapse_has_the_settings_of_the_item_rank() -> None:

@@ -153,7 +153,8 @@ def _print(cells: "list[Cell]", summary: "Summary", folder: Path, as_json: bool)
         print(json.dumps({"folder": str(folder), **facts, **asdict(summary)}))
         return
     for judge in dict.fromkeys(cell.judge for cell in cells):
-        print(f"accuracy in %, mean ± sample standard deviation (seeds); {judge}")
+        measures = dict.fromkeys(result.measure for result in results.values() if result.cell.judge == judge)
+        print(f"{' or '.join(measures) or 'accuracy in %'}, mean ± sample standard deviation (seeds); {judge}")
         print(as_text(entry for entry in table if entry.judge == judge))
     for one in compared:
         print(f"\n{one}")

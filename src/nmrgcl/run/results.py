@@ -73,6 +73,12 @@ class Result:
         return Cell.from_dict(given | {"settings": self.settings})
 
     @property
+    def measure(self) -> str:
+        """What the scores are; the goals of fine-tuning name the other metric that stands beside each."""
+        beside = {"mae": "RMSE", "pr_auc": "ROC-AUC in %"}
+        return next((words for name, words in beside.items() if name in self.scores), "accuracy in %")
+
+    @property
     def mean(self) -> float:
         """The mean score over the folds."""
         return float(self.scores["mean"])
@@ -141,7 +147,7 @@ def _check(result: Result) -> None:
     if result.status == "done":
         folds, mean = result.scores["folds"], result.scores["mean"]
         # Only scores of numeric labels, which are RMSEs in their unit, have the mean absolute error beside them.
-        most, what = (sys.float_info.max, "errors") if "mae" in result.scores else (100, "percentages")
+        most, what = (sys.float_info.max, "errors") if result.measure == "RMSE" else (100, "percentages")
         for part in (folds, result.scores.get("inner", folds)):
             possible = all(isinstance(score, float) and 0 <= score <= most for score in part)
             if not folds or len(part) != len(folds) or not possible:

@@ -25,12 +25,14 @@ class MethodComparison:
         reference: the first method.
         pairs: the comparison for each other method and each dataset.
         untested: pairs of method and dataset with too few scores for a test.
+        unit: of the differences; errors of numeric labels have that of the labels.
     """
 
     judge: str
     reference: str
     pairs: tuple[Pair, ...]
     untested: tuple[tuple[str, str], ...]
+    unit: str = "points"
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row of plain values per method and dataset, without numbers where there is no test."""
@@ -44,7 +46,7 @@ class MethodComparison:
 
     def __str__(self) -> str:
         """One line per pair, the name of the test, and the pairs without a test."""
-        lines = [f"paired difference to {self.reference} in points; {self.judge}"]
+        lines = [f"paired difference to {self.reference} in {self.unit}; {self.judge}"]
         if self.pairs:
             lines += [aligned([("", "", "  mean", " 95 % interval", ""), *self._lines()]), self._test()]
         if self.untested:
@@ -104,7 +106,10 @@ def _against_first(cells: Sequence[Cell], results: Mapping[str, Result]) -> Meth
                 untested.append((row, dataset))
             else:
                 pairs.append(replace(pair, mixed=_on_several_devices(done, row, reference, dataset)))
-    return MethodComparison(cells[0].judge, reference, tuple(pairs), tuple(untested))
+    units = {"RMSE" if result.measure == "RMSE" else "points" for result in done.values()}
+    return MethodComparison(
+        cells[0].judge, reference, tuple(pairs), tuple(untested), " or ".join(sorted(units)) or "points"
+    )
 
 
 def _on_several_devices(done: Mapping[tuple[str, str, int], Result], row: str, reference: str, dataset: str) -> bool:

@@ -65,9 +65,10 @@ def gather_preset(folder: Path, preset: Path) -> None:
 
 def worth_saying(settings: Settings) -> dict[str, Any]:
     """The settings that differ from the defaults or from the preset for other datasets, without the seed."""
-    plain = [dict(flatten(s.to_dict())) for s in (settings, Settings(), Settings().updated(load_preset(OTHERS)))]
-    own, usual, others = plain
-    return {k: v for k, v in own.items() if k != "seed" and (v != usual[k] or v != others[k])}
+    default, other = Settings(method=settings.method), Settings().updated(load_preset(OTHERS))
+    own, usual, others = (dict(flatten(one.to_dict())) for one in (settings, default, other))
+    # The other preset has the options of another method.
+    return {k: v for k, v in own.items() if k != "seed" and (v != usual[k] or k not in others or v != others[k])}
 
 
 def as_lines(values: Mapping[str, Any]) -> str:
