@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from nmrgcl.errors import SettingError
-from nmrgcl.ops import across_ranks
+from nmrgcl.ops import across_ranks, widen
 
 
 def local_global(nodes: Tensor, graphs: Tensor, batch: Tensor, keep: Tensor | None = None) -> Tensor:
@@ -27,7 +27,7 @@ def local_global(nodes: Tensor, graphs: Tensor, batch: Tensor, keep: Tensor | No
     if others < 1:
         raise SettingError("InfoGraph's loss needs at least two graphs in a batch; raise train.batch_size")
     # Under train.precision = bf16 these are bfloat16, unlike in other losses: Table 3's InfoGraph row was trained so.
-    scores = nodes @ across_ranks.gather(graphs).T
+    scores = widen(nodes) @ across_ranks.gather(widen(graphs)).T
     own = (batch + across_ranks.first_row())[:, None] if across_ranks.active() else batch[:, None]
     joint = softplus(-scores.gather(1, own)).squeeze(1)
     # softplus(−∞) = 0 with a gradient of 0, which takes a node's own graph out of the sum.
