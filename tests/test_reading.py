@@ -6,6 +6,7 @@ import os
 import socket
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,20 @@ def test_a_small_file_takes_little_memory_whatever_the_limit(tmp_path: Path) -> 
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_a_signal_right_after_opening_is_not_taken_for_an_error_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"few")
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        open(*arguments, **options).close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reading, "open", interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        reading.read_bytes(tmp_path / "file")
 
 
 def test_pipes_sockets_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:

@@ -15,19 +15,23 @@ def open_file(path: Path, limit: int | None = None) -> io.BufferedReader:
 
     Reading a pipe could block, and a device such as /dev/zero never ends.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    # The file owns its descriptor from the start: closed twice, it could be that of another file by then, and the error
+    # would hide the signal that interrupted the reading.
+    file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - the caller closes it
     try:
-        found = os.fstat(descriptor)
-        if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
         if limit is not None and found.st_size > limit:
             raise _too_large(path, limit)
-        return open(descriptor, "rb")
     except BaseException:
-        os.close(descriptor)
+        file.close()
         raise
+    return file
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def read_bytes(path: Path, limit: int | None = SMALL) -> bytes:
