@@ -95,7 +95,7 @@ def test_a_sweep_compares_methods_by_the_parts_of_the_split(molecules: Path, pro
 def test_a_sweep_of_numeric_labels_says_that_its_scores_are_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = write(tmp_path / "large.csv", length=LENGTH)
+    data = write(tmp_path / "lengths.csv", length=list(map(float, LENGTH)))
     chosen = ["--protocol", "ecfp_linear", "--split", "scaffold", "--seeds", "3", "--jobs", "1", "--device", "cpu"]
     methods = ["--method", "untrained", "--method", "graphcl"]
     out, _ = run(capsys, "sweep", str(data), *methods, *chosen, "--results", str(tmp_path / "r"))
