@@ -14,6 +14,7 @@ from nmrgcl.methods.graph2vec import Graph2Vec
 from nmrgcl.methods.sub2vec import Sub2Vec
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train import pretrain
+from nmrgcl.words import vectors
 from nmrgcl.words.counts import count_columns
 from nmrgcl.words.vectors import SHRINKAGE, Words, bags, infer, join, learn, windows
 from tests.examples import random_graphs, undirected
@@ -85,9 +86,14 @@ def test_windows_by_hand() -> None:
     assert both.row.tolist() == [0, 0, 0, 0, 1]
 
 
+@pytest.mark.parametrize("samples", [4, 256])
 @pytest.mark.parametrize("around", [0, 3])
-def test_inferred_vectors_minimise_their_loss(around: int) -> None:
-    """The definition as loops, in float64: its gradient is nearly zero where ``infer`` ends."""
+def test_inferred_vectors_minimise_their_loss(around: int, samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The definition as loops, in float64: its gradient is nearly zero where ``infer`` ends.
+
+    With more words than negative samples, ``infer`` computes pair by pair, and otherwise word by word.
+    """
+    monkeypatch.setattr(vectors, "NEGATIVES_AT_ONCE", samples)
     torch.manual_seed(0)
     words = Words(torch.randn(6, 4), torch.randn(6, 4), (torch.arange(6) + 1) / 6)
     tokens, rows, near = torch.randint(6, (40,)), torch.randint(3, (40,)), torch.randint(-1, 6, (40, around))
@@ -112,6 +118,17 @@ def test_inferred_vectors_minimise_their_loss(around: int) -> None:
         return float(v.grad.norm())
 
     assert slope(found) < 0.02 * slope(start)
+
+
+def test_few_words_have_the_same_gradient_by_pair_and_by_word() -> None:
+    torch.manual_seed(0)
+    words = Words(torch.randn(6, 4), torch.randn(6, 4), (torch.arange(6) + 1) / 6)
+    row, near, token = torch.randint(3, (40,)), torch.randint(-1, 6, (40, 3)), torch.randint(6, (40,))
+    places, drawn, rows = windows(row, near, token, 6), torch.randint(6, (50,)), torch.randn(3, 4)
+    pair, word = (
+        form(places, words, drawn, 5)(rows) for form in (vectors._gradient_by_pair, vectors._gradient_by_word)
+    )
+    torch.testing.assert_close(pair, word)
 
 
 def test_rows_with_the_same_words_become_similar() -> None:

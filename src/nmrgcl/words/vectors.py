@@ -9,7 +9,7 @@ Given the word vectors, the vector of a row minimises a convex function. ``infer
 training rows and new rows alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,24 +144,61 @@ def infer(places: Places, num_rows: int, words: Words, *, negatives: int) -> Ten
     that rows do not depend on each other.
     """
     place, word, count = places.pairs()
-    share, fixed = _fixed(places, words)
+    share, _ = _fixed(places, words)
     # A fixed offset in place of a random one: systematic samples of the same words every time.
-    output, drawn = words.output[word], words.output[words.negatives(torch.tensor(0.5))]
+    drawn = words.negatives(torch.tensor(0.5))
     total = torch.zeros(len(places.row)).index_add_(0, place, count)
     # The slope of a sigmoid is at most 1/4, so the curvature is bounded by a quarter of |w|² for each predicted word
     # and of the largest eigenvalue of the negatives' mean outer product.
-    steepest = torch.linalg.eigvalsh((drawn.T @ drawn).double() / len(drawn))[-1].float()
-    bend = negatives * total * steepest + torch.zeros_like(total).index_add_(0, place, count * (output**2).sum(1))
+    outer = words.output[drawn].T @ words.output[drawn]
+    steepest = torch.linalg.eigvalsh(outer.double() / len(drawn))[-1].float()
+    squares = (words.output**2).sum(1)
+    bend = negatives * total * steepest + torch.zeros_like(total).index_add_(0, place, count * squares[word])
     # h is `share` times the row, so the curvature along the row has the square of the share.
     bound = SHRINKAGE + torch.zeros(num_rows).index_add_(0, places.row, share[:, 0] ** 2 * bend / 4)
+    few = len(words.output) <= len(drawn)  # Then scoring every word is no more work than scoring the samples.
+    gradient = (_gradient_by_word if few else _gradient_by_pair)(places, words, drawn, negatives)
     v = ahead = torch.zeros(num_rows, words.output.shape[1])
     for step in range(STEPS):
-        h = share * (ahead[places.row] + fixed)
-        pull = count * torch.sigmoid(-(h[place] * output).sum(1))
-        slope = (negatives * total / len(drawn))[:, None] * (torch.sigmoid(h @ drawn.T) @ drawn)
-        slope.index_add_(0, place, pull[:, None] * output, alpha=-1)
-        gradient = (SHRINKAGE * ahead).index_add_(0, places.row, share * slope)
-        new = ahead - gradient / bound[:, None]
+        new = ahead - gradient(ahead) / bound[:, None]
         # Nesterov's momentum for convex functions.
         v, ahead = new, new + step / (step + 3) * (new - v)
     return v
+
+
+def _gradient_by_pair(places: Places, words: Words, drawn: Tensor, negatives: int) -> Callable[[Tensor], Tensor]:
+    """The gradient ``[R, D]`` of the penalised loss: predicted words pull at rows, the ``drawn`` negatives push."""
+    place, word, count = places.pairs()
+    share, fixed = _fixed(places, words)
+    total = torch.zeros(len(places.row)).index_add_(0, place, count)
+    output, samples = words.output[word], words.output[drawn]
+
+    def gradient(rows: Tensor) -> Tensor:
+        h = share * (rows[places.row] + fixed)
+        pull = count * torch.sigmoid(-(h[place] * output).sum(1))
+        slope = (negatives * total / len(drawn))[:, None] * (torch.sigmoid(h @ samples.T) @ samples)
+        slope.index_add_(0, place, pull[:, None] * output, alpha=-1)
+        return (SHRINKAGE * rows).index_add_(0, places.row, share * slope)
+
+    return gradient
+
+
+def _gradient_by_word(places: Places, words: Words, drawn: Tensor, negatives: int) -> Callable[[Tensor], Tensor]:
+    """The same where words are few: a place has W scores, one per word, in place of D coordinates.
+
+    The gradient is a weighted sum of word vectors. The weights are summed over the places of a row before they multiply
+    the vectors.
+    """
+    share, fixed = _fixed(places, words)
+    counts = torch.from_numpy(places.counts.toarray()).float()
+    drawn_share = torch.bincount(drawn, minlength=len(words.output)) / len(drawn)
+    pushed = negatives * counts.sum(1, keepdim=True) * drawn_share
+    context = fixed @ words.output.T if isinstance(fixed, Tensor) else 0.0
+
+    def gradient(rows: Tensor) -> Tensor:
+        scores = share * ((rows @ words.output.T)[places.row] + context)
+        weights = share * (pushed * torch.sigmoid(scores) - counts * torch.sigmoid(-scores))
+        summed = torch.zeros(len(rows), len(words.output)).index_add_(0, places.row, weights)
+        return SHRINKAGE * rows + summed @ words.output
+
+    return gradient
