@@ -26,7 +26,8 @@ from nmrgcl.reproduce.claims import claims_as_markdown
 from nmrgcl.reproduce.compute import Computing
 from nmrgcl.reproduce.item import Item
 from nmrgcl.reproduce.item_file import read_item_file
-from nmrgcl.reproduce.rank import draw, tabulate
+from nmrgcl.reproduce.plan import Plan
+from nmrgcl.reproduce.rank import draw
 from nmrgcl.reproduce.request import Request, judge_all
 from nmrgcl.reproduce.scores import Scores
 from nmrgcl.reproduce.statistics import compare
@@ -73,11 +74,12 @@ def rendered(text: str, results: Path) -> str:
             "figures": figure_verdicts,
             "tuned": tuned_table,
             "criteria": criteria_table,
-            "equal": equal_table,
-            "rank": rank_tables,
+            "rank": item_tables,
+            "tuning": item_tables,
             "claims": claims,
         }
-        folder = results if name in ("figures", "headline", "rank", "claims") else results / name / line
+        files = {"rank": results / "rank.json", "tuning": results / "tuning.json"}
+        folder = results if name in ("figures", "headline", "claims") else files.get(name, results / name / line)
         body = own[name](folder) if name in own else paper_table(name, results / f"{name}.json", line)
         return f"{found[1]}{body}{found[4]}"
 
@@ -108,29 +110,27 @@ def figure_verdicts(folder: Path) -> str:
     """For each figure of which there is a file: how much of it was computed, and the verdicts on its claims."""
     parts = []
     for file in sorted(folder.glob("figure*.json")):
-        item = find_item(file.stem)
-        scores = item.scores(*read_item_file(file, item))
+        item, _, scores = _read(file)
         extent = f"{scores.extent}; " if item.axes else ""
         parts.append(f"**{item.title}** ({extent}computed on {', '.join(scores.devices)})\n")
         parts += [*_verdicts(item, scores), ""]
     return "\n".join(parts)
 
 
-def rank_tables(folder: Path) -> str:
-    """The verdicts and tables of ``reproduce rank``; nothing where it is not computed."""
-    scores = _rank(folder)
-    if scores is None:
+def item_tables(file: Path) -> str:
+    """The verdicts and tables of an item that is not in the paper; nothing where it is not computed."""
+    if not file.exists():
         return ""
-    item = find_item("rank")
-    grids = [f"{markdown_table(grid)}\n\n{grid.caption}\n" for grid in tabulate(scores)]
+    item, plan, scores = _read(file)
+    grids = [f"{markdown_table(grid)}\n\n{grid.caption}\n" for grid in item.grids(plan, scores)]
     devices = ", ".join(scores.devices)
     return "\n".join([f"{scores.extent}; computed on {devices}.\n", *_verdicts(item, scores), "", *grids])
 
 
-def _rank(folder: Path) -> Scores | None:
-    item = find_item("rank")
-    file = folder / "rank.json"
-    return item.scores(*read_item_file(file, item)) if file.exists() else None
+def _read(file: Path) -> tuple[Item, Plan, Scores]:
+    item = find_item(file.stem)
+    plan, rows = read_item_file(file, item)
+    return item, plan, item.scores(plan, rows)
 
 
 def claims(folder: Path) -> str:
@@ -188,23 +188,6 @@ def criteria_table(folder: Path) -> str:
         shown = {"inner": "inner folds (labels)"}.get(name, name.replace("_", " "))
         lines.append([shown, *map(_spread, scores.values()), *gains])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
-def equal_table(folder: Path) -> str:
-    """Every method before and after the same search; ``folder`` has one folder of searches per method."""
-    found: dict[str, dict[str, Any]] = {}
-    for path in folder.glob("*/*.json"):
-        one = json.loads(path.read_text(encoding="utf-8"))
-        found.setdefault(one["method"], {})[one["dataset"]] = one
-    names = [name for name in DATASETS if any(name in searches for searches in found.values())]
-    lines = [["method", "candidates", *names], ["---"] * (len(names) + 2)]
-    for method in sorted(found):
-        searches = found[method]
-        tried = sorted({len(one["candidates"]) for one in searches.values()})
-        for words, key in ((f"{method}, preset", "preset"), (f"{method}, tuned", "nested")):
-            shown = [_spread(searches[name][key]) if name in searches else MISSING for name in names]
-            lines.append([words, "1" if key == "preset" else ", ".join(map(str, tried)), *shown])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n" if found else ""
 
 
 def _spread(scores: dict[str, Any]) -> str:
@@ -267,8 +250,7 @@ def _core_order(found: dict[str, Any]) -> tuple[int, int, str]:
 def main() -> None:
     """Write the pages, or say which would differ."""
     if "--check" not in sys.argv[1:]:
-        scores = _rank(ROOT / "results")
-        ranks = draw(scores) if scores else []
+        ranks = draw(_read(ROOT / "results" / "rank.json")[2])
         removal = removal_picture(ROOT / "results" / "collapse")
         for picture in (removal, how_it_works_picture(), spectrum_picture(), *ranks):
             (ROOT / "docs" / f"{picture.key}.svg").write_text(picture.file, encoding="utf-8")

@@ -43,7 +43,7 @@ def test_the_tables_of_results_are_what_make_readme_writes() -> None:
         assert rendered(text, ROOT / "results") == text, "run make readme"
         blocks += [name for _, name, *_ in BLOCK.findall(text)]
     nodes = ["table2 random-10-10-80", "table2 public"]
-    graphs = ["collapse", "rank", "figures", "criteria", "criteria small", "tuned", "table3", "claims"]
+    graphs = ["collapse", "rank", "figures", "criteria", "criteria small", "tuning", "tuned", "table3", "claims"]
     assert blocks == ["headline", "core", "table1", "table2", *nodes, *graphs]
 
 

@@ -24,6 +24,7 @@ from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.tables.sheet import load_sheet
 from nmrgcl.reproduce.tables.table import TableItem
+from nmrgcl.reproduce.tuning import SearchItem
 from nmrgcl.settings.check import flatten
 from tests.reproduce.planted import planted, rows_of
 from tests.test_cli import write_tu
@@ -31,6 +32,7 @@ from tests.test_cli import write_tu
 CELLS = {"figure5": (240, 54), "figure6": (240, 72), "figure7": (540, 108), "figure8": (1960, 147), "rank": (1125, 50)}
 ROOT = Path(__file__).parents[2]
 MEASURED = ("figure1", "figure3", "theory")
+SEARCHES = {"tuning": (1080, 86)}
 TABLES = {"table1": (1840, 184), "table2": (630, 56), "table3": (64, 5)}
 PRETRAINED = [row for row in load_sheet("table3").rows if row.pretrained_on and row.method in method_names()]
 
@@ -44,20 +46,20 @@ def half_of(rows: list[Row]) -> list[Row]:
     return [row for number, row in enumerate(rows) if number % 15 > 4 and number % 7]
 
 
-def test_every_item_is_one_of_three_kinds() -> None:
-    assert set(NAMES) == set(CELLS) | set(MEASURED) | set(TABLES)
+def test_every_item_is_of_one_kind() -> None:
+    assert set(NAMES) == set(CELLS) | set(MEASURED) | set(TABLES) | set(SEARCHES)
     for name in NAMES:
         item = find_item(name)
         assert item.name == name
-        kinds = [FigureItem, MeasuredItem, TableItem]
-        assert [isinstance(item, kind) for kind in kinds] == [name in some for some in (CELLS, MEASURED, TABLES)]
+        kinds = {FigureItem: CELLS, MeasuredItem: MEASURED, TableItem: TABLES, SearchItem: SEARCHES}
+        assert [isinstance(item, kind) for kind in kinds] == [name in names for names in kinds.values()]
         assert item.claims
 
 
-@pytest.mark.parametrize("name", [*CELLS, *TABLES])
+@pytest.mark.parametrize("name", [*CELLS, *TABLES, *SEARCHES])
 def test_an_item_asks_for_so_many_cells_each_once(name: str) -> None:
     item = find_item(name)
-    for quick, count in zip((False, True), (CELLS | TABLES)[name], strict=True):
+    for quick, count in zip((False, True), (CELLS | TABLES | SEARCHES)[name], strict=True):
         plan = item.plan(quick=quick)
         keys = {placed.cell.key for placed in item.cells(plan)}
         tuned = [placed for placed in item.cells(plan) if placed.at[0] == "nmrGCL, tuned"]

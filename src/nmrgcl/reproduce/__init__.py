@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # Importing items loads matplotlib, which is not needed for r
 NAMES = (
     *("table1", "table2", "table3"),
     *("figure1", "figure3", "figure5", "figure6", "figure7", "figure8"),
-    *("rank", "theory"),
+    *("rank", "tuning", "theory"),
 )
 
 

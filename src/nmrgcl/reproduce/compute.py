@@ -96,7 +96,7 @@ def outlook_of(item: Item, plan: Plan, how: Computing, *, estimate: bool = True)
     """How many cells of ``plan`` are finished, and what the others would cost."""
     backend = how.where.get("backend", HERE[0])
     known = frozenset(row["key"] for row in how.known)
-    planned = [(_kind(item, placed), placed.cell) for placed in item.cells(plan)]
+    planned = [(item.kind(placed), placed.cell) for placed in item.cells(plan)]
     device = how.device_here if estimate else torch.device("cpu")
     return look_ahead(planned, how.folder, device, jobs=how.jobs, backend=backend, known=known, estimate=estimate)
 
@@ -135,6 +135,7 @@ def _row(item: Item, placed: Placed, result: Result) -> Row:
         "device": str(result.hardware.get("device", "unknown")),
         "key": cell.key,
         **(_details(result) if isinstance(item, TableItem) else {}),
+        **{name: [round(score, 4) for score in result.scores[name]] for name in item.by_fold},
         **{name: _rounded(result.training.get(name)) for name in item.measures},
     }
     return values | at  # The table's line overrides the cell's selection, since it is more specific.
@@ -153,8 +154,3 @@ def _details(result: Result) -> Row:
 def _rounded(value: float | None) -> float | None:
     """Six digits are enough to order embeddings by; results of earlier versions lack most measures."""
     return None if value is None else float(f"{value:.6g}")
-
-
-def _kind(item: Item, placed: Placed) -> tuple[Any, ...]:
-    """Identifies cells of a dataset with the same cost: those of one row and line of a table, or all of a figure."""
-    return placed.at if isinstance(item, TableItem) else ()

@@ -40,6 +40,7 @@ class Item:
         protocols: the possible evaluation protocols of its cells; the first is the default.
         axes: the names of what varies besides dataset and seed.
         measures: what a cell recorded about its training that rows include.
+        by_fold: the scores of each fold that rows include: "folds", those on the test folds, and "inner".
     """
 
     name: str
@@ -53,6 +54,7 @@ class Item:
     protocols: tuple[str, ...] = ("svm", "lssvm")
     axes: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
+    by_fold: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -98,6 +100,10 @@ class Item:
     def grids(self, plan: Plan, scores: Scores) -> list[Grid]:
         """The tables of the item."""
         return []
+
+    def kind(self, placed: Placed) -> tuple[Any, ...]:
+        """Cells of a dataset with the same kind are taken to cost the same."""
+        return ()
 
     def _check_options(self, given: Mapping[str, Any]) -> None:
         for key in given:

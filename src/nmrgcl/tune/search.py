@@ -94,23 +94,31 @@ def plan_search(
     given = {full_key(key, method, "--set") for key in assignments}
     if every_scaling and "svm.standardise" in given:
         raise SettingError("--every-scaling: --set fixes svm.standardise; leave one of the two out")
-    left = read_space(space, method).without({*given, *find_method(method).FIXED})
-    left = left.without([key for key in left.options if key.partition(".")[0] in _groups_without_effect(method)])
-    if method == "nmrgcl" and start.options.removal == "none" and "options.removal" not in left.options:
-        left = left.without(["options.delta", "options.where"])  # They have no effect if nothing is removed.
-    if not left.options:
-        raise SettingError(f"{left.source}: nothing is left to try; --set or the method fixes all of it")
+    left = free_space(space, start, given)
     dataset = load(data)
     found = plan(dataset, start, left, name=name, every_scaling=every_scaling, **options)
     class_labels(dataset, "graph")  # This refuses a dataset without classes.
     return found
 
 
+def free_space(name: str, start: Settings, given: Iterable[str] = ()) -> Space:
+    """The space called ``name`` without settings that are ``given``, fixed by the method, or without effect on it."""
+    method = start.method
+    left = read_space(name, method).without({*given, *find_method(method).FIXED})
+    idle = _groups_without_effect(method)
+    left = left.without([key for key in left.options if key.partition(".")[0] in idle])
+    if method == "nmrgcl" and start.options.removal == "none" and "options.removal" not in left.options:
+        left = left.without(["options.delta", "options.where"])  # They have no effect if nothing is removed.
+    if not left.options:
+        raise SettingError(f"{left.source}: nothing is left to try; --set or the method fixes all of it")
+    return left
+
+
 def _groups_without_effect(method: str) -> tuple[str, ...]:
-    """Groups that a method does not use: of training if it has no encoder, of embeddings if it has kernels."""
+    """Groups that a method does not use: of training if it trains nothing, of embeddings if it has kernels."""
     kind = find_method(method)
     if not issubclass(kind, Embedder):
-        return ()
+        return ("train", "views") if kind.FIXED.get("train.epochs") == 0 else ()
     return "encoder", "colours", "train", "views", *(() if kind.kernels is Embedder.kernels else ("svm",))
 
 
@@ -126,7 +134,16 @@ def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds:
         raise SettingError(f"{dataset.name}: tune searches settings for datasets of graphs, not of nodes")
     if protocol == "svm" and start.svm.c == "default":
         raise SettingError("svm.c = default leaves no inner scores to choose by; add --set svm.c=grid")
-    space = _at_hand(space, dataset, start)
+    found = draw_candidates(start, _at_hand(space, dataset, start), budget=budget, chance=chance, name=name)
+    if every_scaling:
+        found = _in_every_scaling(found.values(), name)
+    for candidate in found.values():
+        require_possible(candidate.settings)  # Report impossible settings before anything is computed.
+    return Search(name, tuple(found.values()), seeds, protocol)
+
+
+def draw_candidates(start: Settings, space: Space, *, budget: int, chance: int, name: str) -> dict[str, Candidate]:
+    """``start`` and ``budget - 1`` random candidates, or as many as the space has, by the keys of their cells."""
     # By key, so that values which make no difference do not make another candidate.
     found = {Cell(name, start).key: Candidate(start, {})}
     generator = np.random.default_rng(chance)
@@ -136,11 +153,7 @@ def plan(dataset: Dataset, start: Settings, space: Space, *, budget: int, seeds:
         drawn = space.draw(generator)
         settings = space.apply(drawn, start)
         found.setdefault(Cell(name, settings).key, Candidate(settings, drawn))
-    if every_scaling:
-        found = _in_every_scaling(found.values(), name)
-    for candidate in found.values():
-        require_possible(candidate.settings)  # Report impossible settings before anything is computed.
-    return Search(name, tuple(found.values()), seeds, protocol)
+    return found
 
 
 def _in_every_scaling(candidates: Iterable[Candidate], name: str) -> dict[str, Candidate]:

@@ -108,6 +108,10 @@ class TableItem(Item):
         lines = [at[1] for at in scores.wanted]
         return self.line if self.line in lines or not lines else str(lines[0])
 
+    def kind(self, placed: Placed) -> tuple[Any, ...]:
+        """Cells of one row and line cost about the same."""
+        return placed.at
+
     def _check_options(self, given: Mapping[str, Any]) -> None:
         if given.get("selection", "honest") not in ("honest", "paper"):
             raise SettingError(f"--selection {given['selection']}: use honest or paper, or leave it out for both")
