@@ -33,7 +33,12 @@ def test_the_grid_is_every_combination() -> None:
     assert candidates(settings_of(), fresh=True) == [
         {"encoder.layers": layers, "finetune.lr": lr} for layers in (3, 5) for lr in (1e-2, 1e-3)
     ]
-    assert candidates(settings_of(), fresh=False) == [{"finetune.lr": 1e-2}, {"finetune.lr": 1e-3}]
+    assert candidates(settings_of("finetune.grid=pooling"), fresh=True) == [
+        {"encoder.pool": pool, "finetune.lr": lr} for pool in ("sum", "mean") for lr in (1e-2, 1e-3)
+    ]
+    for name in ("small", "pooling"):
+        settings = settings_of(f"finetune.grid={name}")
+        assert candidates(settings, fresh=False) == [{"finetune.lr": 1e-2}, {"finetune.lr": 1e-3}]
 
 
 def test_every_fold_takes_the_settings_that_are_best_on_its_validation_fold(monkeypatch: pytest.MonkeyPatch) -> None:

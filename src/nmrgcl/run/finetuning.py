@@ -29,9 +29,12 @@ GRIDS: dict[str, dict[str, Sequence[Any]]] = {
         "encoder.layers": (3, 5),
         "finetune.lr": (1e-2, 1e-3),
     },
+    "pooling": {
+        "encoder.pool": ("sum", "mean"),
+        "finetune.lr": (1e-2, 1e-3),
+    },
 }
 """The values to choose from for each setting; other settings stay as they are."""
-
 
 SEEDS_APART = 1_000_003
 """The difference between the seeds of the initial weights in consecutive runs of a fold."""

@@ -135,7 +135,7 @@ class FinetuneSettings:
     patience: int = setting(50, "epochs without a better validation score after which training stops; 0: never", min=0)
     head_norm: bool = setting(False, "apply batch norm to embeddings before the head")
     head_dropout: float = setting(0.0, "dropout before the head; 0: as in the encoder", min=0, below=1)
-    grid: Literal["none", "small"] = setting(
+    grid: Literal["none", "small", "pooling"] = setting(
         "none", "grid of settings from which each fold chooses by validation score"
     )
     runs: int = setting(1, "trainings per fold, whose scores are averaged", min=1)
