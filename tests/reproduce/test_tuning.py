@@ -12,7 +12,7 @@ from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.item_page import write_item
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
-from nmrgcl.reproduce.tuning import BUDGET, METHODS, RIVALS, candidates, nested_folds, preset_folds, tabulate
+from nmrgcl.reproduce.tuning import BUDGET, METHODS, RIVALS, candidates, judge, nested_folds, preset_folds, tabulate
 from nmrgcl.run.engine import run_cells
 from nmrgcl.run.results import Results
 from nmrgcl.tune.found import Found
@@ -116,6 +116,12 @@ def test_a_method_that_is_better_once_tuned_is_confirmed() -> None:
     found = dict(zip([*RIVALS, "gain"], outcomes(scores), strict=True))
     assert found.pop("wl") == "not confirmed"
     assert set(found.values()) == {"confirmed"}
+
+
+def test_the_gain_is_one_number_for_each_dataset_and_seed() -> None:
+    scores = scores_of(rows_with(noisy(lambda method, candidate: 1.0 * candidate)))
+    *_, gain = judge(scores)
+    assert "n = 4 pairs over 2 datasets" in gain.sentence
 
 
 def test_a_search_that_finds_nothing_is_not_confirmed_to_gain() -> None:

@@ -147,8 +147,9 @@ def judge(scores: Scores) -> list[Verdict]:
     """Nested accuracies paired by seed, corrected together."""
     tuned, preset = (_cube(scores, folds) for folds in (nested_folds(scores), preset_folds(scores)))
     leads = [_lead(scores, tuned, rival) for rival in RIVALS]
+    # One number for each dataset and seed: methods are judged on the same folds, so their gains are not independent.
     every = [tuned[method] - preset[method] for method in tuned]
-    gained = compare(np.concatenate(every)) if every else None
+    gained = compare(np.ma.masked_invalid(every).mean(0).filled(np.nan)) if every else None
     *leads, gained = corrected([*leads, gained])
     verdicts = [
         greater(claim, lead, f"nmrGCL minus {name}, both tuned")
