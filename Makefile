@@ -12,6 +12,10 @@
 # make readme   write README's tables and picture from results/
 # PYTHON=...  use that interpreter as it is instead of building .venv
 
+# Compiled modules are kept even where the machine asks Python to keep none: a process that compiles SciPy and
+# scikit-learn anew starts a second later, and the tests start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: env demo test test-kernels test-ray test-trackers test-view fuzz faults check format dist readme docs notebooks clean
 .DEFAULT_GOAL := env
 
@@ -34,7 +38,7 @@ $(1)/bin/pip --disable-pip-version-check --quiet install uv && \
 $(1)/bin/python -c 'import importlib.metadata as m; print("torch==" + m.version("torch"))' > $(1)/constraints.txt
 endef
 # $(call add,FOLDER): install into it.
-add = $(1)/bin/uv pip install --quiet --python $(1)/bin/python --constraint $(1)/constraints.txt
+add = $(1)/bin/uv pip install --quiet --compile-bytecode --python $(1)/bin/python --constraint $(1)/constraints.txt
 
 env: $(READY)
 	@echo "The command is $(dir $(PYTHON))nmrgcl; '. $(dir $(PYTHON))activate' puts it on PATH."
