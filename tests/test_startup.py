@@ -17,7 +17,7 @@ from nmrgcl.methods import MoleculePretraining, find_method
 
 LIBRARIES = ("torch", "numpy", "sklearn", "scipy", "joblib", "pandas", "matplotlib", "pyarrow", "networkx", "rdkit")
 UNUSED_BY_TRAINING = (
-    *("sklearn", "scipy.stats", "joblib", "matplotlib", "networkx", "rdkit", "pyarrow", "pandas", "sympy"),
+    *("sklearn", "scipy", "joblib", "matplotlib", "networkx", "rdkit", "pyarrow", "pandas", "sympy"),
     *("torch._dynamo", "torch._inductor"),
 )
 RUN = """

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
 
 from nmrgcl.data.categories import Categories
 from nmrgcl.data.dataset import Dataset, Label, Level
@@ -13,6 +13,9 @@ from nmrgcl.data.edges import Counts, directed, merged_weights, undirected
 from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError, say
 from nmrgcl.graphs import Graphs
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 MAX_NODES = 1 << 31
 """Edges are sorted by the 64-bit key destination · N + source, which must not overflow."""
@@ -47,7 +50,7 @@ class Listing:
     edge_labels: np.ndarray | None = None
     edge_attributes: np.ndarray | None = None
     node_labels: np.ndarray | None = None
-    node_attributes: np.ndarray | csr_array | None = None
+    node_attributes: "np.ndarray | csr_array | None" = None
     categories: Categories | None = None
     y: Sequence[Label | None] | np.ndarray | None = None
     level: Level = "graph"

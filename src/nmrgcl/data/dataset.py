@@ -3,11 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
 
 from nmrgcl.data.categories import Categories
 from nmrgcl.data.molecule_rows import MoleculeRows, class_codes
@@ -16,6 +15,9 @@ from nmrgcl.errors import DataError, printable
 from nmrgcl.graphs import Graphs
 from nmrgcl.sparse_rows import is_sparse
 from nmrgcl.store import Store
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Level = Literal["graph", "node"]
 Label = int | str
@@ -63,7 +65,7 @@ class Dataset:
     held: Graphs | Callable[[], Graphs]
     classes: tuple[Label, ...] = ()
     node_labels: np.ndarray | None = None
-    node_attributes: np.ndarray | csr_array | None = None
+    node_attributes: "np.ndarray | csr_array | None" = None
     edge_labels: np.ndarray | None = None
     edge_attributes: np.ndarray | None = None
     categories: Categories | None = None
@@ -135,6 +137,8 @@ def dataset_of(graphs: Graphs, name: str = "graphs", source: str = "memory") -> 
     classes, graphs = _classes(graphs, level)
     edges = edge_features(graphs)
     if is_sparse(graphs.x):
+        from scipy.sparse import csr_array  # takes long to import, and few datasets need it
+
         parts = graphs.x.values(), graphs.x.col_indices(), graphs.x.crow_indices()
         words = csr_array(tuple(part.numpy() for part in parts), graphs.x.shape)
         # The words go into node_attributes; the graphs keep a constant feature, as those of readers have.

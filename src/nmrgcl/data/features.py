@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
 
 from nmrgcl.data.categories import Vocabulary, choose_vocabulary, one_hot_columns, read_vocabulary
 from nmrgcl.data.dataset import Dataset
@@ -17,6 +16,9 @@ from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.settings.schema import DataSettings
 from nmrgcl.sparse_rows import entry_rows, is_sparse, sparse_rows, with_values
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 FeatureKind = Literal["labels", "attributes", "constant", "degree", "molecules"]
 Scale = Literal["none", "rows"]
@@ -247,7 +249,7 @@ def _attributes(dataset: Dataset, spec: FeatureSpec, quiet: bool) -> torch.Tenso
     return torch.cat([x.to_dense() if is_sparse(x) else x, one_hot[:, :-1]], 1)
 
 
-def _matrix(attributes: np.ndarray | csr_array) -> torch.Tensor:
+def _matrix(attributes: "np.ndarray | csr_array") -> torch.Tensor:
     """Copy attributes to a tensor, because they may be mapped read-only from a file."""
     if isinstance(attributes, np.ndarray):
         return torch.from_numpy(np.array(attributes, np.float32))

@@ -1,7 +1,6 @@
 """Load a dataset by its name or path."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,6 @@ from nmrgcl.data.catalog import CatalogEntry, find, find_tu, require_name
 from nmrgcl.data.chosen import ALL, Chosen
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.formats.npz import read_npz
-from nmrgcl.data.formats.planetoid import read_planetoid
 from nmrgcl.data.formats.tu import read_tu
 from nmrgcl.data.locate import FileProgress, download, locate, parts_of
 from nmrgcl.data.molecules.dataset import Watch
@@ -119,10 +117,10 @@ def _joined(entry: CatalogEntry, source: Path, watch: Watch | None) -> Dataset:
 
 
 def _read(entry: CatalogEntry, source: Path) -> Dataset:
-    readers: dict[str, Callable[[], Dataset]] = {
-        "tu": lambda: read_tu(source, entry.name),
-        "planetoid": lambda: read_planetoid(source, entry.name),
-        # PyG and DGL both treat the words in these datasets as present or absent.
-        "npz": lambda: read_npz(source, name=entry.name, binary=True),
-    }
-    return readers[entry.format]()
+    if entry.format == "planetoid":
+        from nmrgcl.data.formats.planetoid import read_planetoid  # imports SciPy, which takes long
+
+        return read_planetoid(source, entry.name)
+    if entry.format == "npz":  # PyG and DGL both treat the words in these datasets as present or absent.
+        return read_npz(source, name=entry.name, binary=True)
+    return read_tu(source, entry.name)

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 
 from nmrgcl.data.categories import Categories, are_values
 from nmrgcl.data.dataset import Dataset, Label, dataset_of
@@ -15,6 +14,9 @@ from nmrgcl.data.texts import Texts
 from nmrgcl.errors import DataError
 from nmrgcl.graphs import Graphs
 from nmrgcl.store import Store, open_store, write_store
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _ARRAYS = ("node_labels", "node_attributes", "edge_labels", "edge_attributes", "public_split")
 _NOTES = ("name", "self_loops", "duplicate_edges", "one_way_edges", "level")
@@ -30,7 +32,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     given = {name: values for name in _ARRAYS if (values := getattr(dataset, name)) is not None}
     meta: dict[str, Any] = {"classes": list(dataset.classes), **{name: getattr(dataset, name) for name in _NOTES}}
     sparse = dataset.node_attributes
-    if sparse is not None and issparse(sparse):
+    if sparse is not None and not isinstance(sparse, np.ndarray):
         meta["columns"] = sparse.shape[1]
         given |= {f"{_SPARSE}.{part}": getattr(sparse, part) for part in _PARTS}
         del given[_SPARSE]
@@ -92,12 +94,14 @@ def open_dataset(folder: Path, otherwise: Callable[[], Dataset] | None = None) -
     )
 
 
-def _arrays(store: Store) -> dict[str, np.ndarray | csr_array]:
+def _arrays(store: Store) -> "dict[str, np.ndarray | csr_array]":
     """Return the labels and attributes, memory-mapped."""
     elsewhere = (MOLECULES, *_IDS, _CATEGORIES)
     found = {name: values for name, values in store.extra.items() if not name.startswith(elsewhere)}
-    arrays: dict[str, np.ndarray | csr_array] = {name: found.pop(name) for name in _ARRAYS if name in found}
+    arrays: dict[str, Any] = {name: found.pop(name) for name in _ARRAYS if name in found}
     if found:
+        from scipy.sparse import csr_array  # takes long to import, and few datasets need it
+
         data, indices, indptr = (found.pop(f"{_SPARSE}.{part}") for part in _PARTS)
         columns = int(store.meta["columns"])
         matrix = csr_array((data, indices.astype(np.int64), indptr.astype(np.int64)), (len(indptr) - 1, columns))

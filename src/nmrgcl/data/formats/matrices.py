@@ -1,9 +1,13 @@
 """Check the indices, numbers and sparse matrices in untrusted arrays."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array
 
 from nmrgcl.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_array, csc_array, csr_array
 
 Arrays = dict[str, np.ndarray]
 MAX_COLUMNS = 10_000_000
@@ -40,11 +44,13 @@ def real_numbers(array: np.ndarray, place: str, *, dimensions: int) -> np.ndarra
     return values
 
 
-def sparse_matrix(arrays: Arrays, file: str, prefix: str = "") -> coo_array | csc_array | csr_array:
+def sparse_matrix(arrays: Arrays, file: str, prefix: str = "") -> "coo_array | csc_array | csr_array":
     """Return the float32 matrix that ``scipy.sparse.save_npz`` wrote in CSR, CSC or COO format.
 
     If the names of its arrays have a ``prefix``, the matrix is in CSR format.
     """
+    from scipy.sparse import coo_array, csc_array, csr_array  # takes long to import, and few datasets need it
+
     layout = "csr" if prefix else str(arrays["format"].reshape(-1)[0]) if arrays["format"].size == 1 else ""
     if layout not in _INDICES:
         raise DataError(f"{file}, format: {layout[:20]!a} must be csr, csc or coo; save matrix.tocsr()")
@@ -69,7 +75,7 @@ def sparse_matrix(arrays: Arrays, file: str, prefix: str = "") -> coo_array | cs
     return matrix
 
 
-def feature_rows(matrix: csr_array, place: str) -> csr_array:
+def feature_rows(matrix: "csr_array", place: str) -> "csr_array":
     """Merge repeated entries, and require a usable number of columns and finite values."""
     if not 0 < matrix.shape[1] <= MAX_COLUMNS:
         raise DataError(f"{place}: {matrix.shape[1]} feature columns; the number must be between 1 and {MAX_COLUMNS}")

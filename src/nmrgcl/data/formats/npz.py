@@ -4,10 +4,9 @@ Features and labels may also come from files of their own.
 """
 
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from nmrgcl.data.assemble import Listing, assemble
 from nmrgcl.data.dataset import Dataset
@@ -15,6 +14,9 @@ from nmrgcl.data.formats.arrays import read_arrays
 from nmrgcl.data.formats.matrices import Arrays, feature_rows, sparse_matrix
 from nmrgcl.data.formats.npz_layouts import NOT_READ, Parts, class_labels, dense_features, read_layout
 from nmrgcl.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 MAX_ISOLATED = 1_000_000
 """Largest number of nodes without edge, feature or label; more indicate a mistake and would take memory."""
@@ -61,7 +63,7 @@ def read_npz(
     return assemble(_listing(parts), name or stem, file, keep_directions=keep_directions)
 
 
-def _features(arrays: Arrays, file: str) -> np.ndarray | csr_array:
+def _features(arrays: Arrays, file: str) -> "np.ndarray | csr_array":
     if "format" not in arrays:
         return dense_features(_single(arrays, file), file)
     matrix = sparse_matrix(arrays, file)

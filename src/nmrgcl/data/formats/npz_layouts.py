@@ -11,13 +11,16 @@ ambiguous. The two matrix layouts contain one graph, whose nodes are classified.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array
 
 from nmrgcl.data.dataset import Label
 from nmrgcl.data.formats.matrices import Arrays, feature_rows, real_numbers, sparse_matrix, whole_numbers
 from nmrgcl.errors import DataError, nearest
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_array, csc_array, csr_array
 
 NOT_READ = {"class_names", "node_names", "attr_names", "metadata"}
 """Arrays of the first layout that are ignored; in the original files they are pickled objects."""
@@ -41,7 +44,7 @@ class Parts:
     weight: np.ndarray | None
     place: str
     sizes: np.ndarray | None = None
-    x: np.ndarray | csr_array | None = None
+    x: "np.ndarray | csr_array | None" = None
     x_place: str = ""
     y: list[Label | None] | np.ndarray | None = None
     y_place: str = ""
@@ -143,7 +146,7 @@ def _sizes(node_ptr: np.ndarray, place: str) -> np.ndarray:
     return np.diff(pointers)
 
 
-def _adjacency(matrix: coo_array | csc_array | csr_array, place: str) -> Parts:
+def _adjacency(matrix: "coo_array | csc_array | csr_array", place: str) -> Parts:
     rows, columns = matrix.shape
     if rows != columns:
         raise DataError(f"{place}shape: an adjacency matrix must be square, not {rows} by {columns}; {_REMEDY}")
