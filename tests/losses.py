@@ -29,7 +29,7 @@ EPOCHS = 2
 
 
 def digests() -> dict[str, str]:
-    """A digest of losses and of the trained parameters, by method and level."""
+    """A digest of losses, weights and running statistics, by method and level."""
     torch.set_num_threads(1)  # More threads add up in another order.
     mutag = load("MUTAG")
     data: dict[Level, Graphs] = {
@@ -52,8 +52,8 @@ def _digest(name: str, level: Level, graphs: Graphs) -> str:
     method = build_method(settings, graphs.num_features)
     losses = [epoch.loss for epoch in pretrain(method, graphs, settings.train, seed=0)]
     state = hashlib.sha256(repr(losses).encode())
-    for parameter in method.parameters():
-        state.update(parameter.detach().numpy().tobytes())
+    for key, value in method.state_dict().items():
+        state.update(key.encode() + value.numpy().tobytes())
     return state.hexdigest()[:16]
 
 
@@ -77,17 +77,23 @@ def main() -> int:
     parser.add_argument("--since", metavar="REV")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    revision = arguments.since
+    check = ["git", "cat-file", "-e", f"{revision}^{{commit}}"]
+    if revision and subprocess.run(check, cwd=ROOT, capture_output=True).returncode:
+        parser.error(f"--since {revision}: git knows no such revision; git log lists them")
     now = digests()
     if arguments.json:
         print(json.dumps(now))
         return 0
-    then = digests_since(arguments.since) if arguments.since else now
-    changed = [name for name, digest in now.items() if then.get(name, digest) != digest]
+    then = digests_since(revision) if revision else now
+    changed = 0
     for name, digest in now.items():
-        print(f"{name:<24} {digest}{f'  was {then[name]}' if name in changed else ''}")
-    if arguments.since:
-        print(f"{len(changed)} of {len(now)} differ from {arguments.since}")
-    return bool(changed)
+        before = then.get(name)
+        changed += before not in (None, digest)
+        print(f"{name:<24} {digest}{'' if before == digest else f'  was {before}' if before else '  is new'}")
+    if revision:
+        print(f"{changed} of {len(now.keys() & then.keys())} differ from {revision}")
+    return changed > 0
 
 
 if __name__ == "__main__":
