@@ -40,7 +40,9 @@ def gather_structure(
     _place_graphs[(1,)](
         found.node_ptr, edge_ptr, index, node_ptr, row_ptr, graphs, BLOCK=min(1024, triton.next_power_of_2(graphs))
     )
-    _copy_graphs[(graphs + 1, 2)](
+    # A large graph would keep one program busy long after those of all others have ended.
+    programs = min(32, triton.next_power_of_2(triton.cdiv(max(nodes, edges), max(1, graphs) * BLOCK)))
+    _copy_graphs[(graphs + 1, 2, programs)](
         *found, edge_ptr, index, edge_index, row_ptr, node_ptr, pair, node_keep, edge_keep, graphs, nodes, edges,
         edge_index.stride(0), NODES_KEPT=node_keep is not None, EDGES_KEPT=edge_keep is not None, BLOCK=BLOCK,
     )  # fmt: skip
@@ -78,16 +80,17 @@ def _copy_graphs(
     edge_room: tl.tensor, stride: tl.tensor,
     NODES_KEPT: tl.constexpr, EDGES_KEPT: tl.constexpr, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """One program copies the nodes, or the edges, of one graph; the last program fills the room that is left."""
+    """Some programs copy the nodes, or the edges, of one graph; the last ones fill the room that is left."""
     graph = tl.program_id(0)
     is_rest = graph == graphs
     source = tl.load(index + graph, mask=graph < graphs, other=0)
     old_node, old_edge = tl.load(node_ptr + source), tl.load(row_ptr + tl.load(node_ptr + source))
     new_node, new_edge = tl.load(new_node_ptr + graph), tl.load(new_edge_ptr + graph)
+    own, step = tl.program_id(2) * BLOCK, tl.num_programs(2) * BLOCK
     if tl.program_id(1) == 0:
         last = tl.load(new_node_ptr + graph + 1, mask=graph < graphs, other=0)
         last = tl.where(is_rest, node_room, last)
-        for start in range(new_node, last, BLOCK):
+        for start in range(new_node + own, last, step):
             node = start + tl.arange(0, BLOCK)
             exists = node < last
             # Padding names item 0, which exists, so features can be gathered without a mask.
@@ -105,7 +108,7 @@ def _copy_graphs(
     else:
         last = tl.load(new_edge_ptr + graph + 1, mask=graph < graphs, other=0)
         last = tl.where(is_rest, edge_room, last)
-        for start in range(new_edge, last, BLOCK):
+        for start in range(new_edge + own, last, step):
             edge = start + tl.arange(0, BLOCK)
             exists = edge < last
             old = tl.where(is_rest, 0, edge - new_edge + old_edge)
