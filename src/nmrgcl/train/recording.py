@@ -176,6 +176,8 @@ def recorded_if_possible(record: Callable[[], Step]) -> Step | None:
     """The result of ``record``; None, with a warning, if the step synchronises with the host and cannot be recorded."""
     try:
         return record()
+    except torch.OutOfMemoryError:
+        raise  # Without a recording, memory would not suffice either.
     except RuntimeError as error:
         reason = str(error).partition("\n")[0]
         warnings.warn(f"steps are not recorded ({reason}); train.capture=false avoids this warning", stacklevel=3)
