@@ -1,12 +1,11 @@
-"""Supervised training on a GPU: steps with and without the loop for hubs, and with folds side by side.
+"""Supervised training on a GPU: steps with hubs summed whole and in parts, and with folds side by side.
 
-    python benchmarks/supervised.py [REDDIT-BINARY NCI1] [--json]
+    python benchmarks/supervised.py [REDDIT-BINARY NCI1] [--preset supervised_graph_gcn] [--json]
 
-A GIN with 5 × 32 units, batches of 32 graphs and ten folds. A step is that of one model; "alone" means that the models
-are trained one after another.
+Batches of 32 graphs and ten folds. A step is that of one model; "alone" means that there is one model.
 """
 
-from unittest.mock import patch
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -21,14 +20,13 @@ from nmrgcl.evaluate.finetune import Classifier, Task, Training, train
 from nmrgcl.evaluate.side_by_side import Epochs
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import build_pretraining
-from nmrgcl.ops.triton import rows as row_kernels
 from nmrgcl.settings import FinetuneSettings, resolve
 
-EPOCHS, BATCH, REPEATS = 5, 32, 3
+EPOCHS, BATCH, REPEATS = 5, 32, 2
 
 
-def trainings(graphs: Graphs, y: np.ndarray, count: int) -> tuple[list[Training], Epochs]:
-    settings = resolve("supervised_graph_gin")
+def trainings(preset: str, graphs: Graphs, y: np.ndarray, count: int) -> tuple[list[Training], Epochs]:
+    settings = resolve(preset)
     folds = stratified_folds(y, 10, seed=0)[:count]
     labels, options = torch.from_numpy(y).to(graphs.device), FinetuneSettings(epochs=EPOCHS, patience=0)
     made = []
@@ -36,41 +34,42 @@ def trainings(graphs: Graphs, y: np.ndarray, count: int) -> tuple[list[Training]
         method = build_pretraining(settings, graphs.num_features)
         model = Classifier(method, method.embed, method.width, int(y.max()) + 1, 0.0).to(graphs.device)
         made.append(Training(Task(model, Split(known, unknown, unknown), options), graphs, labels, "graph"))
-    return made, Epochs(made, graphs, labels, BATCH, capture=True)
+    return made, Epochs(made, graphs, labels, BATCH, capture=True, by_size=True)
 
 
-def seconds(graphs: Graphs, y: np.ndarray, count: int) -> list[float]:
+def seconds(preset: str, graphs: Graphs, y: np.ndarray, count: int) -> list[float]:
     """Seconds of some epochs of ``count`` models, without recording the steps."""
     found = []
     for _ in range(REPEATS):
-        made = trainings(graphs, y, count)
+        made = trainings(preset, graphs, y, count)
         began = now(graphs.device)
         train(*made)
         found.append(now(graphs.device) - began)
     return found
 
 
-def measure(name: str, graphs: Graphs) -> list[Row]:
+def measure(preset: str, name: str, graphs: Graphs) -> list[Row]:
     y = np.asarray(load(name).y)
     steps = EPOCHS * (len(graphs) * 9 // 10 // BATCH)
-    tile = row_kernels._tile
-    with patch.object(row_kernels, "_tile", lambda *given: (found := tile(*given)) | {"LONG": found["EDGES"]}):
-        before = seconds(graphs, y, 1)
-    return [
-        row(f"{name}: a step alone, hubs as other rows", "ms", before, scale=1e3 / steps),
-        row(f"{name}: a step alone", "ms", seconds(graphs, y, 1), scale=1e3 / steps),
-        row(f"{name}: a step, ten folds side by side", "ms", seconds(graphs, y, 10), scale=1e2 / steps),
-    ]
+    rows = []
+    for how, known in (("hubs whole", replace(graphs, hubs=False)), ("hubs in parts", graphs)):
+        if how == "hubs in parts" and not graphs.hubs:
+            continue
+        for count, side in ((1, "alone"), (10, "of ten side by side")):
+            found = seconds(preset, known, y, count)
+            rows.append(row(f"{name}, {preset}: a step {side}, {how}", "ms", found, scale=1e3 / steps / count))
+    return rows
 
 
 def main() -> None:
     parser = script_parser(__doc__)
     parser.add_argument("datasets", nargs="*", default=["REDDIT-BINARY", "NCI1"])
+    parser.add_argument("--preset", default="supervised_graph_gin")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     device, found = torch.device("cuda"), []
     for name in arguments.datasets:
-        found += measure(name, load_graphs(name, device))
+        found += measure(arguments.preset, name, load_graphs(name, device))
     print_rows(found, device, as_json=arguments.json)
 
 

@@ -86,6 +86,8 @@ def launch_rows_and_losses(graphs: Any) -> None:
     for units, dtype in ((32, torch.float32), (96, torch.float32), (304, torch.bfloat16)):
         h = torch.randn(nodes, units).to(dtype)
         rows.row_sums(h, column, ptr, live, self_weight=1.0)
+        rows.row_sums(h, column, ptr, live, self_weight=1.0, ends=graphs.edge_index[1])
+        rows.row_sums(h, None, graphs.node_ptr, torch.ones(nodes, dtype=torch.bool), ends=graphs.batch)
         rows.edge_products(h, h, graphs.edge_index)
         rows.row_sums(h, None, graphs.node_ptr, torch.ones(nodes, dtype=torch.bool))
         rows.spread_rows(h, graphs.batch, None)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from nmrgcl.augment import VIEWS, AddEdges, DropEdges, DropNodes
 from nmrgcl.encode import GIN, pool
 from nmrgcl.errors import DataError
-from nmrgcl.graphs import Graphs, Room
+from nmrgcl.graphs import HUB, Graphs, Room
 from tests.examples import edge_set, one_graph, random_graphs, undirected
 
 
@@ -142,6 +142,14 @@ def test_node_labels_follow_their_nodes() -> None:
 def test_categorical_features_are_the_ones_of_a_dense_row() -> None:
     graphs = Graphs.build(undirected(), torch.tensor([0, 2]), x=torch.tensor([[0, 2], [-1, 3]]), num_features=4)
     assert graphs.dense_x().tolist() == [[1, 0, 1, 0], [0, 0, 0, 1]]
+
+
+@pytest.mark.parametrize(("leaves", "hubs"), [(HUB, False), (HUB + 1, True)])
+def test_a_device_is_told_of_hubs_and_so_is_every_batch(leaves: int, hubs: bool) -> None:
+    star = undirected(*((0, leaf) for leaf in range(1, leaves + 1)), (leaves + 1, leaves + 2))
+    graphs = Graphs.build(star, torch.tensor([0, leaves + 1, leaves + 3])).to("cpu")
+    assert graphs.hubs == hubs
+    assert graphs.take(torch.tensor([1, 0])).hubs == hubs
 
 
 def test_edges_must_stay_inside_one_graph() -> None:

@@ -27,6 +27,10 @@ EDGE_FIELDS = ("edge_attr", "edge_weight")
 """What a batch takes along row by row; ``y`` belongs to the nodes or to the graphs."""
 
 
+HUB = 256
+"""A GPU sums the rows of graphs in which a node has more edges in another way."""
+
+
 class Sizes(NamedTuple):
     """``[B]`` nodes and directed edges of each graph, on the host."""
 
@@ -58,6 +62,7 @@ class Graphs:
         views: 2 if the second half of the graphs repeats the first half as another view.
         known_sizes: the sizes of the graphs, where they were known before the graphs came to a device; None means
             that the device is asked for them when they are needed. A copy with other pointers must not have them.
+        hubs: some node may have more than ``HUB`` edges, which was found out before the graphs came to a device.
 
     Example:
         >>> import torch
@@ -88,6 +93,7 @@ class Graphs:
     added_keep: Tensor | None = None
     views: int = 1
     known_sizes: Sizes | None = None
+    hubs: bool = False
 
     @classmethod
     def build(
@@ -199,7 +205,10 @@ class Graphs:
         moved: dict[str, Any] = {name: value.to(device) for name, value in values if isinstance(value, Tensor)}
         there = replace(self, **moved)
         # Sizes are read while it costs nothing: asking the device for them later would wait for it.
-        return there.sized_like(self) if on_host(self.node_ptr) else there
+        return there.sized_like(self)._with_hubs_of(self) if on_host(self.node_ptr) else there
+
+    def _with_hubs_of(self, other: "Graphs") -> "Graphs":
+        return replace(self, hubs=other.num_edges > HUB and int(other.row_ptr.diff().max()) > HUB)
 
     def dense_x(self) -> Tensor:
         """``[N, F]`` features as floating point, whichever way they are stored."""

@@ -7,11 +7,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from nmrgcl.augment import AddEdges
 from nmrgcl.encode import GAT, GCN, build_encoder
 from nmrgcl.encode.gat import HEADS
 from nmrgcl.encode.gcn import normalised_sum
 from nmrgcl.errors import SettingError
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops.neighbour_sum import in_degrees
 from tests.examples import cycle, random_graphs
 
 
@@ -54,6 +56,20 @@ def test_gcn_equals_pyg(kind: str) -> None:
         h = torch.nn.functional.prelu(conv(h, graphs.edge_index, graphs.edge_weight), torch.tensor([0.25]).double())
     names = {"layers.1.linear.weight": convs[1].lin.weight, "layers.0.bias": convs[0].bias}
     check(ours, ours(graphs), h, names)
+
+
+@pytest.mark.parametrize("kind", ["undirected", "directed", "weighted"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_degrees_equal_the_sums_of_the_adjacency_matrix(masked: bool, kind: str) -> None:
+    graphs = graphs_of(kind)
+    if masked:
+        graphs = AddEdges(0.5)(graphs) if kind == "undirected" else graphs
+        graphs = graphs.keep_nodes(torch.arange(graphs.num_nodes) % 5 > 0)
+    whole = graphs.merge_added()
+    weight = whole.live_edges.double() * (1.0 if whole.edge_weight is None else whole.edge_weight)
+    matrix = torch.zeros(graphs.num_nodes, graphs.num_nodes, dtype=torch.float64)
+    matrix.index_put_((whole.edge_index[1], whole.edge_index[0]), weight, accumulate=True)
+    torch.testing.assert_close(in_degrees(graphs, torch.float64), matrix.sum(1))
 
 
 @pytest.mark.parametrize("kind", ["undirected", "directed"])

@@ -52,11 +52,16 @@ def test_row_sums_equal_their_definition(width: int, weight: str) -> None:
         )
 
 
+@pytest.mark.parametrize("in_parts", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_hubs_among_short_rows_are_summed_whole(weighted: bool) -> None:
-    """Two hubs in the tile of one program, one of just as many edges as are short, one more at the end."""
-    width, lengths = 32, [2] * 120
+@pytest.mark.parametrize("width", [32, 600])
+def test_hubs_among_short_rows_are_summed_whole(width: int, weighted: bool, in_parts: bool) -> None:
+    """Two hubs in the tile of one program, one of just as many edges as are short, some with no whole chunk or only
+    whole chunks of edges, one more at the end."""
+    lengths = [2] * 120
     lengths[9], lengths[11], lengths[40], lengths[41], lengths[119] = 129, 300, 32, 33, 65
+    lengths[60] = 32 - sum(lengths[:60]) % 32  # up to a chunk's end
+    lengths[61], lengths[62], lengths[63] = 32, 64, 63
     row_ptr = torch.tensor([0, *lengths]).cumsum(0)
     total = int(row_ptr[-1])
     column, weight = torch.randint(120, (total,)), torch.rand(total) if weighted else None
@@ -65,7 +70,9 @@ def test_hubs_among_short_rows_are_summed_whole(weighted: bool) -> None:
     messages = h[column] * (1.0 if weight is None else weight[:, None])
     owner = torch.arange(120).repeat_interleave(torch.tensor(lengths))
     expected = 1.5 * h + torch.zeros(120, width, dtype=torch.float64).index_add_(0, owner, messages)
-    torch.testing.assert_close(row_sums(*given, self_weight=1.5).cpu(), expected, atol=1e-12, rtol=1e-12)  # type: ignore[arg-type]
+    ends = owner.to(DEVICE) if in_parts else None
+    found = row_sums(*given, self_weight=1.5, ends=ends)  # type: ignore[arg-type]
+    torch.testing.assert_close(found.cpu(), expected, atol=1e-12, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

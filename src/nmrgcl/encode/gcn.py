@@ -9,7 +9,7 @@ from nmrgcl.encode.activation import build_activation, drop_out
 from nmrgcl.encode.feature_map import layer_maps
 from nmrgcl.encode.norm import MaskedBatchNorm
 from nmrgcl.graphs import Graphs
-from nmrgcl.ops.neighbour_sum import is_undirected, neighbour_sum, weighted_sum
+from nmrgcl.ops.neighbour_sum import in_degrees, is_undirected, neighbour_sum, weighted_sum
 
 
 class GCNLayer(nn.Module):
@@ -100,8 +100,7 @@ def _normalised(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[T
 
 def _matrix(graphs: Graphs, count_self: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """``D^{-1/2}(A + I)D^{-1/2}``: its entry for each edge ``[E]``, and its diagonal ``[N]``."""
-    # As a sum over neighbours, degrees honour the masks and weights of the view.
-    degree = neighbour_sum(torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.device), graphs).squeeze(1)
+    degree = in_degrees(graphs, dtype)
     scale = (degree + 1 if count_self else degree.clamp(min=1)).rsqrt()
     source, destination = scale[graphs.edge_index]
     weight = source * destination

@@ -12,7 +12,7 @@ from nmrgcl.ops import across_ranks, serve
 from nmrgcl.ops.batch_norm import Norm, batch_norm, shared_statistics
 from nmrgcl.ops.forms import Form
 from nmrgcl.ops.graph_sum import graph_sum
-from nmrgcl.ops.neighbour_sum import edge_shares, is_undirected, neighbour_sum, sum_to_sources
+from nmrgcl.ops.neighbour_sum import edge_ends, edge_shares, is_undirected, neighbour_sum, sum_to_sources
 from nmrgcl.ops.rows import row_sums
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ class _FusedLayer(torch.autograd.Function):
         from nmrgcl.ops.triton.batch_norm import merge_statistics, normalise
         from nmrgcl.ops.triton.gin import Weights, layer_with_statistics
 
-        s = row_sums(h, graphs.edge_index[0], graphs.row_ptr, edge_shares(graphs), self_weight=1.0)
+        s = row_sums(
+            h, graphs.edge_index[0], graphs.row_ptr, edge_shares(graphs), self_weight=1.0, ends=edge_ends(graphs)
+        )
         weights = Weights(first, first_bias, second, second_bias)
         y, partial = layer_with_statistics(s, weights, graphs.node_keep, graphs.split)
         statistics = merge_statistics(partial, (norm.running_mean, norm.running_var, norm.momentum))

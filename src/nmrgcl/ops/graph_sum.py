@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from nmrgcl.graphs import Graphs
 
 
+LARGE = 256
+"""Graphs of more nodes on average are summed in parts, because some of them have thousands."""
+
+
 def graph_sum(h: Tensor, graphs: "Graphs") -> Tensor:
     """``[B, D]`` sum of ``h`` (``[N, D]``) over each graph's kept nodes; a graph without nodes gives zeros."""
     result: Tensor = _GraphSum.apply(h, graphs)
@@ -26,7 +30,8 @@ class _GraphSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, graphs: "Graphs") -> Tensor:
         ctx.graphs = graphs
-        return row_sums(h, None, graphs.node_ptr, graphs.node_keep)
+        ends = graphs.batch if graphs.num_nodes > LARGE * graphs.num_graphs else None
+        return row_sums(h, None, graphs.node_ptr, graphs.node_keep, ends=ends)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from nmrgcl.errors import SettingError
@@ -71,6 +72,18 @@ def edge_shares(graphs: "Graphs", dtype: torch.dtype | None = None) -> Tensor | 
     return weight if weight is None or dtype is None else weight.to(dtype)
 
 
+def in_degrees(graphs: "Graphs", dtype: torch.dtype) -> Tensor:
+    """``[N]``: the sum of the weights of the live edges into each node, with the gradient of learned weights."""
+    graphs = graphs.merge_added()
+    if graphs.edge_weight is not None:
+        return neighbour_sum(torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.device), graphs).squeeze(1)
+    if not graphs.masked:
+        return graphs.row_ptr.diff().to(dtype)
+    # Differences of a running count take the same time for hubs as for other nodes.
+    live = pad(graphs.live_edges.cumsum(0), (1, 0))
+    return live.index_select(0, graphs.row_ptr).diff().to(dtype)
+
+
 @torch.no_grad()
 def edge_counts(graphs: "Graphs", rows: int, *, looped: bool = False) -> Tensor:
     """``[N, ≥ rows]``: how often, by weight, the live edges into each node name each row of an edge table.
@@ -86,6 +99,11 @@ def edge_counts(graphs: "Graphs", rows: int, *, looped: bool = False) -> Tensor:
         graphs.edge_attr, graphs.row_ptr, edge_shares(graphs), -(-rows // 8) * 8, dtype,
         loop=rows - 1 if looped else None,
     )  # fmt: skip
+
+
+def edge_ends(graphs: "Graphs") -> Tensor | None:
+    """``[E]`` the destination of each edge if some node is a hub, else None: ``row_sums`` asks for it."""
+    return graphs.edge_index[1] if graphs.hubs else None
 
 
 _BY_SOURCE = WeakTensorKeyDictionary()
@@ -109,7 +127,8 @@ def sum_to_sources(
 ) -> Tensor:
     """The transpose of the sum over in-neighbours, which is the sum over out-neighbours."""
     if undirected:
-        return row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, self_weight=self_weight)
+        ends = edge_ends(graphs)
+        return row_sums(grad, graphs.edge_index[0], graphs.row_ptr, weight, self_weight=self_weight, ends=ends)
     column, rows, order = edges_by_source(graphs)
     weight = None if weight is None else weight.index_select(0, order)
     return row_sums(grad, column, rows, weight, self_weight=self_weight)
@@ -146,6 +165,7 @@ class _NeighbourSum(torch.autograd.Function):
         out = row_sums(
             h, graphs.edge_index[0], graphs.row_ptr, weight, self_weight=self_weight,
             edge_attr=None if table is None else graphs.edge_attr, edge_table=table, counts=counts, looped=looped,
+            ends=edge_ends(graphs),
         )  # fmt: skip
         return out if own is None else out.addcmul_(h, own.to(h.dtype)[:, None])
 
@@ -178,7 +198,7 @@ def _table_products(grad: Tensor, table: Tensor, graphs: "Graphs") -> Tensor:
     """``[E]``: ⟨G_v, Σ_c T[a_ec]⟩ for each edge e: u → v."""
     assert graphs.edge_attr is not None
     # Every node times every row of the table, and a column of zeros at the end for -1, "none".
-    each = torch.nn.functional.pad(grad @ table.to(grad.dtype).T, (0, 1))
+    each = pad(grad @ table.to(grad.dtype).T, (0, 1))
     named = each.index_select(0, graphs.edge_index[1]).gather(1, graphs.edge_attr.remainder(each.shape[1]))
     return named.sum(1)
 
@@ -201,7 +221,7 @@ class _EdgeScores(torch.autograd.Function):
         _refuse_second_derivatives()
         (h,), graphs, weight = ctx.saved_tensors, ctx.graphs, grads[0].contiguous()
         # g differs between the two directions of an edge, so even a symmetric graph needs the transposed edge list.
-        into = row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight)
+        into = row_sums(h, graphs.edge_index[0], graphs.row_ptr, weight, ends=edge_ends(graphs))
         return into.add_(sum_to_sources(h, graphs, weight, undirected=False)), None
 
 

@@ -27,6 +27,7 @@ def row_sums(
     edge_table: Tensor | None = None,
     counts: Tensor | None = None,
     looped: bool = False,
+    ends: Tensor | None = None,
 ) -> Tensor:
     """``[R, D]``, row v: ``self_weight · h[v] + Σ_e weight[e] · (h[column[e]] + Σ_c edge_table[edge_attr[e, c]])``.
 
@@ -40,6 +41,7 @@ def row_sums(
         edge_table: ``[K, D]``.
         counts: ``row_counts`` of ``edge_attr``, if they are known already.
         looped: add the last row of ``edge_table`` to every row once, for the loop from each node to itself.
+        ends: ``[E]`` the row of each edge, where some rows have hundreds; a GPU then sums these in parts.
     """
     if serve(h) and KERNEL.on:
         from nmrgcl.ops.triton import rows
@@ -47,7 +49,7 @@ def row_sums(
         # The kernel adds rows of the table as it reads the edges, so it has no use for counts.
         return rows.row_sums(
             h, column, row_ptr, weight,
-            self_weight=self_weight, edge_attr=edge_attr, edge_table=edge_table, looped=looped,
+            self_weight=self_weight, edge_attr=edge_attr, edge_table=edge_table, looped=looped, ends=ends,
         )  # fmt: skip
     out = _bags(h, torch.arange(h.shape[0], device=h.device) if column is None else column, row_ptr, weight)
     if self_weight:

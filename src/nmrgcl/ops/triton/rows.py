@@ -5,6 +5,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+CHUNK = 32
+"""Edges per part, where the sums of hubs are put together from parts."""
+
 
 def row_sums(
     h: Tensor,
@@ -16,11 +19,15 @@ def row_sums(
     edge_attr: Tensor | None = None,
     edge_table: Tensor | None = None,
     looped: bool = False,
+    ends: Tensor | None = None,
 ) -> Tensor:
     """``[R, D]``: see ``ops.rows.row_sums``; sums are in float32 or wider.
 
     Where ``weight`` is zero, the source is not even read. ``self_weight`` is compiled into the kernel, so it should not
     change from step to step.
+
+    One program sums a row, so a hub with thousands of edges would keep all others waiting. With ``ends``, the parts of
+    long rows are therefore summed first, each by a program of its own.
     """
     h = h if h.stride(1) == 1 else h.contiguous()
     out = torch.empty(row_ptr.shape[0] - 1, h.shape[1], dtype=h.dtype, device=h.device)
@@ -28,12 +35,21 @@ def row_sums(
         return out
     categories = 0 if edge_attr is None or edge_table is None else edge_attr.shape[1]
     tile = _range_tile(h.shape[1]) if column is None else _tile(h.shape[1], column.shape[0] / out.shape[0])
+    kind = {"INDEXED": column is not None, "WEIGHTED": weight is not None, "CATEGORIES": categories}
+    parts = None
+    if ends is not None and ends.shape[0] >= CHUNK:
+        wide = torch.float64 if h.dtype == torch.float64 else torch.float32
+        parts = torch.empty(ends.shape[0] // CHUNK, h.shape[1], dtype=wide, device=h.device)
+        units = min(triton.next_power_of_2(h.shape[1]), 512)
+        _sum_parts[(parts.shape[0], triton.cdiv(h.shape[1], units))](
+            parts, h, column, ends, weight, edge_attr, edge_table, h.shape[1], h.stride(0),
+            **kind, UNITS=units, EDGES=min(CHUNK, max(1, 2048 // units)), CHUNK=CHUNK,
+        )  # fmt: skip
     grid = (triton.cdiv(out.shape[0], tile["ROWS"]), triton.cdiv(h.shape[1], tile["UNITS"]))
     _sum_rows[grid](
-        out, h, column, row_ptr, weight, edge_attr, edge_table, out.shape[0], h.shape[1], h.stride(0),
+        out, h, column, row_ptr, weight, edge_attr, edge_table, parts, out.shape[0], h.shape[1], h.stride(0),
         0 if edge_table is None else edge_table.shape[0] - 1,
-        LOOPED=looped, SELF=float(self_weight),
-        INDEXED=column is not None, WEIGHTED=weight is not None, CATEGORIES=categories, **tile,
+        LOOPED=looped, SELF=float(self_weight), CHUNK=0 if parts is None else CHUNK, **kind, **tile,
     )  # fmt: skip
     return out
 
@@ -114,14 +130,15 @@ def _tile(width: int, mean: float) -> dict[str, int]:
     """
     units = min(triton.next_power_of_2(width), 512)
     edges = min(triton.next_power_of_2(max(2, round(mean))), 16, max(2, 2048 // units))
-    rows = max(1, 512 // (units * edges))
-    return {"ROWS": rows, "UNITS": units, "EDGES": edges, "LONG": max(edges, 1024 // units), "num_warps": 1}
+    rows = max(1, min(32, 512 // (units * edges)))
+    long = max(edges, 1024 // units)
+    return {"ROWS": rows, "UNITS": units, "EDGES": edges, "SHORT": min(long, 8 * edges), "LONG": long, "num_warps": 1}
 
 
 def _range_tile(width: int) -> dict[str, int]:
     """The same for sums over ranges: rows with dozens of entries that are contiguous in memory."""
     units = min(triton.next_power_of_2(width), 32)
-    return {"ROWS": 1, "UNITS": units, "EDGES": 64, "LONG": 64, "num_warps": 4}
+    return {"ROWS": 1, "UNITS": units, "EDGES": 64, "SHORT": 64, "LONG": 64, "num_warps": 4}
 
 
 # Otherwise Triton would compile again when a batch has one row or a multiple of 16 rows.
@@ -134,25 +151,29 @@ def _sum_rows(
     weight: tl.tensor,
     edge_attr: tl.tensor,
     edge_table: tl.tensor,
+    parts: tl.tensor,
     rows: tl.tensor,
     width: tl.tensor,
     stride: tl.tensor,
     loop: tl.tensor,
     LOOPED: tl.constexpr,
     SELF: tl.constexpr,
+    CHUNK: tl.constexpr,
     INDEXED: tl.constexpr,
     WEIGHTED: tl.constexpr,
     CATEGORIES: tl.constexpr,
     ROWS: tl.constexpr,
     UNITS: tl.constexpr,
     EDGES: tl.constexpr,
+    SHORT: tl.constexpr,
     LONG: tl.constexpr,
 ) -> None:
     """One program sums one block of units of some destination rows.
 
     No two programs write to the same place, so no atomics are needed. The sources of ``EDGES`` edges of each row are
-    gathered at once; most rows of molecules need one such step. Rows of more than ``LONG`` edges come after the others,
-    one at a time and ``LONG`` edges at once: a hub may have thousands of edges where most nodes have two.
+    gathered at once; most rows of molecules need one such step. Rows of over ``SHORT`` edges come after the others,
+    one at a time and ``LONG`` edges at once: a hub may have thousands of edges where most nodes have two. Unless
+    ``CHUNK`` is 0, chunks of so many edges are in ``parts`` already, and only a row's first and last edges are left.
     """
     wide: tl.constexpr = tl.float64 if h.dtype.element_ty == tl.float64 else tl.float32
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
@@ -168,30 +189,71 @@ def _sum_rows(
         total += tl.load(edge_table + loop * width + unit, mask=inside, other=0)[None, :].to(wide)
     length = last - first
     longest = tl.max(length, 0)
-    if LONG > EDGES:
+    if SHORT > EDGES or CHUNK > 0:
         # A long row counts as empty here, so that the other rows of the tile need not wait for it.
-        last = tl.where(length > LONG, first, last)
-        longest = tl.minimum(longest, LONG)
+        last = tl.where(length > SHORT, first, last)
+        longest = tl.minimum(longest, SHORT)
     for start in range(0, longest, EDGES):
         edge = first[:, None] + start + tl.arange(0, EDGES)[None, :]
         total += _messages(
             h, column, weight, edge_attr, edge_table, edge, edge < last[:, None], unit, inside, width, stride,
             wide, INDEXED, WEIGHTED, CATEGORIES,
         )  # fmt: skip
-    if LONG > EDGES and tl.max(length, 0) > LONG:
+    if (SHORT > EDGES or CHUNK > 0) and tl.max(length, 0) > SHORT:
         for number in range(ROWS):
             # Triton cannot index a block by a number, so a sum over a mask picks the row.
             one = tl.arange(0, ROWS) == number
-            begin = tl.sum(tl.where(one & (length > LONG), first, 0), 0)
-            end = begin + tl.sum(tl.where(one & (length > LONG), length, 0), 0)
-            for start in range(begin, end, LONG):
+            begin = tl.sum(tl.where(one & (length > SHORT), first, 0), 0)
+            end = begin + tl.sum(tl.where(one & (length > SHORT), length, 0), 0)
+            head = end
+            if CHUNK > 0:
+                # The chunks that belong to the row as a whole are those from head to tail.
+                head = tl.minimum((begin + CHUNK - 1) // CHUNK * CHUNK, end)
+                tail = tl.maximum(end // CHUNK * CHUNK, head)
+                for start in range(head // CHUNK, tail // CHUNK, LONG):
+                    part = start + tl.arange(0, LONG)
+                    whole = (part < tail // CHUNK)[:, None] & inside[None, :]
+                    sums = tl.load(parts + part[:, None] * width + unit[None, :], mask=whole, other=0)
+                    total += tl.where(one[:, None], tl.sum(sums, 0)[None, :], 0)
+                for start in range(tail, end, LONG):
+                    edge = start + tl.arange(0, LONG)[None, :]
+                    found = _messages(
+                        h, column, weight, edge_attr, edge_table, edge, edge < end, unit, inside, width, stride,
+                        wide, INDEXED, WEIGHTED, CATEGORIES,
+                    )  # fmt: skip
+                    total += tl.where(one[:, None], found, 0)
+            for start in range(begin, head, LONG):
                 edge = start + tl.arange(0, LONG)[None, :]
                 found = _messages(
-                    h, column, weight, edge_attr, edge_table, edge, edge < end, unit, inside, width, stride,
+                    h, column, weight, edge_attr, edge_table, edge, edge < head, unit, inside, width, stride,
                     wide, INDEXED, WEIGHTED, CATEGORIES,
                 )  # fmt: skip
                 total += tl.where(one[:, None], found, 0)
     tl.store(out + row[:, None] * width + unit[None, :], total.to(out.dtype.element_ty), mask=exists)
+
+
+@triton.jit
+def _sum_parts(
+    parts: tl.tensor, h: tl.tensor, column: tl.tensor, ends: tl.tensor, weight: tl.tensor, edge_attr: tl.tensor,
+    edge_table: tl.tensor, width: tl.tensor, stride: tl.tensor,
+    INDEXED: tl.constexpr, WEIGHTED: tl.constexpr, CATEGORIES: tl.constexpr,
+    UNITS: tl.constexpr, EDGES: tl.constexpr, CHUNK: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program sums one block of units of ``CHUNK`` edges, if they all belong to one row; others are not read."""
+    wide: tl.constexpr = parts.dtype.element_ty
+    first = tl.program_id(0).to(tl.int64) * CHUNK
+    unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
+    inside = unit < width
+    if tl.load(ends + first) == tl.load(ends + first + CHUNK - 1):
+        total = tl.zeros([1, UNITS], wide)
+        for start in range(0, CHUNK, EDGES):
+            edge = first + start + tl.arange(0, EDGES)[None, :]
+            total += _messages(
+                h, column, weight, edge_attr, edge_table, edge, edge >= 0, unit, inside, width, stride,
+                wide, INDEXED, WEIGHTED, CATEGORIES,
+            )  # fmt: skip
+        place = parts + tl.program_id(0).to(tl.int64) * width + unit[None, :]
+        tl.store(place, total, mask=inside[None, :])
 
 
 @triton.jit
