@@ -6,6 +6,7 @@ Batches of 32 graphs and ten folds. A step is that of one model; "alone" means t
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ import torch
 from bench.graphs_at_hand import load_graphs
 from bench.script import print_rows, script_parser
 from bench.table import Row
-from bench.timing import now, row
+from bench.timing import in_turn, now, row
 from nmrgcl.data import load
 from nmrgcl.data.splits import Split, stratified_folds
 from nmrgcl.evaluate.finetune import Classifier, Task, Training, train
@@ -37,27 +38,25 @@ def trainings(preset: str, graphs: Graphs, y: np.ndarray, count: int) -> tuple[l
     return made, Epochs(made, graphs, labels, BATCH, capture=True, by_size=True)
 
 
-def seconds(preset: str, graphs: Graphs, y: np.ndarray, count: int) -> list[float]:
+def seconds(preset: str, graphs: Graphs, y: np.ndarray, count: int) -> float:
     """Seconds of some epochs of ``count`` models, without recording the steps."""
-    found = []
-    for _ in range(REPEATS):
-        made = trainings(preset, graphs, y, count)
-        began = now(graphs.device)
-        train(*made)
-        found.append(now(graphs.device) - began)
-    return found
+    made = trainings(preset, graphs, y, count)
+    began = now(graphs.device)
+    train(*made)
+    return now(graphs.device) - began
 
 
 def measure(preset: str, name: str, graphs: Graphs) -> list[Row]:
     y = np.asarray(load(name).y)
     steps = EPOCHS * (len(graphs) * 9 // 10 // BATCH)
+    forms = {"hubs whole": replace(graphs, hubs=False)} | ({"hubs in parts": graphs} if graphs.hubs else {})
     rows = []
-    for how, known in (("hubs whole", replace(graphs, hubs=False)), ("hubs in parts", graphs)):
-        if how == "hubs in parts" and not graphs.hubs:
-            continue
-        for count, side in ((1, "alone"), (10, "of ten side by side")):
-            found = seconds(preset, known, y, count)
-            rows.append(row(f"{name}, {preset}: a step {side}, {how}", "ms", found, scale=1e3 / steps / count))
+    for count, side in ((1, "alone"), (10, "of ten side by side")):
+        costs = in_turn({how: partial(seconds, preset, form, y, count) for how, form in forms.items()}, REPEATS)
+        rows += [
+            row(f"{name}, {preset}: a step {side}, {how}", "ms", found, scale=1e3 / steps / count)
+            for how, found in costs.items()
+        ]
     return rows
 
 
