@@ -27,7 +27,8 @@ class DirectCLR(Pretraining):
     """Contrast a few dimensions of the representation directly, which reduces collapse without a projection head.
 
     The representation of GIN concatenates all layers, so its first dimensions would train only the first layer;
-    therefore the slice is taken from every layer. The other dimensions are trained as inputs of later layers.
+    therefore the slice is taken from every layer. The other dimensions are trained as inputs of later layers, except
+    those of the last layer: they keep their initial map, but are part of the embedding.
     """
 
     options: Options
