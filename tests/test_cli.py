@@ -195,7 +195,7 @@ def test_methods_of_labels_say_that_numbers_are_none(
     assert run(capsys, *arguments, "--out", str(tmp_path / "r"), code=2) == (
         "",
         f"nmrgcl: method {method} needs node labels, but these nodes have numeric features (2); "
-        "set data.features to labels, degree or constant\n",
+        "set data.features to degree or constant, or to labels if the nodes have any\n",
     )
 
 
@@ -221,7 +221,7 @@ def test_a_broken_file_is_named_with_its_line(case: str, capsys: pytest.CaptureF
 def test_one_graph_and_small_classes_are_explained(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lonely = write_tu(tmp_path / "LONELY", 1)
     _, err = run(capsys, "pretrain", str(lonely), "--out", str(tmp_path / "r"), code=2)
-    assert "contrast needs at least two graphs, this dataset has 1" in err
+    assert "needs at least two graphs, this dataset has 1" in err
     rare = write_tu(tmp_path / "RARE", graph_labels="1\n" * 3 + "0\n" * 27)
     run(capsys, "pretrain", str(rare), *FAST, "--out", str(tmp_path / "r"))
     _, err = run(capsys, "evaluate", str(tmp_path / "r"), str(rare), code=2)
@@ -408,3 +408,62 @@ def test_a_class_under_another_name_is_answered_with_y(capsys: pytest.CaptureFix
     data.write_text('{"edges": [[0, 1]], "label": 1}\n')
     _, err = run(capsys, "datasets", "info", str(data), code=2)
     assert err == f"nmrgcl: {data}, line 1: unknown key 'label'; use y for the class of a graph\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    {
+        "pretrian MUTAG": "no such command 'pretrian'; did you mean 'pretrain'?",
+        "pretrain": "missing argument 'DATA'; see nmrgcl pretrain --help",
+        "pretrain MUTAG --epochs abc": "--epochs: ",
+        "embed nosuch MUTAG": "nosuch: no such run or model folder",
+        "view nosuch": "nosuch: no such run or model folder",
+        "finetune nosuch.csv": "nosuch.csv: no such file or folder",
+        "results list --results nosuch": "--results nosuch: no such folder",
+        "sweep MUTAG --selection zzz": "known: both, honest, paper",
+        "sweep MUTAG --method gmi": "MUTAG: is many graphs, but method gmi would embed nodes here; use method nmrgcl",
+        "sweep PubMed --method wl": "PubMed: is one graph whose nodes are labelled, but method wl would embed graphs",
+        "methods joaov2": "it is a preset of method joao: use --preset joaov2",
+        "methods gin": "it is an encoder; to train it with labels, use --preset supervised_graph_gin",
+    }.items(),
+)
+def test_what_cannot_be_meant_is_said_in_one_line(
+    arguments: str, told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out, err = run(capsys, *arguments.split(), code=2)
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("nmrgcl: ")
+    assert told in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_refuses_graphs_without_labels_before_it_begins(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    graphs = tmp_path / "noy.jsonl"
+    graphs.write_text('{"edges": [[0, 1]]}\n' * 3)
+    _, err = run(capsys, "sweep", str(graphs), "--results", str(tmp_path / "cells"), code=2)
+    assert "has no labels, which a sweep judges by" in err
+    assert not (tmp_path / "cells").exists()
+
+
+def test_a_refused_run_is_not_in_the_way_of_the_corrected_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = ["pretrain", "MUTAG", "--method", "gcc", "--seeds", "1", "--epochs", "1", "--batch-size", "64"]
+    command += ["--set", "contrast=moco", "--set", "steps=8", "--device", "cpu", "--out", str(tmp_path / "r")]
+    _, err = run(capsys, *command, "--set", "queue=1000", code=2)
+    assert "set queue to 128 or less" in err
+    run(capsys, *command, "--set", "queue=128")
+    _, err = run(capsys, *command, "--set", "queue=64", code=2)
+    assert "already holds a run" in err
+
+
+def test_a_method_with_kernels_is_said_to_be_judged_by_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    made = str(tmp_path / "r")
+    run(capsys, "pretrain", "MUTAG", "--method", "wl", "--set", "iterations=1", "--seeds", "1", "--out", made)
+    out, _ = run(capsys, "evaluate", made, "--seeds", "1", "--set", "folds=3", "--jobs", "1")
+    assert "SVM on the method's own kernels, kernel and C (grid) by the training folds; 3 folds, once" in out
+    out, _ = run(capsys, "evaluate", made, "--seeds", "1", "--set", "folds=3", "--protocol", "lssvm")
+    assert "RBF least-squares SVM on" in out

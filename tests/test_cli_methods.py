@@ -82,7 +82,7 @@ def test_one_method_with_its_published_figures(capsys: pytest.CaptureFixture[str
         "published Its authors report the last of 20 epochs",
         "arXiv 2203.12821, Table 1: PTC_MR 63.62 ± 1.83, PROTEINS 74.39 ± 0.45",
         "checked The loss of its code against its definition (tests/contrast/test_infonce.py)",
-        "options, set with --set NAME=VALUE: tau 0.2 temperature of the loss",
+        "options, set with --set NAME=VALUE: tau 0.2 temperature of the loss (τ); 0.1 in preset strong",
     ):
         assert part in words
     words = " ".join(run(capsys, "methods", "dgi")[0].split())
@@ -148,7 +148,7 @@ def test_a_file_of_ones_own_shows_what_it_says(capsys: pytest.CaptureFixture[str
 
 def test_steps_that_cannot_be_recorded_are_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "methods", str(ONLY_HERE / "curriculum.py"))
-    assert "recorded   No: its steps depend on Python values" in out
+    assert "recorded   No: its steps wait for the host or depend on Python values" in out
     assert "recorded   No: it is fitted directly" in run(capsys, "methods", "wl")[0]
 
 

@@ -48,7 +48,7 @@ def test_options_of_methods_are_known_without_importing_them() -> None:
         "datasets info MUTAG --frob": "--frob: nmrgcl datasets info has no such option; "
         "nmrgcl datasets info --help lists them",
         "pretrain MUTAG --lr 0": "--lr: train.lr = 0.0 must be above 0",
-        "finetune x.csv --model none --epochs 0": "--epochs: finetune.epochs = 0 must be at least 1",
+        "finetune BBBP --model none --epochs 0": "--epochs: finetune.epochs = 0 must be at least 1",
         "presets strongg": "unknown preset 'strongg'; did you mean strong?",
         "settings epoch": "unknown setting 'epoch'; did you mean epochs",
     }.items(),

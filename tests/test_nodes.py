@@ -134,12 +134,14 @@ def test_a_mistaken_level_names_the_setting_that_is_meant(
     for arguments, words in {
         (network, "--preset", "graphcl"): "is one graph whose nodes are labelled, but level = graph embeds graphs; "
         "use preset node (level = node)",
-        (network, "--method", "graphcl"): "method graphcl embeds graphs only: use method nmrgcl with preset node",
+        (network, "--method", "graphcl"): "level = graph embeds graphs; use method nmrgcl with preset node",
         (graphs, "--preset", "node"): "has 30 graphs, but level = node embeds the nodes of one graph; "
         "use preset strong (level = graph)",
-        (graphs, "--method", "dgi"): "method dgi embeds nodes only: use method nmrgcl with preset strong",
+        (graphs, "--method", "dgi"): "embeds the nodes of one graph; use method nmrgcl with preset strong",
         (graphs, "--preset", "graphcl", "--method", "dgi"): "method dgi embeds nodes, not graphs; use level = node",
-        (str(single),): "contrast needs at least two graphs, this dataset has 1; for its nodes use preset node",
+        (
+            str(single),
+        ): "needs at least two graphs, this dataset has 1; to embed the nodes of its graph, use preset node",
         (
             network,
             "--set",

@@ -59,6 +59,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         if getattr(embedder, "level", "graph") != "graph":
             raise SettingError("GraphClassifier: the embedder has level='node'; use nmrgcl evaluate to classify nodes")
         labels, known = self._labels(graphs, y)
+        if isinstance(graphs, list | tuple) and len(graphs) != len(labels):
+            raise DataError(f"{len(graphs)} graphs but {len(labels)} labels: pass one label per graph")
         values = penalties(self.c)
         folds = self._folds(labels[known], choosing=len(values) > 1)
         z = embedder.fit(graphs).transform(graphs)

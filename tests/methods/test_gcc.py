@@ -102,17 +102,29 @@ def test_the_teacher_of_the_queue_follows_by_its_momentum() -> None:
     torch.testing.assert_close(method.state_dict()["teachers.outputs.0__bias"], start + 0.25)
 
 
+def test_keys_of_the_queue_are_computed_without_dropout() -> None:
+    method, kept = build("contrast=moco", "queue=8", "dropout=0.5").train(), []
+    method.dropout.register_forward_hook(lambda module, given, out: kept.append(torch.equal(given[0], out)))
+    next(method.losses(GRAPHS, Progress()))
+    layers = len(method.outputs)
+    assert all(kept[:layers])  # the keys, which come first
+    assert not any(kept[layers:])
+    assert method.dropout.training
+
+
 def test_the_queue_trains_on_a_dataset_that_is_large_enough() -> None:
     settings = settings_of("gcc", "contrast=moco", "queue=4")
     losses = [epoch.loss for epoch in pretrain(build("contrast=moco", "queue=4"), GRAPHS, settings.train)]
     assert np.isfinite(losses).all()
 
 
-@pytest.mark.parametrize(("batch_size", "advice"), [(4, "set queue to 4 or less"), (8, r"lower train\.batch_size")])
+@pytest.mark.parametrize(
+    ("batch_size", "advice"), [(4, "set queue to 4 or less"), (8, r"lower train\.batch_size and queue")]
+)
 def test_a_queue_larger_than_the_dataset_is_refused_in_one_line(batch_size: int, advice: str) -> None:
     """Eight graphs: beside a batch of four there are four keys, beside one of eight there are none."""
     chosen = ("contrast=moco", "queue=5", f"batch_size={batch_size}")
-    with pytest.raises(SettingError, match=f"queue = 5 is larger than the dataset.*{advice} or set contrast"):
+    with pytest.raises(SettingError, match=f"queue = 5 holds more keys than .*{advice}, or set contrast"):
         list(pretrain(build(*chosen), GRAPHS, settings_of("gcc", *chosen).train))
 
 

@@ -66,6 +66,19 @@ def test_an_item_is_computed_once_then_drawn(capsys: pytest.CaptureFixture[str],
     assert Path(json.loads(out)["page"]).read_bytes() == page
 
 
+def test_a_part_of_what_is_stored_is_rendered(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out, _ = run(capsys, *tiny(tmp_path, "--json"))
+    rows = Path(json.loads(out)["rows"])
+    _, err = run(capsys, *tiny(tmp_path, "--render-only", "--from", str(rows), "--set", "epochs=2"), code=2)
+    assert "a part of the item would replace all of it" in err
+    stored = ["--render-only", "--from", str(rows), "--out", str(tmp_path / "part"), "--json"]
+    for more, missing in (([], 0), (["--set", "epochs=2"], 6), (["--only", "MUTAG"], 6)):
+        out, _ = run(capsys, *tiny(tmp_path, *stored, *more))
+        assert json.loads(out)["missing"] == missing
+    _, err = run(capsys, *tiny(tmp_path, *stored, "--only", "MUTAGG"), code=2)
+    assert "MUTAG" in err
+
+
 def test_what_another_run_has_is_not_computed_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out, _ = run(capsys, *tiny(tmp_path, "--json"))
     rows = Path(json.loads(out)["rows"])

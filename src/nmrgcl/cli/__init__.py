@@ -1,6 +1,7 @@
 """The command line; each command parses its arguments, calls one function and prints the result."""
 
 import os
+import re
 import sys
 import warnings
 from typing import Any
@@ -33,7 +34,7 @@ from nmrgcl.cli.terminal import require_plain, safe_streams, silence, tell
 from nmrgcl.cli.theory import theory
 from nmrgcl.cli.tune import tune
 from nmrgcl.cli.view import view
-from nmrgcl.errors import DataWarning, UserError
+from nmrgcl.errors import DataWarning, SettingError, UserError
 
 app = typer.Typer(
     name="nmrgcl",
@@ -117,7 +118,25 @@ def _show(message: Warning | str, category: type[Warning], *place: Any) -> None:
 
 def _run(arguments: list[str]) -> None:
     require_plain(arguments)
+    code = None
     try:
-        app(args=with_resume_value(arguments), prog_name="nmrgcl")
+        code = app(args=with_resume_value(arguments), prog_name="nmrgcl", standalone_mode=False)
+    except Exception as error:
+        # Typer would print a box of five lines. Its classes are in different modules in its different versions.
+        if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
+            if not hasattr(error, "show"):
+                raise
+            error.show()
+            sys.exit(error.exit_code)  # type: ignore[attr-defined]
+        raise SettingError(_in_one_line(error)) from None
     finally:
         sys.stdout.flush()  # otherwise Python flushes at exit and reports a full disk in two lines
+    sys.exit(code or 0)
+
+
+def _in_one_line(error: Any) -> str:
+    """What is wrong with the arguments, and where to read what they are."""
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "nmrgcl"
+    said = " ".join(error.format_message().split()).rstrip(".").removeprefix("Invalid value for ")
+    said = re.sub(r"^'(-[^']*)': I", r"\1: i", said).replace(". Did you mean", "; did you mean")
+    return f"{said[:1].lower()}{said[1:]}" + ("" if said.endswith("?") else f"; see {command} --help")

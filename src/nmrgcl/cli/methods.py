@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -35,8 +36,10 @@ def methods(
     from nmrgcl.cli.methods_text import one_method, several_methods
     from nmrgcl.errors import SettingError
     from nmrgcl.method_files import method_names, method_reference
+    from nmrgcl.settings import require_known
 
     if name is not None:
+        require_known([name])
         facts = _facts(method_reference(name))
         print(json.dumps(facts) if as_json else one_method(facts))
         return
@@ -83,19 +86,28 @@ def _facts(name: str) -> dict[str, Any]:
         "fixed": kind.FIXED,
         "presets": {"molecule": kind.PRESETS["graph"]} if issubclass(kind, MoleculePretraining) else kind.PRESETS,
         "presets_for_it": [one for one in preset_names() if load_preset(one).get("method") == name],
-        "options": _options(name),
+        "options": _options(name, kind.PRESETS),
     }
 
 
-def _options(name: str) -> list[dict[str, Any]]:
+def _options(name: str, presets: Mapping[Any, str]) -> list[dict[str, Any]]:
+    """The options with their defaults, and the values that the method's own presets give them instead."""
     from nmrgcl.method_files import options_class
+    from nmrgcl.run.recipe import default_preset
+    from nmrgcl.settings import load_preset
 
     options = options_class(name)
     hints = get_type_hints(options)
+    used = {preset: load_preset(default_preset(name, level)) for level, preset in presets.items()}
     return [
         {
             "name": field.name,
             "default": field.default,
+            "by_preset": {
+                preset: value
+                for preset, values in used.items()
+                if (value := values.get(f"options.{field.name}", field.default)) != field.default
+            },
             "choices": list(get_args(hints[field.name])) if get_origin(hints[field.name]) is Literal else [],
             "about": field.metadata.get("doc", ""),
         }

@@ -7,7 +7,7 @@ from nmrgcl.cli.terminal import TOGETHER, hanging
 
 RECORDED = {
     True: "Yes: on a GPU, steps are replayed as a CUDA graph.",
-    False: "No: its steps depend on Python values, such as the epoch.",
+    False: "No: its steps wait for the host or depend on Python values, such as the epoch.",
     None: "No: it is fitted directly, without steps.",
 }
 """Whether steps can be recorded, in words."""
@@ -68,6 +68,7 @@ def _options(options: Sequence[dict[str, Any]]) -> list[str]:
     lines = ["options, set with --set NAME=VALUE:"]
     for option in options:
         choices = f" ({', '.join(map(str, option['choices']))})" if option["choices"] else ""
+        choices += "".join(f"; {value} in preset {preset}" for preset, value in option["by_preset"].items())
         start = f"  {option['name']:<{names}}  {option['default']!s:<{defaults}}  "
         lines.append(hanging(start, f"{option['about']}{choices}"))
     return lines

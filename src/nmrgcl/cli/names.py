@@ -6,10 +6,10 @@ from typing import Any
 
 from nmrgcl.errors import SettingError
 
-DATASETS = ("pretrain", "evaluate", "report", "compare", "sweep", "tune", "info")
+DATASETS = ("pretrain", "evaluate", "report", "compare", "sweep", "tune", "info", "finetune", "embed")
 """The commands whose DATA is a dataset."""
-RUNS = ("evaluate", "report", "compare")
-"""The commands whose arguments are runs."""
+RUNS = ("evaluate", "report", "compare", "view", "embed", "export", "diagnose")
+"""The commands whose arguments are runs or models."""
 PROTOCOLS = ("evaluate", "compare")
 """The commands that accept only the settings of protocols."""
 DEVICES = ("auto", "cpu", "cuda")
@@ -29,16 +29,25 @@ def require_names(command: str, given: Mapping[str, Any]) -> None:
         config = given.get("config") if command == "pretrain" else None
         require_known(_several(given.get("method")), given.get("preset") or None, config, assignments)
     if command in RUNS:
+        from nmrgcl.run.bundled import model_path
         from nmrgcl.run.model_folders import find_models
 
-        for run in map(Path, _several(given.get("run", given.get("runs")))):  # some versions of typer pass text
-            if not (run.suffix and command == "evaluate" and not run.is_dir()):  # a file of embeddings
-                find_models(run)
+        for run in _runs(command, given):
+            find_models(model_path(run))
     if command in DATASETS:
         from nmrgcl.data.catalog import require_name
 
-        for name in _several(given.get("data")):
+        for name in _several(given.get("data") if command != "embed" else given.get("second") or given.get("first")):
             require_name(name)
+
+
+def _runs(command: str, given: Mapping[str, Any]) -> list[Path | str]:
+    """The arguments that must be runs or models: not the molecules of ``embed``, nor files of embeddings."""
+    if command == "embed":
+        return [] if given.get("second") is None else [given["first"]]
+    named = [str(run) for run in _several(given.get("run", given.get("runs", given.get("model"))))]
+    files = command in ("evaluate", "diagnose")
+    return [run for run in named if not (files and Path(run).suffix and not Path(run).is_dir())]
 
 
 def _several(value: Any) -> Sequence[Any]:

@@ -29,8 +29,11 @@ def list_results(results: Folder = HOME, as_json: AsJson = False) -> None:
 
       nmrgcl results list --results runs/table1
     """
+    from nmrgcl.errors import SettingError
     from nmrgcl.run.results import Results
 
+    if results != HOME and not results.is_dir():
+        raise SettingError(f"--results {results}: no such folder")
     folder = Results(results)
     done, problems = folder.all()
     rows = [_facts(result) for result in [*done, *folder.failed()]]

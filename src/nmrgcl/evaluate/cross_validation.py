@@ -1,9 +1,9 @@
 """Nested cross-validation: the values of C to try, the scores, and what data it needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,18 @@ Watch = Callable[[int, int], None]
 NOT_USABLE = "NaN, infinity or numbers beyond 1e150: train again with a lower learning rate, or scale them"
 
 Penalty = Literal["grid", "fine", "default"] | float
+
+
+class FewMembersError(DataError):
+    """A class has too few members for cross-validation."""
+
+    def __init__(self, label: object, count: int, why: str) -> None:
+        super().__init__(f"class {label} has {count} member{'' if count == 1 else 's'}, {why}")
+        self.label, self.count, self.why = label, count, why
+
+    def named(self, dataset: str, classes: Sequence[Any] | np.ndarray) -> "FewMembersError":
+        """The same error with the name of the class, of which the label is the number."""
+        return FewMembersError(f"{classes[int(str(self.label))]!s} of {dataset}", self.count, self.why)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +74,11 @@ def require_foldable(z: np.ndarray, y: np.ndarray, folds: int, *, inner: bool) -
     if len(classes) < 2:
         raise DataError(f"all {len(y)} labels are the same class: an SVM needs at least two classes")
     smallest = int(np.argmin(counts))
-    name, count = classes[smallest], int(counts[smallest])
+    label, count = classes[smallest], int(counts[smallest])
     if count < folds:
-        raise DataError(f"class {name} has {count} members, fewer than {folds} folds: lower folds or leave it out")
+        raise FewMembersError(label, count, f"fewer than {folds} folds: lower svm.folds or leave the class out")
     # The largest fold takes this many members of the class away.
     left = count - ceil(count / folds)
     if inner and left < INNER_FOLDS:
-        raise DataError(
-            f"class {name} has {count} members, {left} of them for training, but choosing C needs {INNER_FOLDS}: "
-            'raise folds, use c="default" or leave the class out'
-        )
+        why = f"{left} of them for training, but choosing C needs {INNER_FOLDS}"
+        raise FewMembersError(label, count, f"{why}: raise svm.folds, set svm.c to default or leave the class out")

@@ -54,7 +54,7 @@ class GCC(Pretraining):
         paper="Qiu et al. 2020, GCC: Graph Contrastive Coding for Graph Neural Network Pre-Training",
         trains="the encoder, degree embeddings and a linear map per layer, all of which are kept",
         published="frozen, pre-trained with MoCo on six networks: IMDB-BINARY 72.0, IMDB-MULTI 49.4, COLLAB 78.9, "
-        "REDDIT-BINARY 89.8, REDDIT-MULTI-5K 53.7",
+        "REDDIT-BINARY 89.8, REDDIT-MULTI-5K 53.7 (not verified)",
         checked="positions against NumPy's eigenvectors, the queue by hand, seeds against their probabilities; after a "
         "short training it recognises walks in unseen graphs; tests/methods/test_gcc.py",
     )
@@ -83,7 +83,7 @@ class GCC(Pretraining):
         return self.options.columns
 
     def optimisers(self, options: TrainSettings) -> list[Optimiser]:
-        """Adam with weight decay, warm-up, linear decay and gradient clipping."""
+        """Adam with decoupled weight decay, warm-up, linear decay and gradient clipping."""
         group = {"params": list(self.parameters()), "weight_decay": 1e-5}
         return [Optimiser([group], lr=options.lr, schedule="linear", warmup=0.1, clip=1.0)]
 
@@ -91,10 +91,10 @@ class GCC(Pretraining):
         """Refuse a queue that is so long that graphs would meet their own older keys."""
         most = (progress.steps // progress.epochs - 1) * self.batch_size  # The keys of an epoch's other batches.
         if self.is_moco and self.options.queue > most:
-            advice = f"set queue to {most} or less" if most else "lower train.batch_size"
+            advice = f"set queue to {most} or less" if most else "lower train.batch_size and queue"
             raise SettingError(
-                f"queue = {self.options.queue} is larger than the dataset: graphs would be their own negatives; "
-                f"{advice} or set contrast=end_to_end"
+                f"queue = {self.options.queue} holds more keys than an epoch has in other batches ({most}), so that "
+                f"graphs would be their own negatives; {advice}, or set contrast=end_to_end"
             )
 
     def losses(self, graphs: Graphs, progress: Progress) -> Iterator[Tensor]:
@@ -103,7 +103,10 @@ class GCC(Pretraining):
         if not self.is_moco:
             yield find_key(self(first), self(second), tau=self.options.tau)
             return
+        # As in the published code, keys are computed without dropout, but with the batch's statistics.
+        self.dropout.eval()
         keys = self.taught(self.teachers, second)
+        self.dropout.train()
         yield find_key(self(first), keys, self.queue, tau=self.options.tau)
         follow(self.teachers, self, self.options.momentum)
         # Only now, so that the keys of this batch were not among its own negatives.

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from nmrgcl.data.catalog import find
+from nmrgcl.data.catalog import find, require_name
 from nmrgcl.errors import SettingError
 from nmrgcl.method_files import method_reference
 from nmrgcl.report.grid import Grid
@@ -79,6 +79,8 @@ class Item:
         self._check_options(given)
         if "rows" in given:
             given["rows"] = tuple(map(method_reference, given["rows"]))
+        for name in only:
+            require_name(name)
         datasets = tuple(dict.fromkeys(canonical(name) for name in only or extent.datasets))
         self._check_levels(datasets)
         given = {"most_epochs": extent.most_epochs} | given

@@ -39,6 +39,11 @@ class Request:
     source: Path | None = None
     searches: Path | None = None
 
+    @property
+    def is_part(self) -> bool:
+        """Whether options ask for a part of an item."""
+        return bool(self.seeds or any(self.options.values()))
+
     def plan(self, item: Item) -> Plan:
         """The plan of ``item``."""
         return item.plan(quick=self.quick, seeds=self.seeds, **self.options)
@@ -132,8 +137,24 @@ def _start(item: Item, request: Request) -> tuple[Plan, list[Row], Computing]:
     if request.source is None:
         return request.plan(item), [], how
     source = request.source
-    plan, rows = read_item_file(source / f"{request.plan(item).label}.json" if source.is_dir() else source, item)
-    return (plan if how.render_only else request.plan(item)), rows, replace(how, known=tuple(rows))
+    name = f"{request.plan(item).label}.json"
+    file = source / name if source.is_dir() else source
+    plan, rows = read_item_file(file, item)
+    if not request.is_part:
+        return (plan if how.render_only else request.plan(item)), rows, replace(how, known=tuple(rows))
+    plan = request.plan(item)
+    asked = _part(item, plan, rows)
+    if len(asked) < len(rows) and file.resolve() == (request.out / name).resolve():
+        raise SettingError(f"--out {request.out}: a part of the item would replace all of it in {file}; use another")
+    return plan, asked, replace(how, known=tuple(asked))
+
+
+def _part(item: Item, plan: Plan, rows: list[Row]) -> list[Row]:
+    """The rows that ``plan`` asks for."""
+    if isinstance(item, MeasuredItem):
+        return [row for row in rows if row["dataset"] in plan.datasets]
+    keys = {placed.cell.key for placed in item.cells(plan)}
+    return [row for row in rows if (row["key"] in keys if row["key"] else row["dataset"] in plan.datasets)]
 
 
 def _nested(item: Item, plan: Plan, request: Request) -> Sequence[Row] | None:

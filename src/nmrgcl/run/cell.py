@@ -22,6 +22,7 @@ PROTOCOLS: dict[str, tuple[str, ...]] = {
 """The evaluation protocols for graphs and for nodes; the first one is the default."""
 JUDGES = ("svm", "linear", "finetune")
 """The groups of settings that affect only evaluation, not training."""
+SELECTIONS = ("honest", "paper")
 BY_FOLDS = ("svm", "lssvm")
 """The protocols that evaluate graph embeddings by cross-validation."""
 CUTS: dict[str, tuple[str, ...]] = {
@@ -105,8 +106,8 @@ class Cell:
             raise SettingError(f"split = {self.split!r}: protocol {self.protocol} uses stratified folds")
         if self.split not in OF_MOLECULES and self.protocol in FINGERPRINTS:
             raise SettingError(f"protocol = {self.protocol!r} is for molecules; use split scaffold or random")
-        if self.selection not in ("honest", "paper"):
-            raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), ('honest', 'paper'))}")
+        if self.selection not in SELECTIONS:
+            raise SettingError(f"selection = {self.selection!r}; {nearest(str(self.selection), SELECTIONS)}")
         if self.protocol == "finetune" and issubclass(find_method(self.settings.method), Embedder):
             raise SettingError(f"method {self.method} has no encoder that protocol finetune could train")
         if self.protocol == "finetune" and self.settings.colours.width:

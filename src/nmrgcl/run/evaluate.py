@@ -10,7 +10,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features
 from nmrgcl.data.splits import is_seeded, split_nodes
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.evaluate.cross_validation import Watch
+from nmrgcl.evaluate.cross_validation import FewMembersError, Watch
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining, build_untrained
 from nmrgcl.model_folder import Model, load_model
@@ -65,7 +65,10 @@ def evaluate_run(
         # A single model is embedded once; its cases share the arrays, which then go to the workers only once.
         repeated = found if several else found * count
         cases += [Case(z, truth, seed, split, kernels) for (z, kernels), seed in zip(repeated, seeds, strict=True)]
-    scores = SCORE_BY[protocol](cases, settings, device, jobs or -1, watch)
+    try:
+        scores = SCORE_BY[protocol](cases, settings, device, jobs or -1, watch)
+    except FewMembersError as error:
+        raise error.named(dataset.name, dataset.classes) from None
     return Evaluation(
         dataset=dataset.name,
         trained=SeedScores.of(scores[: len(seeds)]),
@@ -79,6 +82,7 @@ def evaluate_run(
         split=split,
         test_to_train=len(parts.test) / len(parts.train) if parts else None,
         subject=subject,
+        by_kernels=protocol == "svm" and cases[0].kernels is not None,
     )
 
 
@@ -100,13 +104,18 @@ def evaluate_embeddings(
     if embeddings.y is None:
         raise DataError(f"{name}: has no labels y to evaluate against; save z and y together")
     labelled = embeddings.labelled
-    z, codes = embeddings.z[labelled], np.unique(embeddings.y[labelled], return_inverse=True)[1]
+    z = embeddings.z[labelled]
+    classes, codes = np.unique(embeddings.y[labelled], return_inverse=True)
     settings, seeds = _with_overrides(Settings(), overrides), tuple(range(fold_seeds))
     split = split or CUTS[level][0]
     cases = [Case(z, Truth(codes), seed, split) for seed in seeds]
+    try:
+        scores = SCORE_BY[protocol](cases, settings, device or torch.device("cpu"), jobs or -1, watch)
+    except FewMembersError as error:
+        raise error.named(name, classes) from None
     return Evaluation(
         dataset=name,
-        trained=SeedScores.of(SCORE_BY[protocol](cases, settings, device or torch.device("cpu"), jobs or -1, watch)),
+        trained=SeedScores.of(scores),
         untrained=None,
         varied="folds",
         method=None,

@@ -91,6 +91,7 @@ class Evaluation:
         split: the split of graphs or nodes.
         test_to_train: the ratio of test to training nodes; None for folds, whose number determines it.
         subject: the models and the data, if known.
+        by_kernels: True if the SVM used the method's own kernels instead of embeddings.
     """
 
     dataset: str
@@ -105,6 +106,7 @@ class Evaluation:
     split: str = "stratified"
     test_to_train: float | None = None
     subject: Subject | None = None
+    by_kernels: bool = False
 
     @property
     def sentence(self) -> str:
@@ -116,7 +118,10 @@ class Evaluation:
         else:
             scaled = SCALED[{True: "standardise", False: "none", "squashed": "squash"}[self.settings.svm.standardise]]
             name = "SVM" if self.protocol == "svm" else "least-squares SVM"
-            cut = f"RBF {name} on {scaled} embeddings, C: {self.settings.svm.c}; {folds} folds"
+            what = f"RBF {name} on {scaled} embeddings, C: {self.settings.svm.c}"
+            if self.by_kernels:
+                what = f"SVM on the method's own kernels, kernel and C ({self.settings.svm.c}) by the training folds"
+            cut = f"{what}; {folds} folds"
         often = f" × {n} {self.spread_over}" if n > 1 else ", once"
         return f"{cut}{often}; honest selection"
 

@@ -108,7 +108,7 @@ class RunFolder:
         if read_marker(out, RUN) is None:
             self._check_empty(resume)
             return
-        if not overwrite and resume == "no":
+        if not overwrite and resume == "no" and not self._is_bare():
             raise SettingError(f"{out}: already holds a run; use --resume, --overwrite or another --out")
         for seed in seeds:
             require_no_link(self.checkpoints(seed))
@@ -117,6 +117,10 @@ class RunFolder:
         if overwrite:
             # Listing the parts is enough: it raises an error if one of them is not ours.
             list(_parts(out))
+
+    def _is_bare(self) -> bool:
+        """Whether the run in the folder ended before anything was computed, so that starting anew loses nothing."""
+        return not any(map(os.path.lexists, _parts(self.path)))
 
     def _check_empty(self, resume: ResumeMode) -> None:
         """Refuse a folder that holds no run and is not empty; hidden files such as .git may stay."""
@@ -134,6 +138,7 @@ class RunFolder:
         """Create or check the folder of this run; the caller must hold its lock."""
         self.check(seeds, overwrite=overwrite, resume=resume)
         earlier = read_marker(self.path, RUN)
+        overwrite = overwrite or (earlier is not None and resume != "yes" and self._is_bare())
         if earlier is not None and not overwrite:
             self._require_same()
         elif earlier is not None:  # The record itself stays until everything else of the run is gone.

@@ -12,8 +12,11 @@ import torch
 
 from nmrgcl import __version__
 from nmrgcl.errors import SettingError
+from nmrgcl.methods import Embedder, find_method
 from nmrgcl.settings import Settings
+from nmrgcl.settings.describe import method_options
 
+RESUME = "then go on from the last checkpoint with --resume"
 WIDE_UNITS = 64
 """The width from which matrix products gain from a second thread."""
 MANY_NODES = 1000
@@ -116,7 +119,7 @@ class OutOfMemoryError(SettingError):
 
 
 @contextmanager
-def explained(settings: Settings, then: str = "then go on from the last checkpoint with --resume") -> Iterator[None]:
+def explained(settings: Settings, then: str = RESUME) -> Iterator[None]:
     """Turn any out-of-memory error into one line that says which settings to lower and what to do ``then``."""
     try:
         yield
@@ -125,6 +128,11 @@ def explained(settings: Settings, then: str = "then go on from the last checkpoi
         known = isinstance(error, MemoryError | torch.OutOfMemoryError)
         if not known and not any(sign in str(error).lower() for sign in _TELLTALES):
             raise
+        if issubclass(find_method(settings.method), Embedder):  # It has no batches and no checkpoints.
+            sizes = [one.key for one in method_options(settings.method) if one.values.startswith("whole number")]
+            lower = ", ".join(key.removeprefix("options.") for key in sizes)
+            rest = "" if then == RESUME else f", {then}"
+            raise OutOfMemoryError(f"out of memory; use fewer graphs or lower one of {lower}{rest}") from None
         remedy = f"lower train.batch_size (it is {settings.train.batch_size}) or"
         if settings.level == "node" and settings.train.sampling == "none":
             remedy = "train on samples of the graph (train.sampling=walk) or lower"

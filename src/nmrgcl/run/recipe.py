@@ -136,25 +136,26 @@ def require_level(dataset: Dataset, settings: Settings) -> None:
     if settings.level == "node" and graphs != 1:
         raise DataError(
             f"{dataset.name}: has {graphs} graphs, but level = node embeds the nodes of one graph; "
-            f"{_advice(settings, 'graph')}"
+            f"{advice(settings, 'graph')}"
         )
     if settings.level == "graph" and dataset.level == "node":
         raise DataError(
             f"{dataset.name}: is one graph whose nodes are labelled, but level = graph embeds graphs; "
-            f"{_advice(settings, 'node')}"
+            f"{advice(settings, 'node')}"
         )
     if settings.level == "graph" and graphs < 2:
         raise DataError(
-            f"{dataset.name}: contrast needs at least two graphs, this dataset has {graphs}"
-            + (f"; for its nodes {_advice(settings, 'node')}" if graphs else "")
+            f"{dataset.name}: method {settings.label} needs at least two graphs, this dataset has {graphs}"
+            + (f"; to embed the nodes of its graph, {advice(settings, 'node')}" if graphs else "")
         )
 
 
-def _advice(settings: Settings, level: str) -> str:
+def advice(settings: Settings, level: str) -> str:
+    """What to use for graphs of ``level`` instead of these settings."""
     presets = dict(find_method(settings.method).PRESETS)
     if level in presets:
         return f"use preset {presets[level]} (level = {level})"
     able = [name for name in method_names() if level in find_method(name).PRESETS]
     name = _LIKELY if _LIKELY in able else able[0]
     preset = default_preset(name, level)
-    return f"method {settings.label} embeds {settings.level}s only: use method {name} with preset {preset}"
+    return f"use method {name} with preset {preset}"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl.data.loading import known, load
-from nmrgcl.errors import SettingError, UserError
+from nmrgcl.errors import SettingError, UserError, nearest
 from nmrgcl.methods import find_method, require_possible
-from nmrgcl.run.cell import BY_FOLDS, Cell, canonical, cross
-from nmrgcl.run.recipe import free_assignments, recipe
+from nmrgcl.run.cell import BY_FOLDS, SELECTIONS, Cell, canonical, cross
+from nmrgcl.run.recipe import advice, free_assignments, recipe
 from nmrgcl.settings import Settings, full_key
 
 
@@ -28,13 +28,18 @@ def sweep_cells(
 
     Unknown names and impossible combinations raise SettingError or DataError before anything is computed.
     """
+    if selection not in (*SELECTIONS, "both"):
+        raise SettingError(f"--selection {selection}: {nearest(selection, (*SELECTIONS, 'both'))}")
     for name in data:
         if known(name) is None and not Path(name).expanduser().exists():
             load(name)  # This raises the error that explains what is wrong with the name.
-    level = "graph" if preset else _level(data)
+    there = _level(data)
+    level = "graph" if preset else there or "graph"
     cells: dict[str, Cell] = {}
     for name in dict.fromkeys(canonical(name) for name in data):
         rows = method_settings(methods, preset=preset, assignments=assignments, level=level, dataset=name)
+        if there is not None:
+            _require_suitable(name, there, rows)
         for protocol in protocols or [""]:
             both = ["honest", "paper"] if protocol in ("", *BY_FOLDS) else ["honest"]
             for split in splits or [""]:
@@ -64,8 +69,25 @@ def method_settings(
     return rows
 
 
-def _level(names: Sequence[str]) -> str:
-    """The level of the datasets, "graph" or "node"; a dataset that cannot be read is reported by its worker later."""
+def _require_suitable(name: str, there: str, rows: Sequence[Settings]) -> None:
+    """Refuse a dataset ``name`` that no worker could use: of another level than a method, or without labels."""
+    for settings in rows:
+        if settings.level != there:
+            what = {"graph": "many graphs", "node": "one graph whose nodes are labelled"}[there]
+            raise SettingError(
+                f"{name}: is {what}, but method {settings.label} would embed {settings.level}s here; "
+                f"{advice(settings, there)}"
+            )
+    if known(name) is None:
+        dataset = None
+        with suppress(UserError):  # A dataset that cannot be read is reported by its worker later.
+            dataset = load(name)
+        if dataset is not None and dataset.y is None and dataset.molecules is None:
+            raise SettingError(f"{name}: has no labels, which a sweep judges by; embed it with nmrgcl pretrain")
+
+
+def _level(names: Sequence[str]) -> str | None:
+    """The level of the datasets, "graph" or "node"; None if none can be read, which workers report later."""
     levels = {}
     for name in names:
         entry = known(name)
@@ -74,4 +96,4 @@ def _level(names: Sequence[str]) -> str:
     if len(set(levels.values())) > 1:
         kinds = ", ".join(f"{name} of {level}s" for name, level in levels.items())
         raise SettingError(f"datasets of graphs and of nodes need separate sweeps ({kinds})")
-    return next(iter(levels.values()), "graph")
+    return next(iter(levels.values()), None)

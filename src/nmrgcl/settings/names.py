@@ -11,7 +11,7 @@ from nmrgcl.errors import SettingError, nearest
 from nmrgcl.method_files import method_names
 from nmrgcl.settings.check import build, flatten
 from nmrgcl.settings.schema import ForeignOptionError, LinearSettings, Settings, SVMSettings, full_key
-from nmrgcl.settings.sources import load_preset, read_assignments, read_config
+from nmrgcl.settings.sources import load_preset, preset_names, read_assignments, read_config
 
 
 def require_known(
@@ -29,10 +29,19 @@ def require_known(
         return  # its options are known only after its file has been executed
     for method in methods:
         if method not in method_names():
-            raise SettingError(f"unknown method {method!r}; {nearest(method, method_names())}")
+            raise SettingError(f"unknown method {method!r}; {_instead(method)}")
     for key, value in given.items():
         with suppress(ForeignOptionError):  # some of several methods may have it
             _require_value(full_key(key, methods[0], "--set"), value)
+
+
+def _instead(method: str) -> str:
+    """What to write for a word that is no method, but may be a preset or an encoder."""
+    if method in preset_names():
+        return f"it is a preset of method {load_preset(method).get('method', Settings.method)}: use --preset {method}"
+    if (supervised := f"supervised_graph_{method}") in preset_names():
+        return f"it is an encoder; to train it with labels, use --preset {supervised} --protocol finetune"
+    return nearest(method, method_names())
 
 
 def require_protocol_keys(keys: Iterable[str]) -> None:

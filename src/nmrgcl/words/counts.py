@@ -42,6 +42,8 @@ def choose_vocabulary(
     """Return the words that occur in at least ``least_graphs`` graphs, ascending; at most ``max_words``."""
     counts, found = count_words(words, batch, num_graphs)
     chosen = found[(counts > 0).sum(0) >= least_graphs]
+    if not len(found):
+        raise DataError(f"method {method}: these {num_graphs} graphs have no words of this kind; choose other words")
     if not len(chosen):
         raise DataError(
             f"method {method}: no word occurs in {least_graphs} of these {num_graphs} graphs; lower least_graphs"

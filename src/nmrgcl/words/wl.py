@@ -51,7 +51,7 @@ def node_labels(graphs: Graphs, method: str) -> Tensor:
     if not graphs.categorical:
         raise DataError(
             f"method {method} needs node labels, but these nodes have numeric features ({graphs.num_features}); "
-            "set data.features to labels, degree or constant"
+            "set data.features to degree or constant, or to labels if the nodes have any"
         )
     return combine(*graphs.x.unbind(1))
 
