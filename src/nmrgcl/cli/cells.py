@@ -9,7 +9,8 @@ from typing import Any
 
 import typer
 
-from nmrgcl.cli.terminal import bar_console, duration
+from nmrgcl.cli.terminal import bar_console
+from nmrgcl.duration import duration
 from nmrgcl.errors import SettingError
 from nmrgcl.run.backends import BACKENDS, HERE
 from nmrgcl.run.cell import Cell

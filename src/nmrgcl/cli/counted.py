@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from nmrgcl.cli.terminal import bar_console, duration
+from nmrgcl.cli.terminal import bar_console
+from nmrgcl.duration import duration
 
 EVERY = 10.0
 """Seconds between lines; shorter work prints none."""

@@ -4,7 +4,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from nmrgcl.cli.terminal import bar_console, duration
+from nmrgcl.cli.terminal import bar_console
+from nmrgcl.duration import duration
 from nmrgcl.run import SeedEpoch
 from nmrgcl.run.pretrain import SeedWatch
 from nmrgcl.train import Progress

@@ -74,12 +74,6 @@ def bar_console() -> "Console":
     return Console(file=sys.stderr)
 
 
-def duration(seconds: float) -> str:
-    """Format a duration in seconds, minutes or hours."""
-    minutes = round(seconds / 60)
-    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
-
-
 def hanging(start: str, text: str) -> str:
     """Append ``text`` to ``start``, wrapped to the terminal, with continuation lines indented below its first word."""
     lines = textwrap.wrap(text, _room(start), break_long_words=False, break_on_hyphens=False) or [""]

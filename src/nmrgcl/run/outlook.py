@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from nmrgcl.duration import duration
 from nmrgcl.run.backends import HERE, worker_count
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.pilot import can_estimate, estimate_cell
@@ -45,10 +46,11 @@ class Outlook:
     @property
     def sentence(self) -> str:
         """The outlook in words."""
-        text = f"{self.cells} cells, {self.finished} finished, {self.cells - self.finished} missing"
+        planned = f"{self.cells} cell{'' if self.cells == 1 else 's'}"
+        text = f"{planned}, {self.finished} finished, {self.cells - self.finished} missing"
         if self.cells == self.finished or self.seconds is None:
             return text
-        wait = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
+        wait = duration(self.seconds)
         apart = "pre-training and judging" if self.pretraining else "judging"
         besides = f", besides {apart} on {', '.join(self.unjudged)}" if self.unjudged else ""
         return f"{text}; about {wait}{self.workers}{besides}"
