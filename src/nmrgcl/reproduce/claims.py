@@ -107,5 +107,7 @@ def _section(made: Made, out: Path) -> Markup:
 def _extent(made: Made) -> str:
     if made.scores is None:
         return "not measured yet"
-    devices = f"computed on {', '.join(made.scores.devices)}" if made.scores.devices else "measured"
-    return devices if isinstance(made.item, MeasuredItem) else f"{made.scores.extent}; {devices}"
+    devices = f"computed on {', '.join(made.scores.devices)}" if made.scores.devices else ""
+    if isinstance(made.item, MeasuredItem):
+        return devices or "measured"
+    return f"{made.scores.extent}; {devices or 'not computed yet'}"

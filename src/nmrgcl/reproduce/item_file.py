@@ -36,7 +36,7 @@ def read_item_file(path: Path, item: Item) -> tuple[Plan, list[Row]]:
     except RecordError as error:
         raise error.told(DataError, path, _REMEDY) from None
     if values is None:
-        raise DataError(f"{path}: cannot be read (No such file or directory)")
+        raise DataError(f"{path}: no such file; compute it with {item.command} --out {path.parent}")
     try:
         plan, rows = _parse(values, item)
         scores = item.scores(plan, rows)  # Report malformed rows here rather than while a page is being drawn.
