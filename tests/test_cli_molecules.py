@@ -59,6 +59,35 @@ def test_a_file_of_smiles_is_trained_on_with_the_network_for_molecules_and_anoth
     assert np.load(out)["z"].shape == (3, 8)
 
 
+@pytest.mark.parametrize("out", ["drugs.csv", "./drugs.csv", "hard.csv"])
+def test_output_never_replaces_the_molecules(
+    drugs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    monkeypatch.chdir(drugs.parent)
+    Path("hard.csv").hardlink_to(drugs)
+    Path("more.csv").write_text(CSV)
+    for command in (["embed"], ["neighbours", "more.csv"], ["neighbours", "--k", "1", "more.csv"]):
+        _, err = run(capsys, *command, "drugs.csv", "--out", out, code=2)
+        assert err == f"nmrgcl: --out {Path(out)}: is the input file; choose another name\n"
+    _, err = run(capsys, "neighbours", "drugs.csv", "more.csv", "--out", out, code=2)
+    assert "is the input file" in err
+    assert drugs.read_text() == CSV
+
+
+def test_a_place_that_cannot_be_written_is_refused_by_its_own_name(
+    drugs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "nowhere"
+    for command in (["embed"], ["neighbours", str(drugs)]):
+        _, err = run(capsys, *command, str(drugs), "--out", str(missing / "x.csv"), code=2)
+        assert err == f"nmrgcl: --out {missing / 'x.csv'}: the folder {missing} does not exist\n"
+        _, err = run(capsys, *command, str(drugs), "--out", "/proc/x.csv", code=2)
+        assert err.startswith("nmrgcl: --out /proc/x.csv: cannot be written (")
+    (tmp_path / "link.csv").symlink_to(missing)
+    _, err = run(capsys, "embed", str(drugs), "--out", str(tmp_path / "link.csv"), code=2)
+    assert "is not a regular file" in err
+
+
 def test_molecules_are_packed_and_read_again_but_not_written_as_json_lines(
     drugs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -141,6 +141,25 @@ def test_a_model_folder_needs_no_fit(fitted: MoleculeEmbedder, folder: Path) -> 
         ready.fit(["C", "nonsense"])
 
 
+def test_a_model_is_not_trained_so_settings_are_refused(folder: Path) -> None:
+    for given, named in (
+        ({"settings": {"epochs": 3}}, "settings"),
+        ({"method": "graphcl", "preset": "molecules"}, "method, preset"),
+        ({"encoder": "gin"}, "encoder"),
+    ):
+        with pytest.raises(UserError, match=f"^{named}: only for training, but a model is given"):
+            MoleculeEmbedder(model=folder, **given).fit(SMILES)
+
+
+def test_molecules_of_rdkit_are_refused_with_the_remedy(fitted: MoleculeEmbedder) -> None:
+    from rdkit import Chem
+
+    molecules = [Chem.MolFromSmiles(text) for text in SMILES]
+    for use in (fitted.transform, embedder(invalid="nan").fit):
+        with pytest.raises(UserError, match=r"pass Chem.MolToSmiles\(mol\)"):
+            use(molecules)
+
+
 def test_the_scale_is_squashed_or_that_of_the_model(tmp_path: Path) -> None:
     fitted = embedder(normalise=None).fit(SMILES)
     raw = clone(fitted).set_params(normalise="none").fit(SMILES).transform(SMILES)

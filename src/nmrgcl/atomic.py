@@ -35,7 +35,8 @@ def new_file(path: Path, token: str = "") -> Iterator[IO[bytes]]:
     """Yield a file to fill; it replaces ``path`` when the block ends without an error."""
     _require_plain(path)
     filling = _hidden(path, token)
-    descriptor = os.open(filling, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    with _named(path):
+        descriptor = os.open(filling, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -61,7 +62,8 @@ def new_folder(path: Path, kind: FolderKind, token: str = "") -> Iterator[Path]:
     require_replaceable(path, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
     filling = _hidden(path, token)
-    filling.mkdir()
+    with _named(path):
+        filling.mkdir()
     try:
         yield filling
         for file in filling.iterdir():
@@ -138,6 +140,15 @@ def _renamed(folder: Path, path: Path) -> bool:
 
 def _hidden(path: Path, token: str) -> Path:
     return path.with_name(".".join(["", path.name, *([token] if token else []), secrets.token_hex(4)]))
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error name ``path`` instead of the hidden file beside it."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _require_plain(path: Path) -> None:

@@ -20,6 +20,9 @@ from nmrgcl.run import choose_device
 from nmrgcl.run.bundled import BUNDLED, is_there
 from nmrgcl.run.molecules import embed_smiles, load_molecule_model
 
+TRAINING = ("method", "encoder", "preset", "settings")
+"""The parameters of a training, which a given model does not need."""
+
 
 class MoleculeEmbedder(GraphEmbedder):
     """Embed molecules with a trained encoder, or pre-train one without labels; returns one embedding per SMILES.
@@ -92,6 +95,10 @@ class MoleculeEmbedder(GraphEmbedder):
         given = self._given()
         if given is None:
             return super().fit(smiles, y)
+        if ignored := [name for name in TRAINING if getattr(self, name) is not None]:
+            raise SettingError(
+                f"{', '.join(ignored)}: only for training, but a model is given; leave out one or the other"
+            )
         self.ids_ = ids_of(self._dataset(smiles), "graph")
         self.model_, self.history_ = load_molecule_model(given), []
         if self.verbose:
@@ -124,8 +131,7 @@ class MoleculeEmbedder(GraphEmbedder):
 
     def _given(self) -> Path | str | None:
         """Return the model to use as it is; None if ``fit`` trains one."""
-        training = (self.method, self.encoder, self.preset, self.settings)
-        unnamed = all(value is None for value in training)
+        unnamed = all(getattr(self, name) is None for name in TRAINING)
         return BUNDLED if self.model is None and unnamed and is_there() else self.model
 
     def _fitted(self) -> Model:
@@ -172,4 +178,6 @@ def _texts(smiles: Any) -> list[Any]:
         raise DataError(f"SMILES must be one column; this has the shape {list(cells.shape)}")
     if not len(cells):
         raise DataError("there are no SMILES in the list")
+    if any(hasattr(cell, "GetNumAtoms") for cell in cells):
+        raise DataError("SMILES must be text, not RDKit molecules; pass Chem.MolToSmiles(mol) for each of them")
     return list(cells)

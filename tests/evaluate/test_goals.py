@@ -10,7 +10,16 @@ from torch import Tensor
 
 from nmrgcl.data.splits import Split
 from nmrgcl.errors import DataError
-from nmrgcl.evaluate.goals import BINARY, CLASSES, GOALS, NUMBERS, Goal, masked_cross_entropy, masked_squared_error
+from nmrgcl.evaluate.goals import (
+    BINARY,
+    CLASSES,
+    GOALS,
+    NUMBERS,
+    Goal,
+    masked_cross_entropy,
+    masked_squared_error,
+    names_by_kind,
+)
 
 NAN = float("nan")
 
@@ -93,3 +102,19 @@ def test_labels_that_can_be_used_are_not_refused() -> None:
     for goal in (BINARY, NUMBERS):
         goal.require(GOOD, SPLIT)
     CLASSES.require(np.array([0, 1, 1, 1, 1, 1]), SPLIT)
+
+
+def test_columns_of_zeros_and_ones_are_told_from_others() -> None:
+    labels = np.array([[0.0, 0.5, NAN, 1], [1, 2, NAN, 2], [NAN, 0, NAN, 3]])
+    assert names_by_kind(labels, "abcd", "a.csv") == (["a", "c"], ["b", "d"])
+    fraction = np.array([[0.5], [1.0]])
+    assert names_by_kind(fraction, "a", "a.csv") == ([], ["a"])
+
+
+@pytest.mark.parametrize("values", [(-1, 1), (1, 2), (0, 100)])
+def test_two_other_whole_numbers_may_mean_yes_and_no(values: tuple[int, int]) -> None:
+    low, high = values
+    with pytest.raises(DataError) as raised:
+        names_by_kind(np.array([[low], [high], [NAN], [low]]), ["active"], "a.csv")
+    told = f"a.csv: column 'active' holds {low} and {high}"
+    assert str(raised.value) == f"{told}: write 0 and 1 for a yes-or-no task, or pass --task numbers"

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from nmrgcl.data.loading import molecule_file
 from nmrgcl.data.molecules import read_molecules, split_molecules
 from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.evaluate.fingerprints import fingerprint_score
-from nmrgcl.predict import finetune, finetune_molecules, load_predictor
+from nmrgcl.predict import Calibration, finetune, finetune_molecules, fit, load_predictor
 from nmrgcl.predict.finetune import count_shared
 from tests.predict.planted import OXYGEN, SMILES, TINY, read, rows, tiny, write
 from tests.test_cli import run
@@ -180,7 +181,9 @@ def test_a_model_is_replaced_only_when_asked(capsys: Capture, tmp_path: Path, da
         (rows(y=[*OXYGEN]), ["--labels", "y", "--invalid", "keep"], "it must be skip or error"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--set", "units=0"], "encoder.units = 0 must be at least 1"),
         (rows(y=[*OXYGEN]), ["--labels", "y", "--model", "nowhere"], "no such run"),
-        ("smiles,y\nCCO,1\nCCC,0\nCCN,1\n", ["--labels", "y"], "there are none to"),
+        ("smiles,y\nCCO,1\nCCC,0\nCCN,1\n", ["--labels", "y"], "there are none to train on; use --split random"),
+        (rows(y=[0, *[1] * 99]), ["--labels", "y", "--split", "random"], "data; use --set seed=1"),
+        (rows(y=[0, *[1] * 99]), ["--labels", "y"], "data; use --split random"),
         ("smiles,y\nCCO,1\nbad(,0\n", ["--labels", "y", "--invalid", "error"], "line 3, 'bad('"),
         (rows(name2=["x"] * 100), [], "there is no numeric column to learn; name one with --labels"),
     ],
@@ -201,7 +204,7 @@ def test_predict_refuses_bad_input_in_one_line(capsys: Capture, tmp_path: Path, 
     run(capsys, "finetune", str(data), "--labels", "oxygen", "--seeds", "1", "--out", model, *FAST)
     for arguments, message in (
         ((str(tmp_path / "nowhere"), str(data)), "nmrgcl finetune creates one"),
-        ((str(tmp_path), str(data)), "no readable SHA256SUMS"),
+        ((str(tmp_path), str(data)), "is not a fine-tuned model; make one with nmrgcl finetune"),
         ((model, str(tmp_path / "none.csv")), "none.csv"),
         ((model, str(data), "--out", str(tmp_path / "p.xlsx")), "known endings: .csv, .parquet"),
         ((model, str(data), "--smiles", "smile"), "there is no column 'smile'"),
@@ -227,3 +230,121 @@ def test_a_dataset_of_the_catalog_is_found_by_its_name(tmp_path: Path, monkeypat
     monkeypatch.setenv("NMRGCL_HOME", str(tmp_path / "home"))
     assert molecule_file("bbbp") == file
     assert molecule_file("nowhere.csv") == Path("nowhere.csv")
+
+
+@pytest.mark.parametrize("out", ["parent/x", "file/x", "/proc/nowhere/x"])
+def test_a_place_that_cannot_be_written_is_refused_before_training(
+    capsys: Capture, tmp_path: Path, data: Path, out: str
+) -> None:
+    (tmp_path / "file").touch()
+    arguments = ["--labels", "oxygen", "--seeds", "1", "--out", str(tmp_path / out), *FAST]
+    if out.startswith("parent"):
+        run(capsys, "finetune", str(data), *arguments)  # missing folders are created
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "parent", "planted.csv"]
+        return
+    _, err = run(capsys, "finetune", str(data), *arguments, code=2)
+    assert err.startswith(f"nmrgcl: --out {tmp_path / out}: cannot be written (")
+    assert err.count("\n") == 1
+
+
+def test_predictions_never_replace_the_molecules(
+    capsys: Capture, tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = data.read_text()
+    Path("predictions.csv").write_text(before)
+    Path("file").touch()
+    for arguments, message in (
+        (["planted.csv", "--out", str(data)], f"--out {data}: is the input file; choose another name"),
+        (["predictions.csv"], "--out predictions.csv: is the input file; choose another name"),
+        (["planted.csv", "--out", "nowhere/p.csv"], "--out nowhere/p.csv: the folder nowhere does not exist"),
+        (["planted.csv", "--out", "file/p.csv"], "--out file/p.csv: cannot be written (Not a directory)"),
+    ):
+        _, err = run(capsys, "predict", "no-model", *arguments, code=2)  # before the model is looked for
+        assert err.startswith(f"nmrgcl: {message}")
+    assert data.read_text() == Path("predictions.csv").read_text() == before
+
+
+def test_each_of_several_tasks_has_a_score_unless_its_test_labels_are_of_one_class(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    molecules = read(tmp_path / "planted.csv", "oxygen")
+    test = split_molecules(molecules, "random").test
+    same = [1 if row in test else row % 2 for row in range(100)]
+    nitrogen = [int("n" in text.lower()) for text in SMILES]
+    data = write(tmp_path / "three.csv", oxygen=[*map(int, OXYGEN)], nitrogen=[*nitrogen], same=[*same])
+    arguments = ["--split", "random", "--seeds", "2", "--out", str(tmp_path / "m"), *FAST]
+    made = json.loads(run(capsys, "finetune", str(data), *arguments, "--json")[0])
+    assert [row["name"] for row in made["task_rows"]] == ["oxygen", "nitrogen", "same"]
+    each = [row["scores"]["roc_auc"]["mean"] for row in made["task_rows"]]
+    assert each[2] is None
+    assert made["rows"][1]["scores"]["roc_auc"]["mean"] == pytest.approx((each[0] + each[1]) / 2)
+    assert "same has no score: the test part has one class only." in made["notes"]
+    assert load_predictor(tmp_path / "m")[1].task_scores == made["task_rows"]
+    assert "<caption>Each task, the ensemble</caption>" in Path(made["report"]).read_text(encoding="utf-8")
+
+
+def test_errors_of_several_numbers_are_those_of_each(tmp_path: Path, data: Path) -> None:
+    molecules = read(data, "oxygen", "length")
+    found = finetune_molecules(molecules, tiny(), split="random", seeds=1, task="numbers", device=CPU)
+    errors = np.abs(found.tested.mean - molecules.labels[found.split.test]).mean(0)
+    assert [row.scores["mae"][0] for row in found.task_rows] == pytest.approx(errors)
+    assert found.rows[0].scores["mae"][0] == pytest.approx(errors.mean(), rel=1e-4)
+
+
+def test_a_calibration_without_information_is_said_in_all_places(
+    capsys: Capture, tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "fit_calibration", lambda *_: Calibration(np.zeros(1), np.zeros(1)))
+    arguments = ["--labels", "oxygen", "--seeds", "1", "--out", str(tmp_path / "m"), *FAST]
+    out, _ = run(capsys, "finetune", str(data), *arguments)
+    page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+    for text in (out, page, (tmp_path / "m" / "README.md").read_text(encoding="utf-8")):
+        assert "task oxygen: on the validation part the model ranks no better than chance" in text
+    assert not any(words in page for words in ("Most confident", "Distance to the training set", "No pictures"))
+
+
+def test_molecules_in_no_part_are_counted(capsys: Capture, tmp_path: Path) -> None:
+    parts = [None, None, None, *["train", "train", "test", "valid"] * 24, "train"]
+    data = write(tmp_path / "parts.csv", y=[*map(int, OXYGEN)], part=[*parts])
+    arguments = ["--labels", "y", "--split", "column:part", "--seeds", "1", "--out", str(tmp_path / "m"), *FAST]
+    _, err = run(capsys, "finetune", str(data), *arguments)
+    assert "split column:part: left out 3 of 100 molecules, whose cell is empty" in err
+
+
+def test_a_command_that_is_printed_can_be_pasted(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    arguments = ["--labels", "oxygen", "--seeds", "1", "--out", str(tmp_path / "my model (1)"), *FAST]
+    out, _ = run(capsys, "finetune", str(data), *arguments)
+    assert f"nmrgcl predict '{tmp_path / 'my model (1)'}' new.csv" in out
+
+
+def test_a_fine_tuned_model_is_no_encoder(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    model = str(tmp_path / "m")
+    run(capsys, "finetune", str(data), "--labels", "oxygen", "--seeds", "1", "--out", model, *FAST)
+    for arguments in (
+        ["embed", model, str(data), "--out", str(tmp_path / "z.npz")],
+        ["neighbours", str(data), str(data), "--model", model],
+        ["finetune", str(data), "--labels", "oxygen", "--model", model, "--out", str(tmp_path / "n")],
+    ):
+        _, err = run(capsys, *arguments, "--device", "cpu", code=2)
+        assert err == f"nmrgcl: {model} is a fine-tuned model: use it with nmrgcl predict\n"
+
+
+def test_the_page_of_one_probe_of_one_task_speaks_of_no_epoch_task_or_ensemble(
+    capsys: Capture, tmp_path: Path, data: Path
+) -> None:
+    arguments = ["--labels", "oxygen", "--probe", "--seeds", "1", "--out", str(tmp_path / "m")]
+    run(capsys, "finetune", str(data), *arguments, *FAST)
+    page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+    assert "Scores are those of the test part, with the C that was best on the validation data." in page
+    assert not any(words in page for words in ("at the epoch", "means over tasks", "ensemble", "over seeds"))
+
+
+def test_a_probability_of_one_half_is_neither_right_nor_wrong(tmp_path: Path, data: Path) -> None:
+    from nmrgcl.report.predictor import _errors
+
+    found = finetune_molecules(read(data, "oxygen"), tiny(), split="random", seeds=1, device=CPU)
+    tested = replace(found.tested, probability=np.array([[0.5], [0.75], [0.25]]))
+    predictor = replace(found.predictor, calibration=Calibration(np.ones(1), np.zeros(1)))
+    errors = _errors(replace(found, tested=tested, predictor=predictor), np.array([[1.0], [1.0], [np.nan]]))
+    np.testing.assert_array_equal(errors, [[np.nan], [0.25], [np.nan]])

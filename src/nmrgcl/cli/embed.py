@@ -11,6 +11,7 @@ from nmrgcl.cli.completion import complete_dataset
 from nmrgcl.cli.counted import counted
 from nmrgcl.cli.molecules import OnInvalid, Smiles, load_unnamed, load_with, tell_skipped
 from nmrgcl.cli.options import Address, AsJson, Device, Jobs, TaskBackend, refuse_task_options
+from nmrgcl.cli.outputs import require_out
 from nmrgcl.errors import SettingError
 
 
@@ -88,8 +89,9 @@ def embed(
         _embed_library(model, Path(data), out, unknown, scale, (backend, address, jobs, device), as_json)
         return
     refuse_task_options(backend, address, jobs, "make one with nmrgcl store shard")
+    require_out(out, data)
     where = choose_device(device)
-    if model is None and (Path(data) / "config.json").is_file():
+    if model is None and any((Path(data) / name).exists() for name in ("config.json", "run.json")):
         raise SettingError(f"embed: {data} is a model, but DATA is missing; pass a dataset or a file after it")
     loaded = replace(load_unnamed() if model is None else load_model(find_model(model)), normalise=scale)
     dataset = load_with(data, smiles, invalid)

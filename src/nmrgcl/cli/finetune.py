@@ -1,6 +1,7 @@
 """``nmrgcl finetune``."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -9,8 +10,9 @@ import typer
 
 from nmrgcl.cli.completion import complete_dataset
 from nmrgcl.cli.counted import counted
-from nmrgcl.cli.molecules import LISTED, load_unnamed, tell_skipped
+from nmrgcl.cli.molecules import LISTED, choose_labels, load_unnamed, require_one_kind, tell_skipped
 from nmrgcl.cli.options import AsJson, Assignments, BatchSize, Device, Epochs, LearningRate, training_options
+from nmrgcl.cli.outputs import require_room
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
@@ -102,6 +104,8 @@ def finetune(
     options = training_options(epochs, lr, batch_size, group="finetune")
     settings = finetune_settings(with_options(read_assignments(assignments or ()), options), start)
     molecules, constant = _read(data, labels, smiles, invalid)
+    if task is None:
+        require_one_kind(molecules, named=labels is not None)
     folder = out or Path("runs") / f"{Path(molecules.name).name}-finetuned"
     _require_free(folder, overwrite)
     tell_skipped(data, len(molecules.invalid), len(molecules.invalid) + len(molecules), molecules.invalid)
@@ -137,12 +141,10 @@ def _read(data: str, labels: str | None, smiles: str | None, invalid: str) -> "t
     """Read the molecules; unless ``labels`` are given, tasks with constant labels are left out and returned."""
     from nmrgcl.data.loading import molecule_file
     from nmrgcl.data.molecules import read_molecules
-    from nmrgcl.predict import without_constant_tasks
 
-    wanted = None if labels is None else [name.strip() for name in labels.split(",") if name.strip()]
     rows = cast(Literal["skip", "error"], invalid)
-    molecules = read_molecules(molecule_file(data), smiles=smiles, labels=wanted, invalid=rows)
-    return without_constant_tasks(molecules) if wanted is None else (molecules, [])
+    molecules = read_molecules(molecule_file(data), smiles=smiles, labels=labels, invalid=rows)
+    return choose_labels(molecules, smiles) if labels is None else (molecules, [])
 
 
 def _require_free(folder: Path, overwrite: bool) -> None:
@@ -152,6 +154,8 @@ def _require_free(folder: Path, overwrite: bool) -> None:
     require_replaceable(folder, PREDICTOR)
     if not overwrite and read_marker(folder, PREDICTOR) is not None:
         raise SettingError(f"{folder}: already contains a fine-tuned model; use --overwrite or another --out")
+    # Missing parents are created only after the training.
+    require_room(folder, next(place for place in folder.absolute().parents if place.exists()))
 
 
 def _save(found: "Outcome", molecules: "Molecules", folder: Path) -> None:
@@ -180,6 +184,7 @@ def _values(found: "Outcome", molecules: "Molecules", folder: Path) -> dict[str,
         },
         "seeds": origin.seeds,
         "rows": origin.scores,
+        "task_rows": origin.task_scores,
         "notes": found.notes,
     }
 
@@ -198,7 +203,7 @@ def _table(found: "Outcome", molecules: "Molecules", folder: Path) -> str:
         f"  {'test part' + unit:<28}" + "".join(f"{METRICS[metric]:>14}" for metric in metrics),
         *(f"  {row.name:<28}{_cells(row)}" for row in found.rows),
         *found.notes,
-        f"model and report.html in {folder}; use it: nmrgcl predict {folder} new.csv",
+        f"model and report.html in {folder}; use it: nmrgcl predict {shlex.quote(str(folder))} new.csv",
     ]
     return "\n".join(lines)
 

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmrgcl.cli.counted import counted
+from nmrgcl.errors import DataError, printable
 
 if TYPE_CHECKING:
     from nmrgcl.data.dataset import Dataset
     from nmrgcl.data.molecule_rows import Invalid
+    from nmrgcl.data.molecules import Molecules
     from nmrgcl.model_folder import Model
 
 LISTED = 5
-"""Number of invalid rows that are listed; further ones are only counted."""
+"""Number of invalid rows or columns that are listed; further ones are only counted."""
 
 Smiles = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="SMILES column in a file of molecules. (default: smiles)")
@@ -55,3 +57,50 @@ def tell_skipped(source: str, skipped: int, rows: int, invalid: "Sequence[Invali
         print(f"{source}: skipped {skipped} of {rows} rows, which are not molecules:", file=sys.stderr)
         for line, text, reason in invalid[:LISTED]:
             print(f"  line {line}, {text!r}: {reason}", file=sys.stderr)
+        if more := skipped - len(invalid[:LISTED]):
+            print(f"  … and {more} more", file=sys.stderr)
+
+
+def choose_labels(molecules: "Molecules", smiles: str | None) -> "tuple[Molecules, list[str]]":
+    """Leave out the tasks whose labels are all the same, and return their names.
+
+    Several columns that are learned, and those that some cells keep from being numeric, are told on standard error.
+    """
+    from nmrgcl.data.molecules.columns import smiles_column
+    from nmrgcl.data.molecules.labels import numbers, unused_columns
+    from nmrgcl.predict import without_constant_tasks
+
+    source, columns = molecules.source, molecules.columns
+    kept, constant = without_constant_tasks(molecules)
+    for name, why in unused_columns(columns, smiles_column(columns, source, smiles), molecules.lines):
+        if not kept.tasks:
+            numbers(columns[name], name, source, molecules.lines)  # says why, as for a column named with --labels
+        print(printable(f"{name!r} is not used: {why}"), file=sys.stderr)
+    if constant and not kept.tasks:
+        raise DataError(
+            printable(f"{source}: all labels are the same: {shortened(constant)}; there is nothing to learn")
+        )
+    if len(kept.tasks) > 1:
+        print(
+            printable(f"labels: {shortened(kept.tasks)} (every numeric column; choose with --labels)"), file=sys.stderr
+        )
+    return kept, constant
+
+
+def require_one_kind(molecules: "Molecules", *, named: bool) -> None:
+    """Refuse labels of two kinds, or say what becomes of them if they were ``named``; for a command without --task."""
+    from nmrgcl.evaluate.goals import names_by_kind
+
+    binary, others = map(shortened, names_by_kind(molecules.labels, molecules.tasks, molecules.source))
+    if not binary or not others:
+        return
+    told = printable(f"{molecules.source}: only 0 and 1 in {binary}, but other numbers in {others}")
+    if not named:
+        raise DataError(f"{told}; name the columns to learn with --labels, or pass --task numbers")
+    print(f"{told}; all are learned as numbers", file=sys.stderr)
+
+
+def shortened(names: Sequence[str]) -> str:
+    """Return the first names, separated by commas, and how many more there are."""
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")

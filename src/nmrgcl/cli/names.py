@@ -36,7 +36,10 @@ def require_names(command: str, given: Mapping[str, Any]) -> None:
             find_models(model_path(run))
     if command in DATASETS:
         from nmrgcl.data.catalog import require_name
+        from nmrgcl.run.bundled import BUNDLED
 
+        if command == "embed" and given.get("second") is None and given.get("first") == BUNDLED:
+            raise SettingError(f"embed: {BUNDLED} is a model, but DATA is missing; pass a dataset or a file after it")
         for name in _several(given.get("data") if command != "embed" else given.get("second") or given.get("first")):
             require_name(name)
 

@@ -13,6 +13,7 @@ from nmrgcl.cli.completion import complete_dataset
 from nmrgcl.cli.counted import counted
 from nmrgcl.cli.molecules import OnInvalid, Smiles, load_with, tell_skipped
 from nmrgcl.cli.options import AsJson, Device
+from nmrgcl.cli.outputs import require_out
 from nmrgcl.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -63,8 +64,10 @@ def neighbours(
 
       nmrgcl neighbours query.csv library.smi --out neighbours.csv
     """
-    if out is not None and out.suffix != ".csv":
-        raise SettingError(f"{out}: the ending must be .csv")
+    if out is not None:
+        if out.suffix != ".csv":
+            raise SettingError(f"{out}: the ending must be .csv")
+        require_out(out, query, library)
     from nmrgcl import atomic
     from nmrgcl.run import choose_device
     from nmrgcl.run.molecules import load_molecule_model

@@ -8,6 +8,7 @@ import typer
 
 from nmrgcl.cli.molecules import tell_skipped
 from nmrgcl.cli.options import AsJson, Device
+from nmrgcl.cli.outputs import require_out
 
 UNLIKE = 0.3
 """Tanimoto similarity of ECFP4 below which two molecules are hardly more similar than by chance."""
@@ -47,6 +48,7 @@ def predict(
 
     where = choose_device(device)
     require_ending(out)
+    require_out(out, data)
     predictor, _ = load_predictor(model)
     for member in predictor.members:
         member.to(where)

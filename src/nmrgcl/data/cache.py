@@ -18,7 +18,7 @@ from nmrgcl.home import home
 from nmrgcl.owned import read_marker
 from nmrgcl.store import STORE
 
-READER = 2
+READER = 3
 """Bump when a reader change alters the datasets it returns."""
 
 

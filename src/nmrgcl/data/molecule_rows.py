@@ -34,7 +34,7 @@ class MoleculeRows:
         lines: ``[M]`` line number of each molecule, from 1, ascending.
         targets: ``[M, T]`` float32 labels, NaN where one is missing.
         tasks: names of the ``T`` labels.
-        names: the identifier column, if the file has one.
+        names: the identifier column, if the file has one, with the line of a molecule where it is blank.
         rows: number of rows in the file, including invalid ones.
         invalid: the first invalid rows, by line.
         scaffolds: ``[M]`` scaffold numbers, if known; with them, splitting needs no RDKit.

@@ -1,6 +1,6 @@
 """Kinds of labels: class codes, several binary tasks, or several numbers; the latter two may have missing values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 
 from nmrgcl.data.splits import Split
-from nmrgcl.errors import DataError
+from nmrgcl.errors import DataError, printable
 from nmrgcl.evaluate.metrics import average_precision, mae, rmse, roc_auc
 
 
@@ -132,3 +132,21 @@ GOALS = {"classes": CLASSES, "binary": BINARY, "numbers": NUMBERS}
 def goal_of(labels: np.ndarray) -> str:
     """The kind of the labels ``[M, T]``: "binary" if all present ones are 0 or 1, else "numbers"."""
     return "binary" if np.isin(labels[~np.isnan(labels)], (0, 1)).all() else "numbers"
+
+
+def names_by_kind(labels: np.ndarray, names: Sequence[str], source: str) -> tuple[list[str], list[str]]:
+    """The names of the columns of ``labels`` that hold only 0 and 1, and those of the others.
+
+    Raises DataError if a column holds two other whole numbers, such as -1 and 1, which may be meant as yes and no.
+    """
+    binary, others = [], []
+    for name, column in zip(names, labels.T, strict=True):
+        values = np.unique(column[~np.isnan(column)])
+        if np.isin(values, (0, 1)).all():
+            binary.append(name)
+            continue
+        if len(values) == 2 and (values == values.round()).all():
+            told = f"{source}: column {name!r} holds {values[0]:g} and {values[1]:g}"
+            raise DataError(printable(f"{told}: write 0 and 1 for a yes-or-no task, or pass --task numbers"))
+        others.append(name)
+    return binary, others

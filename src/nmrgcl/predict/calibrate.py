@@ -20,6 +20,11 @@ class Calibration:
     slope: np.ndarray
     offset: np.ndarray
 
+    @property
+    def constant(self) -> np.ndarray:
+        """Return ``[T]``, True for tasks in which every molecule gets the same probability."""
+        return np.asarray(self.slope == 0)
+
     def __call__(self, logits: np.ndarray) -> np.ndarray:
         """Return the ``[M, T]`` probabilities."""
         return np.asarray(expit(self.slope * logits + self.offset))

@@ -12,10 +12,12 @@ from nmrgcl.data.molecules import Molecules, split_molecules
 from nmrgcl.data.molecules.chemistry import rdkit
 from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.data.splits import Split
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.fingerprints import fingerprint_score
 from nmrgcl.evaluate.goals import GOALS, goal_of
+from nmrgcl.evaluate.metrics import average_precision, mae, rmse, roc_auc
 from nmrgcl.model_folder import Model
+from nmrgcl.predict.card import listed, uninformative
 from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, require_labels
 from nmrgcl.predict.folder import Origin
 from nmrgcl.predict.predictor import METRICS, Predictions, Predictor, outputs_of, summarise
@@ -29,17 +31,24 @@ FEW, MANY, WIDE = 5, 10, 2.0
 MANY_TASKS = 8
 """From this number on, fingerprint models are fitted on all cores; starting processes takes seconds."""
 
+EACH_TASK = {"roc_auc": roc_auc, "pr_auc": average_precision, "rmse": rmse, "mae": mae}
+"""The metrics before they are averaged over tasks."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreRow:
-    """A row of the table: mean and, over several seeds, standard deviation on the test part, by metric."""
+    """A row of the table: mean and, over several seeds, standard deviation on the test part, by metric.
+
+    A task that cannot be scored has a mean of NaN, which is null in JSON.
+    """
 
     name: str
     scores: dict[str, tuple[float, float | None]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {"name": self.name, "scores": {k: {"mean": m, "std": s} for k, (m, s) in self.scores.items()}}
+        scores = {k: {"mean": None if np.isnan(m) else m, "std": s} for k, (m, s) in self.scores.items()}
+        return {"name": self.name, "scores": scores}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +59,7 @@ class Outcome:
         predictor: the ensemble.
         origin: data, seeds, split and scores.
         rows: rows of the table: single models, their ensemble if there are several, and fingerprints.
+        task_rows: scores of the ensemble for each of several tasks; empty for one task.
         notes: remarks for the user, for example on additional seeds, repeated molecules or a better baseline.
         split: the split of the molecules.
         bits: ``[M, BITS]`` fingerprints of all molecules.
@@ -60,6 +70,7 @@ class Outcome:
     predictor: Predictor
     origin: Origin
     rows: list[ScoreRow]
+    task_rows: list[ScoreRow]
     notes: list[str]
     split: Split
     bits: np.ndarray
@@ -113,8 +124,9 @@ def finetune_molecules(
         raise SettingError(f"--task {task}: known: binary, numbers")
     goal = task or goal_of(molecules.labels)
     require_labels(molecules, goal)
-    parts = split_molecules(molecules, split, seed=settings.seed)
-    GOALS[goal].require(molecules.labels, parts)
+    parts = _split(molecules, split, goal, settings.seed)
+    if left := len(molecules) - sum(len(part) for part in (parts.train, parts.valid, parts.test)):
+        tell(f"split {split}: left out {left} of {len(molecules)} molecules, whose cell is empty")
     notes = _shared(molecules, parts)
     options: dict[str, Any] = {"goal": goal, "start": start, "probe": probe, "device": device, "watch": watch}
 
@@ -144,16 +156,35 @@ def finetune_molecules(
     ]
     others = _fingerprint_rows(bits, molecules.labels, parts, goal, settings.seed)
     notes += _verdict(ours[-1], others, goal)
+    each = _task_rows(tested.mean, molecules.labels[parts.test], molecules.tasks, goal)
+    notes += _without_score(each, goal)
+    if predictor.calibration is not None:
+        notes += uninformative([molecules.tasks[task] for task in np.flatnonzero(predictor.calibration.constant)])
     origin = Origin(
         dataset=molecules.name,
         seeds=[member.seed for member in members],
         split={"name": split, **{part: getattr(parts, part).tolist() for part in ("train", "valid", "test")}},
         scores=[row.to_dict() for row in (*ours, *others)],
+        task_scores=[row.to_dict() for row in each],
         start=None if start is None else start.dataset,
         probe=probe,
         data_sha256=hashlib.sha256(digest_of(molecules.graphs).encode() + molecules.labels.tobytes()).hexdigest(),
     )
-    return Outcome(predictor, origin, [*ours, *others], notes, parts, bits, tested, outputs.mean(0))
+    return Outcome(predictor, origin, [*ours, *others], each, notes, parts, bits, tested, outputs.mean(0))
+
+
+def _split(molecules: Molecules, by: str, goal: str, seed: int) -> Split:
+    """Split the molecules; an error about a part that cannot be used names the option that may help."""
+    remedy = {"scaffold": "use --split random", "random": f"use --set seed={seed + 1}"}.get(by, "correct that column")
+    try:
+        split = split_molecules(molecules, by, seed=seed)
+        GOALS[goal].require(molecules.labels, split)
+    except DataError as error:
+        said, found, _ = str(error).partition(": choose another split")
+        if found or (by == "scaffold" and "there are none to" in said):
+            raise DataError(f"{said}; {remedy}") from None
+        raise
+    return split
 
 
 def count_shared(smiles: Sequence[str], split: Split) -> int:
@@ -202,6 +233,29 @@ def _ensemble_row(tested: Predictions, labels: np.ndarray, goal: str, members: i
     return [
         ScoreRow("their ensemble", {name: (aim.unit * float(f(made, truth)), None) for name, f in aim.merits.items()})
     ]
+
+
+def _task_rows(made: np.ndarray, labels: np.ndarray, tasks: Sequence[str], goal: str) -> list[ScoreRow]:
+    """Return the scores of each of several tasks, from predictions and labels ``[M, T]`` of the test part."""
+    if len(tasks) == 1:
+        return []
+    unit = abs(GOALS[goal].unit)  # negative for errors, which are not negated here
+    found = {
+        name: unit * EACH_TASK[name](torch.from_numpy(made), torch.from_numpy(labels)) for name in GOALS[goal].merits
+    }
+    return [
+        ScoreRow(task, {name: (float(scores[number]), None) for name, scores in found.items()})
+        for number, task in enumerate(tasks)
+    ]
+
+
+def _without_score(rows: Sequence[ScoreRow], goal: str) -> list[str]:
+    """Return a sentence about the tasks that cannot be scored, if there are any."""
+    names = [row.name for row in rows if np.isnan(next(iter(row.scores.values()))[0])]
+    if not names:
+        return []
+    why = "one class only" if goal == "binary" else "no labels"
+    return [f"{listed(names)} {'has' if len(names) == 1 else 'have'} no score: the test part has {why}."]
 
 
 def _fingerprint_rows(bits: np.ndarray, labels: np.ndarray, split: Split, goal: str, seed: int) -> list[ScoreRow]:

@@ -53,6 +53,7 @@ class Origin:
         seeds: seeds of the members.
         split: name of the split, and the rows of each part among the valid molecules.
         scores: rows of the table of scores.
+        task_scores: scores of the ensemble for each of several tasks; empty for one task, and in earlier versions.
         start: name of the data on which the encoder was pre-trained; None if it was not.
         probe: True if the encoder was frozen.
         data_sha256: digest of graphs and labels; None in models of earlier versions.
@@ -65,6 +66,7 @@ class Origin:
     start: str | None = None
     probe: bool = False
     data_sha256: str | None = None
+    task_scores: list[dict[str, Any]] = field(default_factory=list)
 
 
 def save_predictor(folder: Path, predictor: Predictor, origin: Origin) -> None:
@@ -80,6 +82,7 @@ def save_predictor(folder: Path, predictor: Predictor, origin: Origin) -> None:
         if calibration is None
         else {"slope": calibration.slope.tolist(), "offset": calibration.offset.tolist()},
         "scores": origin.scores,
+        **({"task_scores": origin.task_scores} if origin.task_scores else {}),
         "start": origin.start,
         "probe": origin.probe,
         "split": origin.split,
@@ -106,6 +109,9 @@ def load_predictor(folder: Path) -> tuple[Predictor, Origin]:
     """Load the predictor in ``folder``, in evaluation mode on the CPU; anything unexpected is an error."""
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such folder; nmrgcl finetune creates one")
+    # A missing record is reported as damage if checksums that are not of a pre-trained model may list it.
+    if not (folder / NAME).exists() and ((folder / "config.json").exists() or not (folder / CHECKSUMS).exists()):
+        raise ModelError(f"{folder}: is not a fine-tuned model; make one with nmrgcl finetune")
     verify_checksums(folder, required=(NAME, WEIGHTS), unlimited=WEIGHTS)
     try:
         values = RECORD.read(folder / NAME)
@@ -155,6 +161,7 @@ def _predictor(values: Mapping[str, Any], tensors: dict[str, Tensor]) -> tuple[P
         start=values["start"],
         probe=bool(values["probe"]),
         data_sha256=digest,
+        task_scores=values.get("task_scores", []),
     )
     return Predictor(members, settings, tuple(tasks), goal, calibration, known), origin
 

@@ -11,7 +11,7 @@ from nmrgcl import atomic
 from nmrgcl.data.molecules import Molecules
 from nmrgcl.data.molecules.chemistry import rdkit
 from nmrgcl.errors import DataError
-from nmrgcl.predict.finetune import Outcome
+from nmrgcl.predict.finetune import Outcome, ScoreRow
 from nmrgcl.predict.predictor import METRICS
 from nmrgcl.predict.similarity import nearest_known
 from nmrgcl.report import page
@@ -46,13 +46,19 @@ def write_predictor_page(out: Path, found: Outcome, molecules: Molecules) -> Non
         f"{parts} for training, validation and test; seeds {', '.join(map(str, origin.seeds))}; the encoder is {start}"
         f"{' and frozen' if origin.probe else ''}."
     )
-    drawn = [*_curves(found, labels), _distance(found, labels, similarity)]
-    groups = _examples(found, molecules, labels, number, similarity)
+    errors = _errors(found, labels)
+    judged = not np.isnan(errors).all()
+    drawn = [*_curves(found, labels), *([_distance(found, errors, similarity)] if judged else [])]
+    groups = _examples(found, molecules, labels, errors, number, similarity)
     sections = [
         page.section("scores", "Scores on the test data", *_scores(found)),
         page.section("figures", "Predictions on the test data", page.side_by_side(map(page.figure, drawn))),
         *(page.section(f"examples-{n}", heading, page.side_by_side(some)) for n, (heading, some) in enumerate(groups)),
-        *([] if groups else [page.paragraph("No pictures of molecules: RDKit is not installed.", "card")]),
+        *(
+            [page.paragraph("No pictures of molecules: RDKit is not installed.", "card")]
+            if judged and not groups
+            else []
+        ),
         page.section("made", "Settings, versions, hardware", _made(found, molecules)),
     ]
     title = f"{origin.dataset}: {_tasks(found)}"
@@ -60,16 +66,32 @@ def write_predictor_page(out: Path, found: Outcome, molecules: Molecules) -> Non
 
 
 def _scores(found: Outcome) -> list[Markup]:
+    several = len(found.origin.seeds) > 1
+    means = "Scores are means over tasks" if found.task_rows else "Scores are those of the test part"
+    spread = ", ± the sample standard deviation over seeds" if several else ""
+    chosen = "with the C" if found.origin.probe else "at the epoch"
+    how = (
+        f"{means}{spread}, {chosen} that was best on the validation data. Models on fingerprints (ECFP4, 2,048 bits) "
+        "are fitted to the same molecules; the number of trees or C is chosen on the same validation data."
+    )
+    each = [page.card(_table(found.task_rows, found, f"Each task, {_whose(found)}"))] if found.task_rows else []
+    return [
+        page.card(_table(found.rows, found)),
+        *map(page.paragraph, found.notes),
+        *each,
+        page.paragraph(how, "faint"),
+    ]
+
+
+def _table(rows: list[ScoreRow], found: Outcome, caption: str = "") -> Markup:
     percent = " in %" if found.predictor.goal == "binary" else ""
     head = ["", *(METRICS[name] + percent for name in found.rows[0].scores)]
-    rows = [[row.name, *(_score(*score) for score in row.scores.values())] for row in found.rows]
-    spread = ", ± the sample standard deviation over seeds" if len(found.origin.seeds) > 1 else ""
-    how = (
-        f"Scores are means over tasks{spread}, at the epoch that was best on the validation data. Models on "
-        "fingerprints (ECFP4, 2,048 bits) are fitted to the same molecules; the number of trees or C is chosen on the "
-        "same validation data."
-    )
-    return [page.card(page.table(rows, head)), *map(page.paragraph, found.notes), page.paragraph(how, "faint")]
+    cells = [[row.name, *(_score(*score) for score in row.scores.values())] for row in rows]
+    return page.table(cells, head, caption=caption)
+
+
+def _whose(found: Outcome) -> str:
+    return "the ensemble" if len(found.origin.seeds) > 1 else "the model"
 
 
 def _made(found: Outcome, molecules: Molecules) -> Markup:
@@ -85,7 +107,7 @@ def _tasks(found: Outcome) -> str:
 
 
 def _score(mean: float, std: float | None) -> str:
-    return f"{mean:.3g}" + ("" if std is None else f" ± {std:.2g}")
+    return "–" if np.isnan(mean) else f"{mean:.3g}" + ("" if std is None else f" ± {std:.2g}")
 
 
 def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
@@ -107,14 +129,15 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
         known = ~np.isnan(labels[:, task])
         curves[names[task]] = roc_curve(labels[known, task], made.mean[known, task])[:2]
     before, after = (reliability(p, labels)[:2] for p in (made.mean, made.probability))
+    mean = "mean probability" if len(found.origin.seeds) > 1 else "probability"
     errors = [calibration_error(p, labels) for p in (made.mean, made.probability)]
     more = f" Shown are the {len(drawn)} of {len(names)} tasks with most labels." if len(names) > len(drawn) else ""
     return [
         Picture(
             key="roc",
             title="ROC curves",
-            description=f"ROC curves of the ensemble for {', '.join(curves)}.",
-            caption=f"Curves of the ensemble's mean probability; the dashed line is chance.{more}",
+            description=f"ROC curves of {_whose(found)} for {', '.join(curves)}.",
+            caption=f"Curves of the {mean} of {_whose(found)}; the dashed line is chance.{more}",
             figure=plot_roc(curves),
         ),
         Picture(
@@ -131,13 +154,14 @@ def _curves(found: Outcome, labels: np.ndarray) -> list[Picture]:
 
 
 def _errors(found: Outcome, labels: np.ndarray) -> np.ndarray:
-    """``[M, T]`` absolute errors, NaN for missing labels."""
-    made = found.tested.mean if found.tested.probability is None else found.tested.probability
-    return np.abs(made - labels)
+    """``[M, T]`` absolute errors; NaN for missing labels, and for probabilities that are neither right nor wrong."""
+    probability, calibration = found.tested.probability, found.predictor.calibration
+    if probability is None or calibration is None:
+        return np.abs(found.tested.mean - labels)
+    return np.where((probability == 0.5) | calibration.constant, np.nan, np.abs(probability - labels))
 
 
-def _distance(found: Outcome, labels: np.ndarray, similarity: np.ndarray) -> Picture:
-    errors = _errors(found, labels)
+def _distance(found: Outcome, errors: np.ndarray, similarity: np.ndarray) -> Picture:
     binary = found.tested.probability is not None
     values = np.where(np.isnan(errors), np.nan, 100.0 * (errors < 0.5)) if binary else errors
     label = "correct predictions in %" if binary else "mean absolute error"
@@ -155,10 +179,14 @@ def _distance(found: Outcome, labels: np.ndarray, similarity: np.ndarray) -> Pic
 
 
 def _examples(
-    found: Outcome, molecules: Molecules, labels: np.ndarray, number: np.ndarray, similarity: np.ndarray
+    found: Outcome,
+    molecules: Molecules,
+    labels: np.ndarray,
+    errors: np.ndarray,
+    number: np.ndarray,
+    similarity: np.ndarray,
 ) -> list[tuple[str, list[Markup]]]:
     """The most confident right and wrong predictions, or the most and the least accurate; none without RDKit."""
-    errors = _errors(found, labels)
     order = np.argsort(errors, axis=None, kind="stable")
     # NaN sorts last and would be the least accurate.
     order = order[~np.isnan(errors.ravel()[order])]

@@ -13,6 +13,8 @@ def find_models(run: Path) -> list[Path]:
         return [run]
     if not run.is_dir():
         raise ModelError(f"{run}: no such run or model folder; make one with nmrgcl pretrain")
+    if (run / "predictor.json").exists():
+        raise ModelError(f"{run} is a fine-tuned model: use it with nmrgcl predict")
     numbers = sorted(int(m[1]) for p in run.iterdir() if (m := re.fullmatch(r"seed-(\d+)", p.name)))
     if not numbers:
         raise ModelError(f"{run}: holds no models (seed-0, seed-1, …); make a run with nmrgcl pretrain")

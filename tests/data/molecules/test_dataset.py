@@ -114,7 +114,7 @@ def test_other_options_are_another_dataset(tmp_path: Path) -> None:
     assert chosen.y.tolist() == [1, -1, 0, 1]
 
 
-@pytest.mark.parametrize("values", ["1,1,1", "0,2,1", "0.5,1,0"])
+@pytest.mark.parametrize("values", ["1,1,1", "0,2,2", "0.5,1,0"])
 def test_only_one_task_of_zeros_and_ones_makes_classes(tmp_path: Path, values: str) -> None:
     rows = "".join(f"C,{value}\n" for value in values.split(","))
     dataset = load(str(write(tmp_path, f"smiles,y\n{rows}")))

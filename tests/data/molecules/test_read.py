@@ -87,7 +87,7 @@ def test_every_format_gives_the_same_molecules(tmp_path: Path, name: str) -> Non
 def test_smi_files_have_names_blank_lines_and_headers(tmp_path: Path) -> None:
     molecules = read_molecules(write(tmp_path, "zinc.smi.xz", "smiles name\nCCO ethyl alcohol\n\nxx bad\nO\n"))
     assert molecules.smiles == ["CCO", "O"]
-    assert molecules.ids == ["ethyl alcohol", ""]
+    assert molecules.ids == ["ethyl alcohol", "5"]
     assert molecules.lines.tolist() == [2, 5]
     assert molecules.invalid == (Invalid(4, "xx", "it is not a SMILES"),)
     assert molecules.labels.shape == (2, 0)
@@ -119,7 +119,7 @@ def test_cells_that_are_empty_or_not_utf8_are_invalid(tmp_path: Path) -> None:
 
 REFUSED = {
     "mol,y\nCCO,1\nCC,2\n": "no column is named smiles; 'mol' looks like SMILES: rename it, or "
-    "use smiles='mol' (--smiles of nmrgcl datasets import)",
+    "use --smiles mol (in Python: smiles='mol')",
     "name,y\nethanol,1\nwater,2\n": "no column is named smiles or looks like SMILES; there are name, y",
     "": "is empty",
     "\n\n": "is empty",
@@ -149,7 +149,7 @@ def test_other_requests_that_cannot_be_met(tmp_path: Path) -> None:
         read_molecules(path, smiles="smile")
     with pytest.raises(DataError, match=r"there is no column 'activ'; did you mean active\?$"):
         read_molecules(path, labels=["activ"])
-    with pytest.raises(DataError, match=r"column 'active' contains 'yes'; labels must be numbers$"):
+    with pytest.raises(DataError, match=r"column 'active' holds no and yes: write 1 for one of them and 0"):
         read_molecules(path, labels=["active"])
     with pytest.raises(
         DataError, match=r"line 3, 'C\(': it is not a SMILES \(1 more are invalid\); correct it, or skip"
@@ -157,8 +157,10 @@ def test_other_requests_that_cannot_be_met(tmp_path: Path) -> None:
         read_molecules(path, invalid="error")
     with pytest.raises(SettingError, match="invalid is 'drop'; it must be skip or error"):
         read_molecules(path, invalid="drop")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"a.xlsx: is not a file of molecules; known: \.csv, \.tsv"):
+    with pytest.raises(DataError, match=r"a.xlsx: is a spreadsheet; save it as CSV UTF-8$"):
         read_molecules(write(tmp_path, "a.xlsx"))
+    with pytest.raises(DataError, match=r"a.doc: is not a file of molecules; known: \.csv, \.tsv"):
+        read_molecules(write(tmp_path, "a.doc"))
     with pytest.raises(DataError, match=r"none.csv: cannot be read \(No such file or directory\)"):
         read_molecules(tmp_path / "none.csv")
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(CSV.encode())[:40])

@@ -1,6 +1,5 @@
 """Convert a file of molecules to a store, a few thousand molecules at a time."""
 
-import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from nmrgcl.data.formats.csv_file import arrow
 from nmrgcl.data.formats.text import stem
 from nmrgcl.data.molecule_rows import LISTED, Invalid, MoleculeRows, class_codes, is_binary
-from nmrgcl.data.molecules.read import MoleculeListing, list_molecules, names_column, refusal
+from nmrgcl.data.molecules.columns import as_bytes, identifiers
+from nmrgcl.data.molecules.read import MoleculeListing, list_molecules, refusal
 from nmrgcl.data.molecules.scaffolds import numbered, scaffolds
 from nmrgcl.data.molecules.smiles import AT_A_TIME, MANY, featurise_in_parts
 from nmrgcl.data.stored_molecules import MOLECULES, dataset_meta, molecule_arrays, molecule_notes
@@ -39,9 +38,8 @@ def write_molecules(
 
     ``labels`` may also be the argument of a command: a list of columns separated by commas and quoted as in CSV.
     """
-    if isinstance(labels, Path):
-        labels = next(csv.reader([str(labels)], skipinitialspace=True))
-    listing = list_molecules(path, smiles=smiles, labels=labels, invalid=invalid)
+    named = str(labels) if isinstance(labels, Path) else labels
+    listing = list_molecules(path, smiles=smiles, labels=named, invalid=invalid)
     jobs = 1 if len(listing) < MANY else -1
     write_listing(folder, listing, name=name, strict=invalid == "error", jobs=jobs, watch=watch)
 
@@ -96,15 +94,15 @@ class _Maker:
 
     def rest(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the arrays and notes that the store keeps beside the graphs."""
-        columns, valid = self.listing.table.columns, np.flatnonzero(self.valid)
-        named = names_column(columns)
-        smiles = _texts(columns[self.listing.smiles].take(valid))
+        table, valid = self.listing.table, np.flatnonzero(self.valid)
+        named = identifiers(table.columns, table.lines)
+        smiles = _texts(as_bytes(table.columns[self.listing.smiles].take(valid)))
         rows = MoleculeRows(
             smiles=smiles,
-            lines=self.listing.table.lines[valid],
+            lines=table.lines[valid],
             targets=self.listing.labels[valid],
             tasks=self.listing.tasks,
-            names=None if named is None else _texts(columns[named].take(valid)),
+            names=None if named is None else _texts(named.take(valid)),
             rows=len(self.listing),
             invalid=tuple(self.invalid),
             scaffolds=_scaffolds(smiles, self.listing.tasks),
@@ -117,12 +115,9 @@ def _scaffolds(smiles: Sequence[str], tasks: Sequence[str]) -> np.ndarray | None
     return numbered(scaffolds(smiles)) if tasks and len(smiles) < MANY else None
 
 
-def _texts(column: Any) -> Texts:
-    """Return the cells of a column of any type as text, without creating a Python object for each."""
-    pyarrow = arrow()
-    if not (pyarrow.types.is_binary(column.type) or pyarrow.types.is_large_binary(column.type)):
-        column = column.cast(pyarrow.large_string())
-    cells = column.cast(pyarrow.large_binary()).fill_null(b"").combine_chunks()
+def _texts(cells: Any) -> Texts:
+    """Return a column of bytes as texts, without creating a Python object for each."""
+    cells = cells.combine_chunks()
     _, offsets, data = cells.buffers()
     ends = np.frombuffer(offsets, np.int64)[cells.offset : cells.offset + len(cells) + 1]
     return Texts(np.frombuffer(data or b"", np.uint8)[ends[0] : ends[-1]], np.diff(ends))

@@ -8,14 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from nmrgcl.data.formats.text import stem
-from nmrgcl.data.molecules.columns import label_columns, numbers, smiles_column, texts
+from nmrgcl.data.molecules.columns import identifiers, smiles_column, texts
+from nmrgcl.data.molecules.labels import label_columns, numbers
 from nmrgcl.data.molecules.smiles import Invalid, featurise
 from nmrgcl.data.molecules.tables import MoleculeTable, read_table
 from nmrgcl.errors import DataError, SettingError, printable
 from nmrgcl.graphs import Graphs
-
-IDENTIFIERS = ("id", "mol_id", "molecule_id", "name")
-"""Columns that identify molecules, ignoring case; the first one found is used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,18 +47,16 @@ class Molecules:
 
     @property
     def ids(self) -> list[str]:
-        """The identifier column as text, or line numbers if there is none."""
-        found = names_column(self.columns)
-        if found is None:
-            return [str(line) for line in self.lines.tolist()]
-        return ["" if value is None else str(value) for value in self.columns[found].to_pylist()]
+        """The identifier column as text; the line number where there is none."""
+        found = identifiers(self.columns, self.lines)
+        return [str(line) for line in self.lines.tolist()] if found is None else [text or "" for text in texts(found)]
 
 
 def read_molecules(
     path: str | Path,
     *,
     smiles: str | None = None,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[str] | str | None = None,
     invalid: Literal["skip", "error"] = "skip",
 ) -> Molecules:
     """Read a CSV, TSV, Parquet, SMI or SDF file, optionally compressed with gzip or xz.
@@ -68,7 +64,8 @@ def read_molecules(
     Args:
         path: the file.
         smiles: the SMILES column; None: the one named ``smiles`` or ``canonical_smiles``.
-        labels: the label columns; None: every numeric column except for a running number.
+        labels: the label columns, as a list or separated by commas as in CSV; None: every numeric column except for
+            identifiers and running numbers.
         invalid: ``skip`` rows that are not molecules and list them in the result, or raise an ``error``.
     """
     listing = list_molecules(path, smiles=smiles, labels=labels, invalid=invalid)
@@ -119,7 +116,7 @@ class MoleculeListing:
 
 
 def list_molecules(
-    path: str | Path, *, smiles: str | None = None, labels: Sequence[str] | None = None, invalid: str = "skip"
+    path: str | Path, *, smiles: str | None = None, labels: Sequence[str] | str | None = None, invalid: str = "skip"
 ) -> MoleculeListing:
     """Read the table and labels of a file; the arguments are those of ``read_molecules``."""
     if invalid not in ("skip", "error"):
@@ -128,15 +125,9 @@ def list_molecules(
     table = read_table(path)
     column = smiles_column(table.columns, str(path), smiles)
     tasks = label_columns(table.columns, str(path), column, labels)
-    values = [numbers(table.columns[name], name, str(path)) for name in tasks]
+    values = [numbers(table.columns[name], name, str(path), table.lines) for name in tasks]
     found = np.stack(values, 1) if values else np.zeros((len(table.lines), 0), np.float32)
     return MoleculeListing(path, table, column, tuple(tasks), found)
-
-
-def names_column(columns: Any) -> str | None:
-    """Return the column that identifies molecules, if there is one."""
-    names = {name.lower(): name for name in reversed(columns.column_names)}
-    return next((names[name] for name in IDENTIFIERS if name in names), None)
 
 
 def refusal(first: Invalid, bad: int, rows: int, path: Path) -> DataError:

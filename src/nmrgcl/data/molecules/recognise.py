@@ -1,16 +1,17 @@
 """Recognise files of molecules: a CSV file may also be an edge list, depending on its header."""
 
+import shlex
 from pathlib import Path
 
 from nmrgcl.data.formats.csv_file import header
 from nmrgcl.data.formats.edge_table import ALIASES
 from nmrgcl.data.formats.text import open_text
-from nmrgcl.data.molecules.columns import NAMES, likely_smiles
-from nmrgcl.data.molecules.tables import read_table
+from nmrgcl.data.molecules.columns import NAMES, likely_smiles, require_header, require_name
+from nmrgcl.data.molecules.tables import SPREADSHEETS, read_table
 from nmrgcl.errors import DataError, printable
 
-ENDINGS = (".tsv", ".parquet", ".smi", ".sdf")
-"""Endings that are used for molecules only."""
+ENDINGS = (".tsv", ".parquet", ".smi", ".smiles", ".txt", ".sdf", ".sd", *SPREADSHEETS)
+"""Endings that are read as molecules; spreadsheets are then refused with advice."""
 _EDGES = {"source", "target", *(alias for alias, meant in ALIASES.items() if meant in ("source", "target"))}
 _HEADER = 1 << 20
 
@@ -28,6 +29,7 @@ def require_edges(path: Path) -> None:
     names = _header(path)
     if not names or _EDGES & {name.lower() for name in names}:
         return
+    require_header(names, path)
     listed = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
     told = f"{path}, line 1: there is no column source, target (edges) or smiles (molecules), only {listed}"
     try:
@@ -36,10 +38,13 @@ def require_edges(path: Path) -> None:
         likeliest = None
     if likeliest is None:
         raise DataError(printable(f"{told}; write a header line"))
+    require_name(likeliest, str(path))
+    use = f"--smiles {shlex.quote(likeliest)}"
+    store = f"nmrgcl datasets import {shlex.quote(str(path))} {use} --out STORE"
     raise DataError(
         printable(
-            f"{told}; {likeliest!r} looks like SMILES: rename it, or run nmrgcl datasets import {path} "
-            f"--smiles {likeliest} --out STORE"
+            f"{told}; {likeliest!r} looks like SMILES: rename it, use {use} (embed, neighbours), or make a store for "
+            f"pretrain: {store}"
         )
     )
 

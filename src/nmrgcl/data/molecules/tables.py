@@ -1,6 +1,7 @@
 """Read the tables in files of molecules: CSV, TSV, Parquet, SMI and SDF, optionally compressed with gzip or xz."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -8,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from nmrgcl.data.formats.csv_file import arrow, parse_csv, read_all
+from nmrgcl.data.formats.csv_file import arrow, header, parse_csv, read_all
 from nmrgcl.data.formats.text import open_text
 from nmrgcl.data.molecules.chemistry import rdkit
+from nmrgcl.data.molecules.columns import is_identifier, is_text, names_column, not_utf8, require_header
 from nmrgcl.errors import DataError, printable
 
 SMILES = "smiles"
 """The name of the SMILES column in tables made from SMI and SDF files."""
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
+"""Endings of files that are refused with the advice to save them as CSV."""
 
+_START = 1 << 16
 _SMI_LINE = rf"^\s*(?P<{SMILES}>\S+)(?:\s+(?P<name>.*?))?\s*$"
 
 
@@ -39,6 +44,8 @@ def read_table(path: Path) -> MoleculeTable:
     """Read a file according to its ending."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
     read = next((reader for ending, reader in _READERS.items() if name.endswith(ending)), None)
+    if name.endswith(SPREADSHEETS):
+        raise DataError(printable(f"{path}: is a spreadsheet; save it as CSV UTF-8"))
     if read is None:
         known = ", ".join(_READERS)
         raise DataError(printable(f"{path}: is not a file of molecules; known: {known}, optionally with .gz or .xz"))
@@ -56,9 +63,28 @@ def read_table(path: Path) -> MoleculeTable:
 
 
 def _separated(content: bytes, path: Path, delimiter: str) -> MoleculeTable:
+    start = content[: content.find(b"\n", _START) + 1 or None]
+    require_header(header(start.lstrip(), delimiter), path, delimiter)
     columns = parse_csv(content, str(path), delimiter=delimiter)
+    try:
+        columns = _as_written(columns, content, delimiter)
+    except UnicodeDecodeError:  # in a header of several lines
+        raise not_utf8(path) from None
     columns = columns.rename_columns([name.strip() for name in columns.column_names])
-    return MoleculeTable(columns, np.arange(columns.num_rows) + 2)
+    # Spreadsheets may write commas after the last column.
+    used = [at for at, name in enumerate(columns.column_names) if name or columns[at].null_count < len(columns)]
+    return MoleculeTable(columns.select(used or [0]), np.arange(columns.num_rows) + 2)
+
+
+def _as_written(columns: Any, content: bytes, delimiter: str) -> Any:
+    """Return the table with the identifiers as text, because 007 is not 7."""
+    name, pyarrow = names_column(columns), arrow()
+    if name is None or columns.column_names.count(name) > 1 or is_text(columns[name].type):
+        return columns
+    parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in content)
+    convert = pyarrow.csv.ConvertOptions(include_columns=[name], column_types={name: pyarrow.string()})
+    texts = pyarrow.csv.read_csv(BytesIO(content), parse_options=parse, convert_options=convert)
+    return columns.set_column(columns.column_names.index(name), name, texts[name])
 
 
 def _parquet(content: bytes, path: Path) -> MoleculeTable:
@@ -110,11 +136,10 @@ def _sdf(content: bytes, path: Path) -> MoleculeTable:
     pyarrow = arrow()
     columns = {SMILES: pyarrow.array([text for text, _ in records], pyarrow.string())}
     for name in dict.fromkeys(name for _, properties in records for name in properties if name not in columns):
-        values = pyarrow.array([properties.get(name) for _, properties in records], pyarrow.string())
-        try:
-            columns[name] = pyarrow.compute.cast(values, pyarrow.float64())
-        except pyarrow.ArrowInvalid:
-            columns[name] = values
+        columns[name] = pyarrow.array([properties.get(name) for _, properties in records], pyarrow.string())
+        with suppress(pyarrow.ArrowInvalid):
+            if not is_identifier(name):
+                columns[name] = columns[name].cast(pyarrow.float64())
     return MoleculeTable(pyarrow.table(columns), np.arange(len(records)) + 1, "RDKit cannot read this record")
 
 
@@ -132,6 +157,6 @@ _READERS: dict[str, Callable[[bytes, Path], MoleculeTable]] = {
     ".csv": lambda content, path: _separated(content, path, ","),
     ".tsv": lambda content, path: _separated(content, path, "\t"),
     ".parquet": _parquet,
-    ".smi": smi_table,
-    ".sdf": _sdf,
+    **dict.fromkeys((".smi", ".smiles", ".txt"), smi_table),
+    **dict.fromkeys((".sdf", ".sd"), _sdf),
 }
