@@ -11,6 +11,7 @@ from typer.main import get_command
 from nmrgcl.adam import Adam, SparseAdam
 from nmrgcl.cli import app
 from nmrgcl.cli.names import require_names
+from nmrgcl.errors import ModelError
 from nmrgcl.method_files import method_names, options_class
 from nmrgcl.method_source import declared, is_packaged
 from nmrgcl.methods import MoleculePretraining, find_method
@@ -129,3 +130,9 @@ def test_our_adam_is_that_of_torch_bit_for_bit(ours: type[torch.optim.Optimizer]
                 optimiser.load_state_dict(optimiser.state_dict())
     assert torch.equal(*weights)
     assert not torch.equal(weights[0], torch.arange(6.0).view(3, 2))
+
+
+def test_a_run_that_trains_its_first_model_can_be_viewed_but_not_judged(tmp_path: Path) -> None:
+    require_names("view", {"runs": [tmp_path]})
+    with pytest.raises(ModelError, match="holds no models"):
+        require_names("evaluate", {"run": tmp_path})

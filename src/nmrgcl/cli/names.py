@@ -49,6 +49,8 @@ def _runs(command: str, given: Mapping[str, Any]) -> list[Path | str]:
     if command == "embed":
         return [] if given.get("second") is None else [given["first"]]
     named = [str(run) for run in _several(given.get("run", given.get("runs", given.get("model"))))]
+    if command == "view":  # A run that trains its first model holds none yet.
+        return [run for run in named if not Path(run).is_dir()]
     files = command in ("evaluate", "diagnose")
     return [run for run in named if not (files and Path(run).suffix and not Path(run).is_dir())]
 
