@@ -194,7 +194,7 @@ def test_a_damaged_file_is_reported_in_one_line(case: str, tmp_path: Path) -> No
     with pytest.raises(DataError, match=r"figure6\.json: ") as raised:
         read_item_file(path, item)
     assert "\n" not in str(raised.value)
-    with pytest.raises(DataError, match="No such file"):
+    with pytest.raises(DataError, match="no such file; compute it with"):
         read_item_file(tmp_path / "nowhere.json", item)
 
 
