@@ -28,7 +28,7 @@ EDGE_FIELDS = ("edge_attr", "edge_weight")
 
 
 HUB = 256
-"""A GPU sums the rows of graphs in which a node has more edges in another way."""
+"""Where a node has more edges than this, a GPU sums rows in parts."""
 
 
 class Sizes(NamedTuple):
@@ -205,10 +205,10 @@ class Graphs:
         moved: dict[str, Any] = {name: value.to(device) for name, value in values if isinstance(value, Tensor)}
         there = replace(self, **moved)
         # Sizes are read while it costs nothing: asking the device for them later would wait for it.
-        return there.sized_like(self)._with_hubs_of(self) if on_host(self.node_ptr) else there
+        return replace(there.sized_like(self), hubs=self._has_hubs()) if on_host(self.node_ptr) else there
 
-    def _with_hubs_of(self, other: "Graphs") -> "Graphs":
-        return replace(self, hubs=other.num_edges > HUB and int(other.row_ptr.diff().max()) > HUB)
+    def _has_hubs(self) -> bool:
+        return self.num_edges > HUB and int(self.row_ptr.diff().max()) > HUB
 
     def dense_x(self) -> Tensor:
         """``[N, F]`` features as floating point, whichever way they are stored."""

@@ -123,12 +123,12 @@ def _run(arguments: list[str]) -> None:
         code = app(args=with_resume_value(arguments), prog_name="nmrgcl", standalone_mode=False)
     except Exception as error:
         # Typer would print a box of five lines. Its classes are in different modules in its different versions.
-        if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
-            if not hasattr(error, "show"):
-                raise
-            error.show()
-            sys.exit(error.exit_code)  # type: ignore[attr-defined]
-        raise SettingError(_in_one_line(error)) from None
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ != "NoArgsIsHelpError":
+            raise SettingError(_in_one_line(error)) from None
+        error.show()  # type: ignore[attr-defined]
+        code = error.exit_code  # type: ignore[attr-defined]
     finally:
         sys.stdout.flush()  # otherwise Python flushes at exit and reports a full disk in two lines
     sys.exit(code or 0)

@@ -91,8 +91,6 @@ def embed(
     refuse_task_options(backend, address, jobs, "make one with nmrgcl store shard")
     require_out(out, data)
     where = choose_device(device)
-    if model is None and any((Path(data) / name).exists() for name in ("config.json", "run.json")):
-        raise SettingError(f"embed: {data} is a model, but DATA is missing; pass a dataset or a file after it")
     loaded = replace(load_unnamed() if model is None else load_model(find_model(model)), normalise=scale)
     dataset = load_with(data, smiles, invalid)
     facts: dict[str, Any]

@@ -67,8 +67,10 @@ def _options(options: Sequence[dict[str, Any]]) -> list[str]:
     names, defaults = (max(len(str(option[key])) for option in options) for key in ("name", "default"))
     lines = ["options, set with --set NAME=VALUE:"]
     for option in options:
-        choices = f" ({', '.join(map(str, option['choices']))})" if option["choices"] else ""
-        choices += "".join(f"; {value} in preset {preset}" for preset, value in option["by_preset"].items())
+        about = (
+            f"{option['about']} ({', '.join(map(str, option['choices']))})" if option["choices"] else option["about"]
+        )
+        about += "".join(f"; {value} in preset {preset}" for preset, value in option["by_preset"].items())
         start = f"  {option['name']:<{names}}  {option['default']!s:<{defaults}}  "
-        lines.append(hanging(start, f"{option['about']}{choices}"))
+        lines.append(hanging(start, about))
     return lines

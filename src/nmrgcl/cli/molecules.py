@@ -64,7 +64,7 @@ def tell_skipped(source: str, skipped: int, rows: int, invalid: "Sequence[Invali
 def choose_labels(molecules: "Molecules", smiles: str | None) -> "tuple[Molecules, list[str]]":
     """Leave out the tasks whose labels are all the same, and return their names.
 
-    Several columns that are learned, and those that some cells keep from being numeric, are told on standard error.
+    Standard error names the columns that are learned, if there are several, and says why others are not used.
     """
     from nmrgcl.data.molecules.columns import smiles_column
     from nmrgcl.data.molecules.labels import numbers, unused_columns

@@ -36,11 +36,8 @@ def require_names(command: str, given: Mapping[str, Any]) -> None:
             find_models(model_path(run))
     if command in DATASETS:
         from nmrgcl.data.catalog import require_name
-        from nmrgcl.run.bundled import BUNDLED
 
-        if command == "embed" and given.get("second") is None and given.get("first") == BUNDLED:
-            raise SettingError(f"embed: {BUNDLED} is a model, but DATA is missing; pass a dataset or a file after it")
-        for name in _several(given.get("data") if command != "embed" else given.get("second") or given.get("first")):
+        for name in _several(_data_of_embed(given) if command == "embed" else given.get("data")):
             require_name(name)
 
 
@@ -53,6 +50,18 @@ def _runs(command: str, given: Mapping[str, Any]) -> list[Path | str]:
         return [run for run in named if not Path(run).is_dir()]
     files = command in ("evaluate", "diagnose")
     return [run for run in named if not (files and Path(run).suffix and not Path(run).is_dir())]
+
+
+def _data_of_embed(given: Mapping[str, Any]) -> str | None:
+    """The data to embed, which is the only argument if it is molecules for the bundled encoder."""
+    from nmrgcl.run.bundled import BUNDLED
+
+    first, second = given.get("first"), given.get("second")
+    if first is None or second is not None:
+        return second
+    if first == BUNDLED or any((Path(first) / name).exists() for name in ("config.json", "run.json")):
+        raise SettingError(f"embed: {first} is a model, but DATA is missing; pass a dataset or a file after it")
+    return str(first)
 
 
 def _several(value: Any) -> Sequence[Any]:

@@ -23,15 +23,15 @@ Penalty = Literal["grid", "fine", "default"] | float
 
 
 class FewMembersError(DataError):
-    """A class has too few members for cross-validation."""
+    """The class ``label`` has too few members for cross-validation."""
 
-    def __init__(self, label: object, count: int, why: str) -> None:
+    def __init__(self, label: Any, count: int, why: str) -> None:
         super().__init__(f"class {label} has {count} member{'' if count == 1 else 's'}, {why}")
         self.label, self.count, self.why = label, count, why
 
     def named(self, dataset: str, classes: Sequence[Any] | np.ndarray) -> "FewMembersError":
-        """The same error with the name of the class, of which the label is the number."""
-        return FewMembersError(f"{classes[int(str(self.label))]!s} of {dataset}", self.count, self.why)
+        """The same error with the name of the class in ``dataset``; the label is its number in ``classes``."""
+        return FewMembersError(f"{classes[self.label]} of {dataset}", self.count, self.why)
 
 
 @dataclass(frozen=True, eq=False)
