@@ -35,7 +35,7 @@ def test_the_keys_are_those_that_are_documented() -> None:
         *("svm.c", "svm.inner", "svm.standardise", "svm.folds", "linear.normalise"),
         *("finetune.epochs", "finetune.lr", "finetune.halve_every", "finetune.weight_decay", "finetune.patience"),
         *("finetune.head_norm", "finetune.head_dropout", "finetune.grid", "finetune.runs", "finetune.head_lr_scale"),
-        "finetune.batches",
+        *("finetune.precision", "finetune.batches"),
     ]
 
 

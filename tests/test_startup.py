@@ -1,5 +1,6 @@
 """What each command imports: libraries that take long to load are loaded only by commands that use them."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +137,14 @@ def test_a_run_that_trains_its_first_model_can_be_viewed_but_not_judged(tmp_path
     require_names("view", {"runs": [tmp_path]})
     with pytest.raises(ModelError, match="holds no models"):
         require_names("evaluate", {"run": tmp_path})
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "None")],
+)
+def test_waiting_threads_do_not_spin_for_long_unless_told_so(given: dict[str, str], found: str) -> None:
+    rest = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    code = "import nmrgcl, os; print(os.environ.get('GOMP_SPINCOUNT'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=rest | given)
+    assert done.stdout.strip() == found

@@ -1,5 +1,6 @@
 """Self-supervised graph embeddings with non-maximum removal (nmrGCL, arXiv 2203.12821)."""
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,11 @@ if TYPE_CHECKING:
     from nmrgcl.train import Epoch, Optimiser, Progress, pretrain
 
 __version__ = "1.0.0"
+
+# Before torch is loaded: OpenMP's waiting threads spin for milliseconds by default. If other programs need the cores, a
+# step with two threads then takes up to thirty times as long (docs/lab/speed.md).
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 _MODULES = {
     "augment": "AddEdges Compose DropCentralEdgesLess DropEdges DropFeatures DropNodes Identity "

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -204,7 +205,8 @@ def test_a_training_without_finite_outputs_says_so() -> None:
         trained(NUMBERS_OF_NODES, NUMBERS, lr=1e30, epochs=3)
 
 
-def test_a_molecular_gin_learns_what_atoms_and_bonds_say() -> None:
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_molecular_gin_learns_what_atoms_and_bonds_say(precision: Literal["float32", "bf16"]) -> None:
     """Two tasks: whether few atoms are of the first sixty types; whether few bonds are double, half of it missing."""
     graphs = bonded_molecules(240)
     assert graphs.edge_attr is not None
@@ -222,6 +224,7 @@ def test_a_molecular_gin_learns_what_atoms_and_bonds_say() -> None:
         torch.manual_seed(seed)
         encoder = MoleculeGIN(123, layers=2, units=32, dropout=0.1)
         model = Classifier(encoder, partial(embed_graphs, encoder, readout="mean"), 32, 2, 0.0)
-        tasks.append(Task(model, split, FinetuneSettings(epochs=30, lr=3e-3, weight_decay=0.0, patience=0)))
+        options = FinetuneSettings(epochs=30, lr=3e-3, weight_decay=0.0, patience=0, precision=precision)
+        tasks.append(Task(model, split, options))
     for found in finetune_scores(tasks, graphs, y, level="graph", batch_size=32, goal=BINARY):
         assert found.test > 70

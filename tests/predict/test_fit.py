@@ -17,7 +17,7 @@ from nmrgcl.evaluate.goals import goal_of
 from nmrgcl.methods import build_pretraining
 from nmrgcl.model_folder import Model
 from nmrgcl.predict import finetune_settings, fit_calibration, fit_ensemble, fit_members
-from nmrgcl.predict.fit import require_labels
+from nmrgcl.predict.fit import _in_processes, _Training, require_labels
 from nmrgcl.predict.predictor import outputs_of, summarise
 from nmrgcl.run.embeddings import embed_all
 from tests.predict.planted import OXYGEN, read, tiny, write
@@ -41,6 +41,31 @@ def test_a_member_does_not_depend_on_the_others_on_a_processor(tmp_path: Path) -
     assert both[0].score != both[1].score
     for mine, other in zip(both[1].model.parameters(), alone.model.parameters(), strict=True):
         assert torch.equal(mine, other)
+
+
+def test_members_in_processes_equal_those_trained_here(tmp_path: Path) -> None:
+    """Wide encoders are trained in a process per core; here that is two, whatever this machine has."""
+    molecules = read(tmp_path / "a.csv", "oxygen")
+    split = split_molecules(molecules, "random")
+    training = _Training(molecules, split, tiny("epochs=3", "dropout=0.5"), "binary", None, False, CPU)
+    told: list[int] = []
+    there = list(_in_processes(training, [0, 1], lambda done, most: told.append(done), 2))
+    here = [member for seed in (0, 1) for member in training.members([seed], None)]
+    assert [member.score for member in there] == [member.score for member in here]
+    for mine, other in zip(there, here, strict=True):
+        assert mine.seed == other.seed
+        for name, value in mine.model.state_dict().items():
+            assert torch.equal(value, other.model.state_dict()[name])
+    assert sorted(told) == told
+    assert max(told, default=0) <= 6
+
+
+def test_a_processor_that_multiplies_bfloat16_fast_does_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for fast, found in ((True, "bf16"), (False, "float32")):
+        monkeypatch.setattr("nmrgcl.predict.finetune.cpu_multiplies_bfloat16", lambda fast=fast: fast)
+        assert finetune_settings(device=CPU).finetune.precision == found
+        assert finetune_settings(["precision=float32"], device=CPU).finetune.precision == "float32"
+        assert finetune_settings(device=torch.device("cuda")).finetune.precision == "float32"
 
 
 def test_mean_spread_and_probability_are_those_of_the_members(tmp_path: Path) -> None:

@@ -64,11 +64,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-SPINS = "1000"
-"""How long waiting OpenMP threads spin; must be set before torch is loaded. With the default, several milliseconds, a
-step of two threads takes seven times as long if other processes compete for the cores (docs/lab)."""
-
-
 @app.callback()
 def _common(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
@@ -78,9 +73,7 @@ def _common(
 
 def main() -> None:
     """Run the command line; errors that the user can fix are reported in one line, with exit code 2."""
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
-    if "RANK" in os.environ:  # PyTorch's remarks about lost connections and unused parameters; must be set before too
+    if "RANK" in os.environ:  # Hides remarks on lost connections and unused parameters; before torch is loaded.
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     with safe_streams(), warnings.catch_warnings():
         warnings.simplefilter("once", DataWarning)

@@ -102,7 +102,7 @@ def finetune(
 
     where, start = choose_device(device), _start(model)
     options = training_options(epochs, lr, batch_size, group="finetune")
-    settings = finetune_settings(with_options(read_assignments(assignments or ()), options), start)
+    settings = finetune_settings(with_options(read_assignments(assignments or ()), options), start, where)
     molecules, constant = _read(data, labels, smiles, invalid)
     if task is None:
         require_one_kind(molecules, named=labels is not None)

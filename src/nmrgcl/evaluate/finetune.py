@@ -5,6 +5,7 @@ data is used once, at the end.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,8 +20,10 @@ from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.goals import CLASSES, Goal
 from nmrgcl.evaluate.side_by_side import Epochs
 from nmrgcl.graphs import Graphs
+from nmrgcl.ops import full_precision, widen
 from nmrgcl.ops.dropout import dropout
 from nmrgcl.settings import FinetuneSettings
+from nmrgcl.train.precision import matrix_precision
 
 Embed = Callable[[Graphs], Tensor]
 AT_ONCE = 20
@@ -75,7 +78,8 @@ class Classifier(nn.Module):
     def forward(self, graphs: Graphs) -> Tensor:
         """``[B, outputs]``, or ``[N, outputs]`` at node level."""
         z = self.norm(self.embed(graphs))
-        outputs: Tensor = self.head(dropout(z, self.drop, training=self.training))
+        with full_precision(z):  # in bfloat16, many molecules would have equal outputs, and so no order
+            outputs: Tensor = self.head(dropout(widen(z), self.drop, training=self.training))
         return outputs if self.spread is None or self.centre is None else outputs * self.spread + self.centre
 
 
@@ -170,7 +174,7 @@ class Training:
             _groups(self.model, self.options, y.device),
             lr=self.options.lr,
             weight_decay=self.options.weight_decay,
-            fused=y.is_cuda,
+            fused=True,
             capturable=y.is_cuda,
         )
 
@@ -187,21 +191,29 @@ class Training:
     def learn(self, batch: Graphs) -> None:
         """Take one optimiser step on the graphs of a batch, or on the training nodes of the one graph."""
         self.model.train()
+        self.adam.zero_grad()
+        with self._precision():
+            self._loss(batch).backward()
+        self.adam.step()
+
+    def _loss(self, batch: Graphs) -> Tensor:
         outputs, labels = self.model(batch), batch.y
         if self.level == "node":
             outputs, labels = outputs[self.train], self.y[self.train]
         assert labels is not None
         if self.model.spread is not None:
             outputs, labels = outputs / self.model.spread, labels / self.model.spread
-        loss = self.goal.loss(outputs, labels)
-        self.adam.zero_grad()
-        loss.backward()
-        self.adam.step()
+        return self.goal.loss(outputs, labels)
+
+    def _precision(self) -> AbstractContextManager[None]:
+        return matrix_precision(self.options.precision, self.y.device)
 
     @torch.no_grad()
     def compare(self) -> None:
         """Remember the weights if they are the best so far on the validation data, unless patience has run out."""
-        found = self.goal.merit(self._outputs(self.judged, self.valid), self.truth)
+        with self._precision():
+            outputs = self._outputs(self.judged, self.valid)
+        found = self.goal.merit(outputs, self.truth)
         better = found > self.reached
         if self.options.patience:
             better &= self.now - self.best_epoch < self.options.patience

@@ -24,6 +24,7 @@ from nmrgcl.predict.predictor import METRICS, Predictions, Predictor, outputs_of
 from nmrgcl.run.cell_data import digest_of
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import FinetuneSettings, Settings, read_assignments
+from nmrgcl.train.precision import cpu_multiplies_bfloat16
 
 PRESET = "supervised_molecules"
 FEW, MANY, WIDE = 5, 10, 2.0
@@ -78,14 +79,21 @@ class Outcome:
     logits: np.ndarray
 
 
-def finetune_settings(assignments: Sequence[str] | Mapping[str, Any] = (), start: Model | None = None) -> Settings:
+def finetune_settings(
+    assignments: Sequence[str] | Mapping[str, Any] = (),
+    start: Model | None = None,
+    device: torch.device | None = None,
+) -> Settings:
     """Return the settings of the published protocol, with the encoder of ``start`` and the given assignments.
 
-    The group ``finetune`` may be omitted: ``epochs=20`` is ``finetune.epochs``.
+    The group ``finetune`` may be omitted: ``epochs=20`` is ``finetune.epochs``. If ``device`` is a CPU that multiplies
+    bfloat16 faster than float32, that is the precision unless another one is assigned.
     """
     given = read_assignments(assignments)
     own = FinetuneSettings.__dataclass_fields__
     given = {f"finetune.{key}" if key in own else key: value for key, value in given.items()}
+    if device is not None and device.type == "cpu" and cpu_multiplies_bfloat16():
+        given = {"finetune.precision": "bf16"} | given
     if start is not None:
         # Dropout has no weights, so that the preset's rate for fine-tuning applies.
         encoder = {f"encoder.{key}": value for key, value in asdict(start.settings.encoder).items() if key != "dropout"}

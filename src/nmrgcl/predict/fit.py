@@ -1,7 +1,12 @@
 """Fit an ensemble: per seed, an encoder with a head, trained end to end or as a linear probe of a frozen encoder."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
 
 import numpy as np
 import torch
@@ -19,11 +24,16 @@ from nmrgcl.model_folder import Model
 from nmrgcl.predict.calibrate import fit_calibration
 from nmrgcl.predict.predictor import Predictor, outputs_of
 from nmrgcl.predict.similarity import Known
+from nmrgcl.run.backends import worker_count
 from nmrgcl.run.embeddings import embed_all
 from nmrgcl.run.finetuning import build_classifier
-from nmrgcl.run.machine import explained, suitable_threads
+from nmrgcl.run.machine import WIDE_UNITS, explained, suitable_threads
+from nmrgcl.run.tasks import in_processes
 from nmrgcl.settings import Settings
 from nmrgcl.train.state import own_chance
+
+LOOK_EVERY = 0.5
+"""Seconds between looks at how far members in other processes are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +89,8 @@ def fit_members(
 ) -> Iterator[Member]:
     """Yield one member per seed, in order.
 
-    On a GPU, all members are trained in parallel. On a CPU, which gains nothing from that, they are trained one after
-    another and independently.
+    On a GPU, all members are trained side by side. On a CPU each is trained by itself; those with a wide encoder in a
+    process per core, since two trainings with one thread each take less time than one after the other with two.
 
     Args:
         molecules: labelled molecules.
@@ -95,34 +105,111 @@ def fit_members(
     """
     if probe:  # the weights of a probe apply to unnormalised embeddings
         settings = settings.updated({"finetune.head_norm": False})
-    graphs, alone = molecules.graphs.to(device), device.type == "cpu" or probe
-    groups = [[seed] for seed in seeds] if alone else [list(seeds)]
-    with suitable_threads(settings), explained(settings, "then start again"):
-        for number, group in enumerate(groups):
-            # A member trained alone has its own random numbers, so it does not depend on the other members.
-            with own_chance(group[0], 0, device):
-                models = [_build(molecules, replace(settings, seed=seed), start).to(device) for seed in group]
-                scores = (
-                    [_probe(models[0], graphs, molecules.labels, split, goal)]
-                    if probe
-                    else finetune_scores(
-                        [Task(model, split, settings.finetune) for model in models],
-                        graphs,
-                        molecules.labels,
-                        level="graph",
-                        batch_size=settings.train.batch_size,
-                        goal=GOALS[goal],
-                        capture=settings.train.capture,
-                        watch=_counting(watch, number, len(groups)),
-                    )
+    training = _Training(molecules, split, settings, goal, start, probe, device)
+    if device.type == "cuda" and not probe:
+        yield from training.members(seeds, watch)
+        return
+    cores = 1 if probe or settings.encoder.units < WIDE_UNITS else worker_count(0, "cpu")
+    for first in range(0, len(seeds), cores):
+        group = seeds[first : first + cores]
+        told = _counting(watch, first, len(seeds), settings.finetune.epochs)
+        yield from training.members(group, told) if len(group) == 1 else _in_processes(training, group, told, cores)
+
+
+@dataclass(frozen=True, eq=False)
+class _Training:
+    """What the trainings of all members share."""
+
+    molecules: Molecules
+    split: Split
+    settings: Settings
+    goal: str
+    start: Model | None
+    probe: bool
+    device: torch.device
+
+    def members(self, seeds: Sequence[int], watch: Callable[[int, int], None] | None) -> list[Member]:
+        """Train a member per seed, side by side."""
+        settings, labels, goal = self.settings, self.molecules.labels, GOALS[self.goal]
+        graphs = self.molecules.graphs.to(self.device)
+        # A member trained alone has its own random numbers, so it does not depend on the other members.
+        with suitable_threads(settings), explained(settings, "then start again"), own_chance(seeds[0], 0, self.device):
+            models = [self._build(seed).to(self.device) for seed in seeds]
+            if self.probe:
+                scores = [_probe(models[0], graphs, labels, self.split, self.goal)]
+            else:
+                scores = finetune_scores(
+                    [Task(model, self.split, settings.finetune) for model in models],
+                    graphs,
+                    labels,
+                    level="graph",
+                    batch_size=settings.train.batch_size,
+                    goal=goal,
+                    capture=settings.train.capture,
+                    watch=watch,
                 )
-            # After own_chance has ended, because the caller must not run with its random state.
-            yield from (Member(*each) for each in zip(group, models, scores, strict=True))
+        return [Member(*each) for each in zip(seeds, models, scores, strict=True)]
+
+    def _build(self, seed: int) -> Classifier:
+        settings, molecules = replace(self.settings, seed=seed), self.molecules
+        encoder = build_pretraining(settings, molecules.graphs.num_features, BONDS)
+        if self.start is not None:
+            method, dataset = self.start.method, printable(self.start.dataset)
+            if not isinstance(method, Pretraining) or method.features != encoder.features or method.level != "graph":
+                raise ModelError(f"the model of {dataset} was not pre-trained on molecules with the same features")
+            try:
+                encoder.encoder.load_state_dict(method.encoder.state_dict())
+            except RuntimeError:
+                raise SettingError(
+                    "--set changes the shape of the encoder of --model; leave that setting out, or use --model none"
+                ) from None
+        return build_classifier(settings, encoder, len(molecules.tasks))
 
 
-def _counting(watch: Callable[[int, int], None] | None, number: int, groups: int) -> Callable[[int, int], None] | None:
-    """Adapt ``watch`` for one of several groups that are trained one after another."""
-    return None if watch is None else lambda done, most: watch(number * most + done, groups * most)
+def _counting(
+    watch: Callable[[int, int], None] | None, before: int, members: int, epochs: int
+) -> Callable[[int, int], None] | None:
+    """Adapt ``watch`` for some of the ``members``, which are trained after those ``before``."""
+    return None if watch is None else lambda done, _: watch(before * epochs + done, members * epochs)
+
+
+def _in_processes(
+    training: _Training, seeds: Sequence[int], watch: Callable[[int, int], None] | None, cores: int
+) -> Iterator[Member]:
+    """Train each member in a process of its own; together they use all cores."""
+    with TemporaryDirectory() as folder, _watching(Path(folder), watch):
+        work = partial(_one_member, training, Path(folder))
+        remedy, threads = "close other programs and start again", cores // len(seeds)
+        yield from in_processes(work, seeds, len(seeds), threads=threads, ordered=True, remedy=remedy)
+
+
+def _one_member(training: _Training, folder: Path, seed: int) -> Member:
+    """Train the member of ``seed``; its file in ``folder`` is as many bytes long as epochs are done."""
+    with (folder / str(seed)).open("ab", buffering=0) as epochs:
+
+        def note(done: int, most: int) -> None:
+            epochs.write(b".")
+
+        (member,) = training.members([seed], note)
+    return member
+
+
+@contextmanager
+def _watching(folder: Path, watch: Callable[[int, int], None] | None) -> Iterator[None]:
+    """Meanwhile, tell ``watch`` how many epochs are done according to the files in ``folder``."""
+    ended = Event()
+
+    def look() -> None:
+        while watch is not None and not ended.wait(LOOK_EVERY):
+            watch(sum(file.stat().st_size for file in folder.iterdir()), 0)
+
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        looking.join()
 
 
 def fit_ensemble(
@@ -137,23 +224,6 @@ def fit_ensemble(
         calibration = fit_calibration(outputs_of(models, valid).mean(0), molecules.labels[split.valid])
     known = Known.of([molecules.smiles[row] for row in split.train.tolist()], bits[split.train])
     return Predictor(models, settings, molecules.tasks, goal, calibration, known)
-
-
-def _build(molecules: Molecules, settings: Settings, start: Model | None) -> Classifier:
-    encoder = build_pretraining(settings, molecules.graphs.num_features, BONDS)
-    if start is not None:
-        method = start.method
-        if not isinstance(method, Pretraining) or method.features != encoder.features or method.level != "graph":
-            raise ModelError(
-                f"the model of {printable(start.dataset)} was not pre-trained on molecules with the same features"
-            )
-        try:
-            encoder.encoder.load_state_dict(method.encoder.state_dict())
-        except RuntimeError:
-            raise SettingError(
-                "--set changes the shape of the encoder of --model; leave that setting out, or use --model none"
-            ) from None
-    return build_classifier(settings, encoder, len(molecules.tasks))
 
 
 def _probe(model: Classifier, graphs: Graphs, labels: np.ndarray, split: Split, goal: str) -> FinetuneScore:

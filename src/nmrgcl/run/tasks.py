@@ -61,12 +61,30 @@ def compute_tasks(
     if backend == "inline" or count == 1:
         yield from map(work, items)
         return
+    yield from in_processes(work, items, count, remedy="run the same command again to continue, with --jobs 1")
+
+
+def in_processes(
+    work: Callable[[Item], Found],
+    items: Iterable[Item],
+    count: int,
+    *,
+    remedy: str,
+    threads: int = 1,
+    ordered: bool = False,
+) -> Iterator[Found]:
+    """Yield ``work(item)`` for each item, computed by ``count`` processes of this machine with ``threads`` each.
+
+    If ``ordered``, in the order of the items, else in the order in which they finish. If a worker dies, the error ends
+    with ``remedy``.
+    """
     from joblib import Parallel, delayed, parallel_config
 
+    kind = "generator" if ordered else "generator_unordered"
     try:
-        with parallel_config(backend="loky", inner_max_num_threads=1):
-            pool = Parallel(count, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+        with parallel_config(backend="loky", inner_max_num_threads=threads):
+            pool = Parallel(count, return_as=kind, batch_size=1, pre_dispatch="n_jobs")
         yield from pool(delayed(work)(item) for item in items)
     except BrokenExecutor as error:
         why = str(error).partition("\n")[0]
-        raise SettingError(f"a worker died ({why}); run the same command again to continue, with --jobs 1") from None
+        raise SettingError(f"a worker died ({why}); {remedy}") from None

@@ -17,6 +17,7 @@ from nmrgcl.settings import TrainSettings
 from nmrgcl.train.checkpoint import Memory
 from nmrgcl.train.distributed import Ranks, current_ranks
 from nmrgcl.train.feed import Feed, Source, count_items, open_feed, wanted_chunk
+from nmrgcl.train.precision import matrix_precision
 from nmrgcl.train.progress import StepWatch
 from nmrgcl.train.recording import CapturedStep, Recording, captured_by_size, recorded_if_possible
 from nmrgcl.train.state import TrainingState, own_chance, restore, seed_generators, snapshot
@@ -263,14 +264,12 @@ def _compile_together(work: Callable[[], None]) -> None:
 @contextmanager
 def _numerics(options: TrainSettings, device: torch.device) -> Iterator[None]:
     """Set precision and determinism for the steps of one epoch, and restore the previous choices afterwards."""
-    tf32, strict = torch.backends.cuda.matmul.allow_tf32, torch.are_deterministic_algorithms_enabled()
-    torch.backends.cuda.matmul.allow_tf32 = options.precision in ("tf32", "bf16")
+    strict = torch.are_deterministic_algorithms_enabled()
     if options.deterministic and not strict:  # torch.use_deterministic_algorithms also imports torch.compile's parts
         torch.use_deterministic_algorithms(True)
     try:
-        with torch.autocast(device.type, torch.bfloat16, enabled=options.precision == "bf16"):
+        with matrix_precision(options.precision, device):
             yield
     finally:
-        torch.backends.cuda.matmul.allow_tf32 = tf32
         if options.deterministic and not strict:
             torch.use_deterministic_algorithms(False)

