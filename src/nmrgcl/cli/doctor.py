@@ -155,7 +155,10 @@ def _device() -> list[dict[str, Any]]:
         return [_check("device", False, f"torch does not load: {str(error).splitlines()[0]}")]
     if torch.cuda.is_available():
         return [_check("device", True, torch.cuda.get_device_name())]
-    found = f"CPU, {os.cpu_count()} cores; no CUDA device"
+    from nmrgcl.train.precision import cpu_multiplies_bfloat16
+
+    fast = "; fast bfloat16: --set precision=bf16 for wide encoders" if cpu_multiplies_bfloat16() else ""
+    found = f"CPU, {os.cpu_count()} cores; no CUDA device{fast}"
     return [_check("device", True, found)]
 
 

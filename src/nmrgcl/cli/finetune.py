@@ -112,6 +112,8 @@ def finetune(
     if constant:
         some = ", ".join(constant[:LISTED]) + (", …" if len(constant) > LISTED else "")
         _tell(f"left out, because all labels are the same: {some} ({len(constant)})")
+    if settings.finetune.precision == "bf16" and not probe:
+        _tell("matrix products in bfloat16; --set precision=float32 multiplies in float32")
     with counted("epochs") as watch:
         how: dict[str, Any] = {"split": split, "seeds": seeds, "task": task, "probe": probe}
         found = finetune_molecules(molecules, settings, start=start, device=where, tell=_tell, watch=watch, **how)
