@@ -23,20 +23,21 @@ from nmrgcl.methods import build_pretraining
 from nmrgcl.ops import negatives, pair_loss
 from nmrgcl.ops.forms import switched_off
 from nmrgcl.settings import resolve
+from nmrgcl.train.precision import Precision, matrix_precision
 from nmrgcl.train.state import TrainingState
 from nmrgcl.train.step import GuardedStep
 
 
-def measure(name: str, form: str, device: str, steps: int, units: int, precision: str) -> dict[str, object]:
+def measure(name: str, form: str, device: str, steps: int, units: int, precision: Precision) -> dict[str, object]:
     """Median seconds of ``steps`` steps after a first one, and the peak memory of the process or the GPU."""
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     graphs = load_graphs(name, torch.device(device))
     settings = resolve("node", assignments=[f"encoder.units={units}"])
     method = build_pretraining(settings, graphs.num_features).to(device).train()
     step, seconds = GuardedStep(method, method.optimisers(settings.train), TrainingState().to(graphs.device)), []
     for _ in range(steps + 1 if steps > 1 else 1):
         began = time.perf_counter()
-        step(graphs)
+        with matrix_precision(precision, graphs.device):
+            step(graphs)
         if device == "cuda":
             torch.cuda.synchronize()
         seconds.append(time.perf_counter() - began)

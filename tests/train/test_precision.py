@@ -8,7 +8,9 @@ from nmrgcl.train.precision import matrix_precision
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize(("precision", "found"), [("float32", torch.float32), ("bf16", torch.bfloat16)])
+@pytest.mark.parametrize(
+    ("precision", "found"), [("float32", torch.float32), ("tf32", torch.float32), ("bf16", torch.bfloat16)]
+)
 def test_products_have_the_precision_inside_the_block_only(precision: str, found: torch.dtype) -> None:
     h = torch.ones(2, 2)
     with matrix_precision(precision, CPU):  # type: ignore[arg-type]
@@ -28,12 +30,24 @@ def test_a_step_after_the_block_reads_the_new_weights() -> None:
 
 
 def test_an_error_restores_what_was_before() -> None:
+    def chosen() -> tuple[bool, str]:
+        return torch.backends.cuda.matmul.allow_tf32, torch.backends.mkldnn.matmul.fp32_precision  # type: ignore[attr-defined]
+
     def fail() -> None:
         with matrix_precision("tf32", CPU):
-            assert torch.backends.cuda.matmul.allow_tf32
+            assert chosen() == (True, "bf16")
             raise ValueError("inside")
 
-    before = torch.backends.cuda.matmul.allow_tf32
+    before = chosen()
     with pytest.raises(ValueError, match="inside"):
         fail()
-    assert torch.backends.cuda.matmul.allow_tf32 == before
+    assert chosen() == before
+
+
+def test_factors_are_rounded_to_eight_bits_at_most() -> None:
+    a, b = torch.randn(300, 200), torch.randn(200, 100)
+    exact = a.double() @ b.double()
+    for precision, largest in (("float32", 1e-6), ("tf32", 4e-3), ("bf16", 8e-3)):
+        with matrix_precision(precision, CPU):  # type: ignore[arg-type]
+            found = (a @ b).double()
+        assert float((found - exact).norm() / exact.norm()) < largest

@@ -81,7 +81,9 @@ class TrainSettings:
     least_gain: float = setting(
         0.0, "relative improvement over the lowest loss that counts as progress, for patience", min=0, below=1
     )
-    precision: Literal["float32", "tf32", "bf16"] = setting("float32", "precision of matrix products; tf32 is for GPUs")
+    precision: Literal["float32", "tf32", "bf16"] = setting(
+        "float32", "precision of matrix products: tf32 rounds their factors, bf16 their results, too"
+    )
     deterministic: bool = setting(False, "use only deterministic operations on a GPU")
     capture: bool = setting(True, "record steps as CUDA graphs on a GPU")
     chunk_graphs: int = setting(0, "graphs on the device at a time; 0: all, or as many as fit", min=0)
@@ -140,7 +142,9 @@ class FinetuneSettings:
     )
     runs: int = setting(1, "trainings per fold, whose scores are averaged", min=1)
     head_lr_scale: float = setting(1.0, "learning rate of the head, relative to lr", above=0)
-    precision: Literal["float32", "tf32", "bf16"] = setting("float32", "precision of matrix products; tf32 is for GPUs")
+    precision: Literal["float32", "tf32", "bf16"] = setting(
+        "float32", "precision of matrix products: tf32 rounds their factors, bf16 their results, too"
+    )
     batches: Literal["random", "by_size"] = setting(
         "random", "random graphs, or one of each size, which needs less GPU memory"
     )

@@ -13,16 +13,24 @@ Precision = Literal["float32", "tf32", "bf16"]
 def matrix_precision(precision: Precision, device: torch.device) -> Iterator[None]:
     """Multiply matrices in this precision inside the block, and as before after it; weights stay float32.
 
-    tf32 exists on GPUs only; elsewhere it is float32. The block must end before weights change: inside it, autocast
-    keeps their bfloat16 copies.
+    tf32 rounds the factors of float32 products, bf16 also their results. The block must end before weights change:
+    inside it, autocast keeps their bfloat16 copies.
+
+    On a CPU, tf32 lets oneDNN multiply. Unless the processor has tiles for matrices (AMX), that is float32 all the
+    same, but on an AMD EPYC twice as fast as the library that PyTorch takes otherwise.
     """
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = precision in ("tf32", "bf16")
+    gpu, cpu = torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None)
+    before = gpu.allow_tf32, cpu and cpu.fp32_precision
+    gpu.allow_tf32 = precision != "float32"
+    if cpu and precision != "float32":
+        cpu.fp32_precision = "bf16"
     try:
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
             yield
     finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
+        gpu.allow_tf32 = before[0]
+        if cpu:
+            cpu.fp32_precision = before[1]
 
 
 def cpu_multiplies_bfloat16() -> bool:
