@@ -467,3 +467,11 @@ def test_a_method_with_kernels_is_said_to_be_judged_by_them(capsys: pytest.Captu
     assert "SVM on the method's own kernels, kernel and C (grid) by the training folds; 3 folds, once" in out
     out, _ = run(capsys, "evaluate", made, "--seeds", "1", "--set", "folds=3", "--protocol", "lssvm")
     assert "RBF least-squares SVM on" in out
+
+
+def test_ctrl_c_is_said_in_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nmrgcl.cli.methods_text.one_method", press)
+    assert run(capsys, "methods", "gmi", code=130)[1].endswith("nmrgcl: interrupted\n")

@@ -138,6 +138,49 @@ def test_a_probe_of_fresh_encoders(capsys: Capture, tmp_path: Path, data: Path) 
     assert "linear probe, 2 seeds" in out
 
 
+def test_a_probe_of_numbers_predicts(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    how = ("--labels", "length", "--split", "random", "--probe", "--seeds", "1")
+    run(capsys, "finetune", str(data), *how, "--out", str(tmp_path / "probe"), *FAST)
+    out = tmp_path / "y.csv"
+    run(capsys, "predict", str(tmp_path / "probe"), str(data), "--out", str(out), "--device", "cpu")
+    with out.open(newline="") as file:
+        made = [float(row["length_mean"]) for row in csv.DictReader(file)]
+    assert np.corrcoef(made, read(data, "length").labels[:, 0])[0, 1] > 0.5
+
+
+OWN_ENCODER = """
+from torch import nn
+
+class Sums(nn.Module):
+    def __init__(self, num_features, units, layers):
+        super().__init__()
+        self.atoms = nn.Linear(num_features, units)
+
+    def forward(self, x, edge_index, batch, edge_attr):
+        return self.atoms(x)
+"""
+
+
+def test_a_model_with_an_encoder_of_the_users_is_tuned_in_processes_and_predicts(
+    capsys: Capture, tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "worker_count", lambda jobs, device: 2)
+    (tmp_path / "sums.py").write_text(OWN_ENCODER)
+    (tmp_path / "few.smi").write_text("\n".join(SMILES[:40]) + "\n")
+    start, model = str(tmp_path / "run"), str(tmp_path / "model")
+    wide = ("--set", "encoder.units=64", "--seeds", "1", "--epochs", "1", "--device", "cpu", "--quiet")
+    run(capsys, "pretrain", str(tmp_path / "few.smi"), "--encoder", str(tmp_path / "sums.py"), *wide, "--out", start)
+    how = ("--labels", "oxygen", "--split", "random", "--seeds", "2", "--epochs", "1", "--device", "cpu")
+    run(capsys, "finetune", str(data), "--model", f"{start}/seed-0", *how, "--out", model)
+    out, _ = run(capsys, "predict", model, str(data), "--out", str(tmp_path / "y.csv"), "--device", "cpu")
+    assert "100 molecules" in out
+
+
+def test_molecules_are_graphs(capsys: Capture, tmp_path: Path, data: Path) -> None:
+    _, err = run(capsys, "finetune", str(data), "--labels", "oxygen", *FAST, "--set", "level=node", code=2)
+    assert err == "nmrgcl: level = node: molecules are graphs; leave it out\n"
+
+
 def test_molecules_in_two_parts_are_counted(capsys: Capture, tmp_path: Path) -> None:
     """The second half repeats the first, in other words for the same molecules."""
     half = SMILES[::2]

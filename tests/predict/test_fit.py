@@ -1,5 +1,6 @@
 """The ensemble: each member alone, what they make together, and where they start."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from nmrgcl.evaluate.goals import goal_of
 from nmrgcl.methods import build_pretraining
 from nmrgcl.model_folder import Model
 from nmrgcl.predict import finetune_settings, fit_calibration, fit_ensemble, fit_members
-from nmrgcl.predict.fit import _in_processes, _Training, require_labels
+from nmrgcl.predict.fit import _in_processes, _one_member, _Start, _Training, require_labels
 from nmrgcl.predict.predictor import outputs_of, summarise
 from nmrgcl.run.embeddings import embed_all
 from tests.predict.planted import OXYGEN, read, tiny, write
@@ -47,7 +48,8 @@ def test_members_in_processes_equal_those_trained_here(tmp_path: Path) -> None:
     """Wide encoders are trained in a process per core; here that is two, whatever this machine has."""
     molecules = read(tmp_path / "a.csv", "oxygen")
     split = split_molecules(molecules, "random")
-    training = _Training(molecules, split, tiny("epochs=3", "dropout=0.5"), "binary", None, False, CPU)
+    start = _Start.of(pretrained())
+    training = _Training(molecules, split, tiny("epochs=3", "dropout=0.5"), "binary", start, False, CPU)
     told: list[int] = []
     there = list(_in_processes(training, [0, 1], lambda done, most: told.append(done), 2))
     here = [member for seed in (0, 1) for member in training.members([seed], None)]
@@ -58,6 +60,17 @@ def test_members_in_processes_equal_those_trained_here(tmp_path: Path) -> None:
             assert torch.equal(value, other.model.state_dict()[name])
     assert sorted(told) == told
     assert max(told, default=0) <= 6
+
+
+def test_a_member_ends_when_nobody_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    molecules = read(tmp_path / "a.csv", "oxygen")
+    split = split_molecules(molecules, "random")
+    monkeypatch.setattr("nmrgcl.predict.fit.orphaned", lambda: True)
+    monkeypatch.setattr("nmrgcl.predict.fit.os._exit", sys.exit)
+    (tmp_path / "epochs").mkdir()
+    with pytest.raises(SystemExit):
+        _one_member(_Training(molecules, split, tiny(), "binary", None, False, CPU), tmp_path / "epochs", 0)
+    assert (tmp_path / "epochs" / "0").stat().st_size == 0
 
 
 def test_a_processor_that_multiplies_bfloat16_fast_does_so(monkeypatch: pytest.MonkeyPatch) -> None:

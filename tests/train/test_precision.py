@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from nmrgcl.ops.negatives import kernel_precision
 from nmrgcl.train.precision import matrix_precision
 
 CPU = torch.device("cpu")
@@ -30,18 +31,28 @@ def test_a_step_after_the_block_reads_the_new_weights() -> None:
 
 
 def test_an_error_restores_what_was_before() -> None:
-    def chosen() -> tuple[bool, str]:
-        return torch.backends.cuda.matmul.allow_tf32, torch.backends.mkldnn.matmul.fp32_precision  # type: ignore[attr-defined]
-
     def fail() -> None:
         with matrix_precision("tf32", CPU):
-            assert chosen() == (True, "bf16")
+            assert torch.get_float32_matmul_precision() == "medium"
             raise ValueError("inside")
 
-    before = chosen()
+    before = torch.get_float32_matmul_precision()
     with pytest.raises(ValueError, match="inside"):
         fail()
-    assert chosen() == before
+    assert torch.get_float32_matmul_precision() == before
+
+
+@pytest.mark.parametrize("chosen", ["highest", "high", "medium"])
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bf16"])
+def test_kernels_can_read_the_precision_whatever_the_user_has_chosen(chosen: str, precision: str) -> None:
+    """PyTorch refuses to tell it where its older and newer names for it were mixed."""
+    torch.set_float32_matmul_precision(chosen)
+    try:
+        with matrix_precision(precision, CPU):  # type: ignore[arg-type]
+            assert kernel_precision() == ("tf32x3" if precision == "float32" else "tf32")
+        assert torch.get_float32_matmul_precision() == chosen
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 def test_factors_are_rounded_to_eight_bits_at_most() -> None:

@@ -124,6 +124,8 @@ def _run(arguments: list[str]) -> None:
         code = error.exit_code  # type: ignore[attr-defined]
     finally:
         sys.stdout.flush()  # otherwise Python flushes at exit and reports a full disk in two lines
+    if code == 130:  # newer versions of Typer return this instead of letting KeyboardInterrupt pass
+        raise KeyboardInterrupt
     sys.exit(code or 0)
 
 

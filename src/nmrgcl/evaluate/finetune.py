@@ -71,9 +71,10 @@ class Classifier(nn.Module):
 
     def fit_scale(self, labels: Tensor) -> None:
         """Compute mean and standard deviation of each task from ``labels`` ``[M, T]``; missing ones are NaN."""
-        self.centre = labels.nanmean(0).nan_to_num(0.0)
-        deviation = (labels - self.centre).square().nanmean(0).sqrt()
-        self.spread = torch.where(deviation > 0, deviation, 1.0)
+        exact = labels.double()  # squares of large labels exceed float32
+        centre = exact.nanmean(0).nan_to_num(0.0)
+        deviation = (exact - centre).square().nanmean(0).sqrt()
+        self.centre, self.spread = centre.to(labels), torch.where(deviation > 0, deviation, 1.0).to(labels)
 
     def forward(self, graphs: Graphs) -> Tensor:
         """``[B, outputs]``, or ``[N, outputs]`` at node level."""
@@ -156,7 +157,7 @@ class Training:
         self.model, self.options, self.graphs, self.y, self.level = task.model, task.options, graphs, y, level
         # Graphs are gathered by indices on the host, nodes by indices on the device, which are copied there once.
         where = graphs.device if level == "node" else torch.device("cpu")
-        parts = (torch.from_numpy(part).to(where) for part in (task.split.train, task.split.valid, task.split.test))
+        parts = (torch.tensor(part).to(where) for part in (task.split.train, task.split.valid, task.split.test))
         self.train, self.valid, self.test = parts
         if goal.standardise:
             self.model.fit_scale(y[self.train.to(y.device)])

@@ -98,7 +98,10 @@ def finetune_settings(
         # Dropout has no weights, so that the preset's rate for fine-tuning applies.
         encoder = {f"encoder.{key}": value for key, value in asdict(start.settings.encoder).items() if key != "dropout"}
         given = encoder | given
-    return recipe(preset=PRESET, assignments=given)
+    settings = recipe(preset=PRESET, assignments=given)
+    if settings.level != "graph":
+        raise SettingError(f"level = {settings.level}: molecules are graphs; leave it out")
+    return settings
 
 
 def finetune_molecules(

@@ -1,5 +1,6 @@
 """Fit an ensemble: per seed, an encoder with a head, trained end to end or as a linear probe of a frozen encoder."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import torch
 
 from nmrgcl.data.molecules import Molecules
 from nmrgcl.data.splits import Split
+from nmrgcl.encode import EdgeShape
 from nmrgcl.encode.molecule import BONDS
 from nmrgcl.errors import DataError, ModelError, SettingError, printable
 from nmrgcl.evaluate.finetune import Classifier, FinetuneScore, Task, finetune_scores
@@ -27,6 +29,7 @@ from nmrgcl.predict.similarity import Known
 from nmrgcl.run.backends import worker_count
 from nmrgcl.run.embeddings import embed_all
 from nmrgcl.run.finetuning import build_classifier
+from nmrgcl.run.interrupt import orphaned
 from nmrgcl.run.machine import WIDE_UNITS, explained, suitable_threads
 from nmrgcl.run.tasks import in_processes
 from nmrgcl.settings import Settings
@@ -105,7 +108,8 @@ def fit_members(
     """
     if probe:  # the weights of a probe apply to unnormalised embeddings
         settings = settings.updated({"finetune.head_norm": False})
-    training = _Training(molecules, split, settings, goal, start, probe, device)
+    weights = None if start is None else _Start.of(start)
+    training = _Training(molecules, split, settings, goal, weights, probe, device)
     if device.type == "cuda" and not probe:
         yield from training.members(seeds, watch)
         return
@@ -117,6 +121,27 @@ def fit_members(
 
 
 @dataclass(frozen=True, eq=False)
+class _Start:
+    """A pre-trained encoder by its weights: its class may be in a user's file, which processes have not imported."""
+
+    dataset: str
+    features: tuple[int, EdgeShape | None]
+    level: str
+    weights: dict[str, torch.Tensor]
+
+    @classmethod
+    def of(cls, model: Model) -> "_Start":
+        method, dataset = model.method, printable(model.dataset)
+        if not isinstance(method, Pretraining):
+            raise ModelError(f"the model of {dataset} was not pre-trained on molecules with the same features")
+        return cls(dataset, method.features, method.level, dict(method.encoder.state_dict()))
+
+    def require_molecules(self, num_features: int) -> None:
+        if self.features != (num_features, BONDS) or self.level != "graph":
+            raise ModelError(f"the model of {self.dataset} was not pre-trained on molecules with the same features")
+
+
+@dataclass(frozen=True, eq=False)
 class _Training:
     """What the trainings of all members share."""
 
@@ -124,7 +149,7 @@ class _Training:
     split: Split
     settings: Settings
     goal: str
-    start: Model | None
+    start: _Start | None
     probe: bool
     device: torch.device
 
@@ -152,13 +177,12 @@ class _Training:
 
     def _build(self, seed: int) -> Classifier:
         settings, molecules = replace(self.settings, seed=seed), self.molecules
+        if self.start is not None:
+            self.start.require_molecules(molecules.graphs.num_features)
         encoder = build_pretraining(settings, molecules.graphs.num_features, BONDS)
         if self.start is not None:
-            method, dataset = self.start.method, printable(self.start.dataset)
-            if not isinstance(method, Pretraining) or method.features != encoder.features or method.level != "graph":
-                raise ModelError(f"the model of {dataset} was not pre-trained on molecules with the same features")
             try:
-                encoder.encoder.load_state_dict(method.encoder.state_dict())
+                encoder.encoder.load_state_dict(self.start.weights)
             except RuntimeError:
                 raise SettingError(
                     "--set changes the shape of the encoder of --model; leave that setting out, or use --model none"
@@ -188,6 +212,8 @@ def _one_member(training: _Training, folder: Path, seed: int) -> Member:
     with (folder / str(seed)).open("ab", buffering=0) as epochs:
 
         def note(done: int, most: int) -> None:
+            if orphaned():  # nobody waits for this member any more
+                os._exit(1)
             epochs.write(b".")
 
         (member,) = training.members([seed], note)
@@ -228,6 +254,8 @@ def fit_ensemble(
 
 def _probe(model: Classifier, graphs: Graphs, labels: np.ndarray, split: Split, goal: str) -> FinetuneScore:
     assert isinstance(model.encoder, Pretraining)
+    if GOALS[goal].standardise:  # the outputs are the numbers themselves, but a saved model of numbers has a scale
+        model.fit_scale(torch.zeros(1, labels.shape[1], device=model.head.weight.device))
     found = fit_probe(embed_all(model.encoder, graphs), labels, split, goal)
     with torch.no_grad():
         model.head.weight.copy_(found.weight)

@@ -1,6 +1,7 @@
 """Save and load a predictor as a folder: ``predictor.json``, the weights of all members, a card and checksums."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from nmrgcl.data.molecules.fingerprints import BITS
 from nmrgcl.data.molecules.vocabulary import ATOMS, CHIRALITIES
 from nmrgcl.encode import ENCODERS
 from nmrgcl.encode.molecule import BONDS
+from nmrgcl.encode.named import is_own
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.evaluate.finetune import Classifier
 from nmrgcl.methods import build_pretraining
@@ -143,7 +145,7 @@ def _predictor(values: Mapping[str, Any], tensors: dict[str, Tensor]) -> tuple[P
     if not isinstance(digest := values.get("data_sha256"), str | None):
         raise ValueError("data_sha256 is not text")
     settings = Settings.from_dict(values["settings"], source=NAME)
-    if settings.encoder.name not in ENCODERS:
+    if settings.encoder.name not in ENCODERS and not is_own(settings.encoder.name):
         raise ValueError(f"unknown encoder {settings.encoder.name!r}")
     members = [_member(settings, len(tasks), goal, _under(tensors, f"members.{n}.")) for n in range(len(seeds))]
     calibration = None
@@ -171,7 +173,8 @@ def _are(values: Any, kind: type, most: int) -> bool:
 
 
 def _member(settings: Settings, tasks: int, goal: str, weights: dict[str, Tensor]) -> Classifier:
-    with torch.device("meta"):  # without memory, so that settings of a huge encoder are refused before it is built
+    # Without memory, so that settings of a huge encoder are refused before it is built; own code may need values.
+    with nullcontext() if is_own(settings.encoder.name) else torch.device("meta"):
         expected = _build(settings, tasks, goal).state_dict()
     for name, value in expected.items():
         found = weights.get(name)

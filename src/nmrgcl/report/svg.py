@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,7 +91,8 @@ class Picture:
     def _text(self) -> str:
         """The SVG text; cached, because drawing a figure again may change the last digits of its layout."""
         buffer = io.StringIO()
-        with rc_context(STYLE):
+        with rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # text stays text, and the reader has other fonts
             self.figure.savefig(buffer, format="svg", metadata={"Date": None})
         return buffer.getvalue()
 

@@ -80,6 +80,8 @@ def read_embedded(path: Path) -> Compared | None:
 def _embedded(path: Path, z: np.ndarray, smiles: list[str | None], names: list[object]) -> Compared:
     if not len(z):
         raise DataError(printable(f"{path}: is empty"))
+    with np.errstate(over="ignore"):
+        z = z.astype(np.float32, copy=False)
     if not np.isfinite(z).all() or None in smiles:
         raise DataError(printable(f"{path}: a row lacks its embedding or SMILES; embed the molecules again"))
     rows = MoleculeRows(
@@ -89,7 +91,7 @@ def _embedded(path: Path, z: np.ndarray, smiles: list[str | None], names: list[o
         names=Texts.of(map(str, names)),
         rows=len(z),
     )
-    return Compared(str(path), rows, z=z.astype(np.float32, copy=False))
+    return Compared(str(path), rows, z=z)
 
 
 def _watched(parts: Iterator[np.ndarray], total: int, watch: Watch | None) -> Iterator[np.ndarray]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -19,18 +19,20 @@ def matrix_precision(precision: Precision, device: torch.device) -> Iterator[Non
     On a CPU, tf32 lets oneDNN multiply. Unless the processor has tiles for matrices (AMX), that is float32 all the
     same, but on an AMD EPYC twice as fast as the library that PyTorch takes otherwise.
     """
-    gpu, cpu = torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None)
-    before = gpu.allow_tf32, cpu and cpu.fp32_precision
-    gpu.allow_tf32 = precision != "float32"
-    if cpu and precision != "float32":
-        cpu.fp32_precision = "bf16"
+    matmuls: list[Any] = [torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None)]
+    named = [(one, one.fp32_precision) for one in matmuls if hasattr(one, "fp32_precision")]
+    try:
+        before = torch.get_float32_matmul_precision()
+    except RuntimeError:  # it has been set by PyTorch's newer names alone, which `named` holds
+        before = "highest"
+    torch.set_float32_matmul_precision("highest" if precision == "float32" else "medium")
     try:
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
             yield
     finally:
-        gpu.allow_tf32 = before[0]
-        if cpu:
-            cpu.fp32_precision = before[1]
+        torch.set_float32_matmul_precision(before)
+        for one, value in named:
+            one.fp32_precision = value
 
 
 def cpu_multiplies_bfloat16() -> bool:

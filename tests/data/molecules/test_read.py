@@ -2,6 +2,7 @@ import gzip
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow
@@ -10,6 +11,7 @@ import pytest
 from rdkit import Chem
 
 from nmrgcl.data.molecules import Invalid, read_molecules
+from nmrgcl.data.molecules.smiles import _featurised
 from nmrgcl.errors import DataError, SettingError
 
 CSV = """num,name,SMILES,active,logp,note
@@ -194,3 +196,24 @@ def test_moleculenet_has_as_many_valid_molecules_as_elsewhere(mirror: Path, file
         assert molecules.tasks == ("p_np",)
         assert np.bincount(molecules.labels[:, 0].astype(int)).tolist() == [479, 1560]
         assert len(molecules.invalid) == 11
+
+
+def test_a_record_that_is_not_utf8_is_read_all_the_same(tmp_path: Path) -> None:
+    content = sdf(tmp_path).read_bytes()
+    first = content.index(b"\n")
+    (tmp_path / "latin.sdf").write_bytes(b"caf\xe9" + content[first:])
+    found, plain = read_molecules(tmp_path / "latin.sdf"), read_molecules(tmp_path / "drugs.sdf")
+    assert found.smiles == plain.smiles
+
+
+class NAType:
+    """Like pandas.NA: what compares it has no truth value."""
+
+    def __ne__(self, other: object) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), NAType(), "", " "])
+def test_an_empty_cell_of_pandas_is_empty(nothing: Any) -> None:
+    _, invalid = _featurised(["CCO", nothing])
+    assert [(one.row, one.reason) for one in invalid] == [(1, "it is empty")]

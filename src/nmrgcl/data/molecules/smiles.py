@@ -1,5 +1,6 @@
 """Convert SMILES to graphs of atoms and bonds, with the features of Hu et al. 2020."""
 
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -174,10 +175,12 @@ _NONE = _Listed().flat()
 
 def _parsed(chem: Any, text: Any) -> Any:
     """Return RDKit's molecule; raise with the reason if there is none."""
-    if text is None or text != text or not str(text).strip():  # pandas uses NaN for empty cells
-        raise _RefusedError("it is empty")
     if not isinstance(text, str):
-        raise _RefusedError("it is not text")
+        # pandas has NaN or NA in empty cells; NA has no truth value, so that comparing it fails.
+        empty = text is None or type(text).__name__ == "NAType" or (isinstance(text, float) and math.isnan(text))
+        raise _RefusedError("it is empty" if empty else "it is not text")
+    if not text.strip():
+        raise _RefusedError("it is empty")
     if not text.isascii():  # RDKit would silently stop at the first such character
         raise _RefusedError("it is not plain ASCII")
     molecule = chem.MolFromSmiles(text)

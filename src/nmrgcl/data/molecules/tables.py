@@ -131,7 +131,7 @@ def _sdf(content: bytes, path: Path) -> MoleculeTable:
     with rdkit() as chem:
         records = [
             (None, {}) if molecule is None else (chem.MolToSmiles(molecule), _properties(molecule))
-            for molecule in chem.ForwardSDMolSupplier(BytesIO(content))
+            for molecule in chem.ForwardSDMolSupplier(BytesIO(content.decode(errors="replace").encode()))
         ]
     pyarrow = arrow()
     columns = {SMILES: pyarrow.array([text for text, _ in records], pyarrow.string())}
