@@ -95,8 +95,8 @@ def finetune(
 
       nmrgcl finetune solubility.csv --labels logS --task numbers --epochs 50 --seeds 3
     """
-    from nmrgcl.predict import finetune_molecules, finetune_settings
-    from nmrgcl.run import choose_device
+    from nmrgcl.predict.finetune import finetune_molecules, finetune_settings
+    from nmrgcl.run.machine import choose_device
     from nmrgcl.run.recipe import with_options
     from nmrgcl.settings import read_assignments
 
@@ -128,8 +128,8 @@ def _tell(line: str) -> None:
 def _start(model: str | None) -> "Model | None":
     """Load the model to start from; None for a fresh encoder."""
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import find_model
     from nmrgcl.run.bundled import is_there
+    from nmrgcl.run.model_folders import find_model
 
     if model is None and not is_there():
         _tell("no model given, and none is bundled: starting from a fresh encoder")
@@ -151,7 +151,7 @@ def _read(data: str, labels: str | None, smiles: str | None, invalid: str) -> "t
 
 def _require_free(folder: Path, overwrite: bool) -> None:
     from nmrgcl.owned import read_marker, require_replaceable
-    from nmrgcl.predict import PREDICTOR
+    from nmrgcl.predict.folder import PREDICTOR
 
     require_replaceable(folder, PREDICTOR)
     if not overwrite and read_marker(folder, PREDICTOR) is not None:
@@ -162,7 +162,7 @@ def _require_free(folder: Path, overwrite: bool) -> None:
 
 def _save(found: "Outcome", molecules: "Molecules", folder: Path) -> None:
     from nmrgcl.atomic import new_folder
-    from nmrgcl.predict import PREDICTOR, save_predictor
+    from nmrgcl.predict.folder import PREDICTOR, save_predictor
     from nmrgcl.report import write_predictor_page
 
     with new_folder(folder, PREDICTOR) as filling:

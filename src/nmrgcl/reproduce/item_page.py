@@ -20,7 +20,7 @@ from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.tables.table import TableItem
 from nmrgcl.reproduce.verdict import Verdict
-from nmrgcl.run import versions
+from nmrgcl.run.machine import versions
 
 QUICK = (
     "Quick version: fewer datasets and seeds, in tables also fewer epochs, than the paper has. It shows that the "
