@@ -16,7 +16,7 @@ from nmrgcl.data.loading import load
 from nmrgcl.diagnose.layers import layer_outputs
 from nmrgcl.diagnose.measure import Measurement, measure
 from nmrgcl.encode import Foreign, embed_graphs, pool
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl.errors import DataError, SettingError, writing
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model, load_model
@@ -80,11 +80,8 @@ def is_model(path: Path) -> bool:
 
 def write_arrays(arrays: dict[str, Any], out: Path) -> None:
     """Write spectra and correlations as ``.npz``."""
-    try:
-        with atomic.new_file(out) as file:
-            np.savez(file, **arrays)
-    except OSError as error:
-        raise SettingError(f"--arrays {out}: cannot be written ({error.strerror})") from None
+    with writing(f"--arrays {out}"), atomic.new_file(out) as file:
+        np.savez(file, **arrays)
 
 
 def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source: str) -> Diagnosis:
