@@ -140,14 +140,14 @@ def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
     return Embeddings(z, y, np.arange(len(z)))
 
 
-def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) -> list[Tensor]:
+def _embed_layers(method: Pretraining, graphs: Graphs) -> list[Tensor]:
     """The ``[B, ·]`` readout of each layer, or ``[N, ·]`` at node level; a user's own network counts as one layer."""
     if isinstance(method.encoder, Foreign):
         return [_embed_whole(method, graphs)]
     if method.level == "node":
         return layer_outputs(method.encoder, graphs)
     parts = []
-    for rows in torch.arange(graphs.num_graphs).split(batch_size):
+    for rows in torch.arange(graphs.num_graphs).split(512):
         batch = graphs.take(rows)
         parts.append([pool(h, batch, method.readout) for h in layer_outputs(method.encoder, batch)])
     return [torch.cat(layer) for layer in zip(*parts, strict=True)]
