@@ -21,11 +21,10 @@ from nmrgcl import atomic
 from nmrgcl.checksums import write_checksums
 from nmrgcl.errors import ModelError, UserError
 from nmrgcl.model_folder import MODEL, WEIGHTS, Model, load_model, save_model
-from nmrgcl.run import default_preset
 from nmrgcl.run.bundled import FOLDER
 from nmrgcl.run.folder import read_record
 from nmrgcl.run.molecules import embed_smiles, require_molecules
-from nmrgcl.run.recipe import recipe
+from nmrgcl.run.recipe import default_preset, recipe
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 from nmrgcl.tune.files import toml_value

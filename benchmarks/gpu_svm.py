@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from bench.script import machine, print_json, script_parser
-from nmrgcl.data import load
 from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.evaluate.svm import svm_nested
 from nmrgcl.methods import build_method
 from nmrgcl.run.embeddings import embed_all

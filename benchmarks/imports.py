@@ -24,7 +24,7 @@ RESULTS = Path(__file__).parent / "results" / "imports.json"
 
 def ours(name: str) -> dict[str, Any]:
     """The cost of loading ``name`` in a fresh process."""
-    from nmrgcl.data import load
+    from nmrgcl.data.loading import load
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.perf_counter()

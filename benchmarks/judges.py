@@ -21,9 +21,9 @@ import torch
 from scipy.stats import kendalltau, spearmanr
 
 from bench.script import script_parser
-from nmrgcl.data import load
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.evaluate.lssvm import lssvm_scores
 from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.methods import build_method

@@ -35,7 +35,7 @@ from bench.script import machine, script_parser
 from nmrgcl import GraphEmbedder, as_dataset, load
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.evaluate.normalise import WORDS, ColumnScale, normalised
-from nmrgcl.run import embed_dataset
+from nmrgcl.run.embeddings import embed_dataset
 
 DATASETS = ("families", "motifs", "MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1")
 MOST = 1500

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from bench.script import script_parser
-from nmrgcl.data import load
 from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.evaluate.lssvm import lssvm_table
 from nmrgcl.methods import build_method
 from nmrgcl.run.embeddings import embed_all

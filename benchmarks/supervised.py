@@ -15,7 +15,7 @@ from bench.graphs_at_hand import load_graphs
 from bench.script import print_rows, script_parser
 from bench.table import Row
 from bench.timing import in_turn, now, row
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.data.splits import Split, stratified_folds
 from nmrgcl.evaluate.finetune import Classifier, Task, Training, train
 from nmrgcl.evaluate.side_by_side import Epochs

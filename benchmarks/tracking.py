@@ -10,8 +10,8 @@ from statistics import median
 
 import torch
 
-from nmrgcl.data import load
 from nmrgcl.data.features import choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.diagnose.track import track
 from nmrgcl.methods import build_method
 from nmrgcl.run.cell_data import training_source

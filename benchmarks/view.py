@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from nmrgcl.data import load
 from nmrgcl.data.dataset import dataset_of
+from nmrgcl.data.loading import load
 from nmrgcl.graphs import Graphs
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import pretrain_seeds
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import resolve
 from nmrgcl.view import Viewed, open_server
 from nmrgcl.view.placed import Placed

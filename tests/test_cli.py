@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from nmrgcl.cli import main
-from nmrgcl.data import apply_features, choose_features, load
+from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.store import write_store
 
 FAST = ["--set", "epochs=1", "--set", "encoder.units=4", "--seeds", "2", "--device", "cpu"]

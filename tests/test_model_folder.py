@@ -12,12 +12,15 @@ import torch
 
 from nmrgcl import atomic
 from nmrgcl.checksums import write_checksums
-from nmrgcl.data import Dataset, load
-from nmrgcl.data.dataset import dataset_of
+from nmrgcl.data.dataset import Dataset, dataset_of
+from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError, ModelError, SettingError, UserError
 from nmrgcl.methods import require_possible
 from nmrgcl.model_folder import MODEL, load_model
-from nmrgcl.run import embed_dataset, evaluate_run, find_models, pretrain_seeds
+from nmrgcl.run.embeddings import embed_dataset
+from nmrgcl.run.evaluate import evaluate_run
+from nmrgcl.run.model_folders import find_models
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import Settings, resolve
 from tests.examples import random_graphs, with_edge_labels
 

@@ -16,10 +16,11 @@ from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.linear import linear_score
 from nmrgcl.methods import build_method
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import pretrain_seeds, read_splits
 from nmrgcl.run.cell import Cell, cross
 from nmrgcl.run.embeddings import embed_dataset
+from nmrgcl.run.evaluation import read_splits
 from nmrgcl.run.execute import execute
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Results
 from nmrgcl.run.sweep_pairs import compare_methods
@@ -57,7 +58,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> str:
 def with_public_split(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The network as if a split had come with it."""
     public = np.tile([1, 2, 3], 40)
-    for place in ("nmrgcl.data.load", "nmrgcl.run.compare.load"):
+    for place in ("nmrgcl.data.loading.load", "nmrgcl.run.compare.load"):
         monkeypatch.setattr(place, lambda name, **options: replace(load(name, **options), public_split=public))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.errors import SettingError
 from nmrgcl.estimator import GraphEmbedder
 from nmrgcl.model_folder import MODEL
@@ -20,8 +20,8 @@ from nmrgcl.owned import (
     require_named,
     require_replaceable,
 )
-from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.folder import RUN
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import resolve
 from nmrgcl.store import STORE, write_store
 

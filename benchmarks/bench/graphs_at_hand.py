@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import torch
 
-from nmrgcl.data import apply_features, choose_features, load
 from nmrgcl.data.catalog import find
+from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.data.locate import locate
 from nmrgcl.graphs import Graphs
 

@@ -2,7 +2,8 @@
 
 import multiprocessing
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -42,6 +43,15 @@ class NonFiniteError(SettingError):
 
 class ModelError(UserError):
     """A model or run folder is missing, damaged, or does not match the data."""
+
+
+@contextmanager
+def writing(place: object) -> Iterator[None]:
+    """Refuse ``place`` by a SettingError if the block cannot write there."""
+    try:
+        yield
+    except OSError as error:
+        raise SettingError(f"{place}: cannot be written ({error.strerror})") from None
 
 
 def printable(text: str, keep: str = "") -> str:

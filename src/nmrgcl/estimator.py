@@ -23,12 +23,11 @@ from nmrgcl.hub import fetch_model, push_model
 from nmrgcl.method_files import method_reference
 from nmrgcl.methods import Method, Pretraining, build_method
 from nmrgcl.model_folder import MODEL, Model, load_model, read_embedder, save_model
-from nmrgcl.run import choose_device, embed_dataset, require_level
 from nmrgcl.run.cell import canonical
 from nmrgcl.run.cell_data import digest_of, training_source
-from nmrgcl.run.embeddings import column_scale
-from nmrgcl.run.machine import suitable_threads
-from nmrgcl.run.recipe import recipe, with_encoder
+from nmrgcl.run.embeddings import column_scale, embed_dataset
+from nmrgcl.run.machine import choose_device, suitable_threads
+from nmrgcl.run.recipe import recipe, require_level, with_encoder
 from nmrgcl.run.warm_start import Kept, weights_alone, with_more_epochs
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten

@@ -16,8 +16,8 @@ from nmrgcl.estimator import GraphEmbedder, ids_of, saved_parameters
 from nmrgcl.evaluate.normalise import Normalise, normalised
 from nmrgcl.methods import Method
 from nmrgcl.model_folder import Model
-from nmrgcl.run import choose_device
 from nmrgcl.run.bundled import BUNDLED, is_there
+from nmrgcl.run.machine import choose_device
 from nmrgcl.run.molecules import embed_smiles, load_molecule_model
 
 TRAINING = ("method", "encoder", "preset", "settings")

@@ -12,7 +12,7 @@ sys.modules.update(dict.fromkeys({OTHERS!r}))  # importing any of them is an Imp
 import numpy as np
 from pathlib import Path
 from nmrgcl import GraphEmbedder
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.data.stored import write_dataset
 folder = Path(sys.argv[1])
 tu = folder / "T"
@@ -29,7 +29,7 @@ for name in ("T", "a.npz", "store"):
 MISSING = """
 import sys
 sys.modules[sys.argv[2]] = None
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError
 try:
     load(sys.argv[1])

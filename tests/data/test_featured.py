@@ -14,9 +14,9 @@ from nmrgcl.data.features import apply_features, choose_features
 from nmrgcl.data.motifs import motifs
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.errors import DataError, SettingError
-from nmrgcl.run import Cadence, pretrain_seeds
 from nmrgcl.run.cell_data import digest_of
-from nmrgcl.run.checkpoints import RunMemory
+from nmrgcl.run.checkpoints import Cadence, RunMemory
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import Settings
 from nmrgcl.train.checkpoint import Checkpoint, write_checkpoint
 from tests.run.test_resume import files

@@ -25,10 +25,10 @@ from nmrgcl.errors import SettingError, UserError
 from nmrgcl.graphs import Graphs, Room
 from nmrgcl.methods import Level, build_pretraining, build_untrained
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import evaluate_run
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.diagnosis import diagnose_model
 from nmrgcl.run.embeddings import embed_all
+from nmrgcl.run.evaluate import evaluate_run
 from nmrgcl.run.execute import execute
 from nmrgcl.run.recipe import recipe, with_encoder
 from nmrgcl.run.results import Results

@@ -19,23 +19,22 @@ from nmrgcl.data.stored import write_dataset
 from nmrgcl.encode.molecule import BONDS
 from nmrgcl.estimator import GraphEmbedder
 from nmrgcl.methods import build_pretraining
-from nmrgcl.predict import PREDICTOR, Known, Origin, Predictor, finetune_settings, save_predictor
+from nmrgcl.predict.finetune import finetune_settings
+from nmrgcl.predict.folder import PREDICTOR, Origin, save_predictor
+from nmrgcl.predict.predictor import Predictor
+from nmrgcl.predict.similarity import Known
 from nmrgcl.report import own_page, write_report
 from nmrgcl.report.svg import new_figure, write_figure
 from nmrgcl.reproduce import find_item
 from nmrgcl.reproduce.item_page import write_index, write_item
-from nmrgcl.run import (
-    Cadence,
-    Embeddings,
-    Evaluation,
-    evaluate_run,
-    keep_evaluation,
-    pretrain_seeds,
-    write_embeddings,
-)
+from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.embeddings import Embeddings, write_embeddings
 from nmrgcl.run.engine import run_cells
+from nmrgcl.run.evaluate import evaluate_run
+from nmrgcl.run.evaluation import Evaluation, keep_evaluation
 from nmrgcl.run.finetuning import build_classifier
 from nmrgcl.run.pack import merge, write_pack
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.results import Results
 from nmrgcl.tune.files import write_found
 from nmrgcl.tune.found import Found

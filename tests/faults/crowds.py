@@ -7,7 +7,8 @@ from pathlib import Path
 
 import torch
 
-from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.pretrain import pretrain_seeds
 from tests.faults import child
 from tests.faults.small import DATA, SEEDS, SETTINGS, assert_same, assert_whole, scratch, train, uninterrupted
 from tests.faults.tally import Tally

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from nmrgcl.data.motifs import motifs
-from nmrgcl.run import Embeddings, read_embeddings, write_embeddings
+from nmrgcl.run.embeddings import Embeddings, read_embeddings, write_embeddings
 from nmrgcl.run.pack import read_pack, write_pack
 from nmrgcl.run.results import Result, Results
 from nmrgcl.store import open_store, write_store

@@ -6,8 +6,8 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from nmrgcl.data import load
-from nmrgcl.run import read_embeddings
+from nmrgcl.data.loading import load
+from nmrgcl.run.embeddings import read_embeddings
 from nmrgcl.tune.space import read_space
 from tests.faults import child
 from tests.faults.kinds import all_kinds

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.pretrain import pretrain_seeds
 from tests.faults import child
 from tests.faults.small import DATA, SETTINGS, scratch, uninterrupted
 from tests.faults.tally import Tally

@@ -7,7 +7,7 @@ from pathlib import Path
 from nmrgcl.errors import UserError
 from nmrgcl.model_folder import MODEL
 from nmrgcl.owned import read_marker
-from nmrgcl.predict import PREDICTOR
+from nmrgcl.predict.folder import PREDICTOR
 from nmrgcl.run.evaluation import FORMATS
 from nmrgcl.run.folder import RUN
 from nmrgcl.store import STORE

@@ -15,8 +15,10 @@ from nmrgcl.checksums import write_checksums
 from nmrgcl.data.stored import open_dataset, write_dataset
 from nmrgcl.model_folder import load_model
 from nmrgcl.report.accuracy import read_stored
-from nmrgcl.run import Cadence, find_models, pretrain_seeds
+from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.folder import read_record
+from nmrgcl.run.model_folders import find_models
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.results import Results
 from nmrgcl.store import MANIFEST
 from nmrgcl.train.checkpoint import FORMAT
@@ -142,7 +144,7 @@ def _stores(folder: Path) -> Forgeries:
 def train_on(dataset: Any, place: Path) -> None:
     """Everything that a dataset is used for."""
     from nmrgcl.data.measure import measure
-    from nmrgcl.run import embed_dataset
+    from nmrgcl.run.embeddings import embed_dataset
 
     json.dumps(measure(dataset))
     for _ in pretrain_seeds(dataset, SETTINGS, seeds=[0], out=place / "out", device=torch.device("cpu")):

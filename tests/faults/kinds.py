@@ -8,10 +8,12 @@ from typing import Any
 import torch
 
 from nmrgcl.model_folder import load_model, weights_digest
-from nmrgcl.run import EVALUATION, Cadence, evaluate_run, keep_evaluation, pretrain_seeds, read_evaluation, read_splits
-from nmrgcl.run.evaluation import Subject
+from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.evaluate import evaluate_run
+from nmrgcl.run.evaluation import EVALUATION, Subject, keep_evaluation, read_evaluation, read_splits
 from nmrgcl.run.folder import read_record
 from nmrgcl.run.pack import read_pack, write_pack
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.results import Results
 from nmrgcl.settings import Settings, read_config
 from nmrgcl.store import open_store, write_store

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nmrgcl.checksums import write_checksums
-from nmrgcl.data import load
 from nmrgcl.data.formats.planetoid import read_planetoid
+from nmrgcl.data.loading import load
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import read_embeddings
+from nmrgcl.run.embeddings import read_embeddings
 from nmrgcl.run.folder import read_record
 from nmrgcl.settings import Settings, read_config
 from nmrgcl.store import MANIFEST, open_store

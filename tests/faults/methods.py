@@ -8,7 +8,9 @@ from typing import Any
 import torch
 
 from nmrgcl.methods import Level
-from nmrgcl.run import Cadence, checkpoints, pretrain_seeds
+from nmrgcl.run import checkpoints
+from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.pretrain import pretrain_seeds
 from tests.faults import child
 from tests.faults.small import assert_same, files, scratch, uninterrupted
 from tests.faults.tally import Tally

@@ -14,10 +14,11 @@ import torch
 
 from nmrgcl.data.motifs import motifs
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import Cadence, pretrain_seeds
 from nmrgcl.run.cell import Cell
+from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.execute import execute
 from nmrgcl.run.folder import read_record
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.results import Result, Results
 from nmrgcl.settings import Settings
 from nmrgcl.store import write_store

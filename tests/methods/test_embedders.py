@@ -17,10 +17,11 @@ from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Level, build_method, build_pretraining, find_method
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import estimate_cost, evaluate_run, pretrain_seeds
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.diagnosis import diagnose_model
+from nmrgcl.run.evaluate import evaluate_run
 from nmrgcl.run.execute import execute
+from nmrgcl.run.pretrain import estimate_cost, pretrain_seeds
 from nmrgcl.run.results import Results
 from nmrgcl.train import pretrain
 from tests.methods.members import DATA, EMBEDDERS, GRAPHS, known_here, settings_of

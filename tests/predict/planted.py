@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nmrgcl.data.molecules import Molecules, read_molecules
-from nmrgcl.predict import finetune_settings
+from nmrgcl.predict.finetune import finetune_settings
 from nmrgcl.settings import Settings
 
 RINGS = ("c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCCC1", "c1ccsc1", "C1CCNCC1", "c1ccoc1", "C1CC1", "c1cc2ccccc2cc1", "")

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
-from nmrgcl.predict import fit_calibration
+from nmrgcl.predict.calibrate import fit_calibration
 
 CHANCE = np.random.default_rng(0)
 

@@ -14,8 +14,10 @@ from nmrgcl.data.loading import molecule_file
 from nmrgcl.data.molecules import read_molecules, split_molecules
 from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.evaluate.fingerprints import fingerprint_score
-from nmrgcl.predict import Calibration, finetune, finetune_molecules, fit, load_predictor
-from nmrgcl.predict.finetune import count_shared
+from nmrgcl.predict import finetune, fit
+from nmrgcl.predict.calibrate import Calibration
+from nmrgcl.predict.finetune import count_shared, finetune_molecules
+from nmrgcl.predict.folder import load_predictor
 from tests.predict.planted import OXYGEN, SMILES, TINY, read, rows, tiny, write
 from tests.test_cli import run
 

@@ -17,8 +17,9 @@ from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.evaluate.goals import goal_of
 from nmrgcl.methods import build_pretraining
 from nmrgcl.model_folder import Model
-from nmrgcl.predict import finetune_settings, fit_calibration, fit_ensemble, fit_members
-from nmrgcl.predict.fit import _in_processes, _one_member, _Start, _Training, require_labels
+from nmrgcl.predict.calibrate import fit_calibration
+from nmrgcl.predict.finetune import finetune_settings
+from nmrgcl.predict.fit import _in_processes, _one_member, _Start, _Training, fit_ensemble, fit_members, require_labels
 from nmrgcl.predict.predictor import outputs_of, summarise
 from nmrgcl.run.embeddings import embed_all
 from tests.predict.planted import OXYGEN, read, tiny, write

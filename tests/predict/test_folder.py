@@ -15,8 +15,8 @@ from nmrgcl.atomic import new_folder
 from nmrgcl.checksums import write_checksums
 from nmrgcl.data.molecules import Molecules, featurise
 from nmrgcl.errors import ModelError, SettingError
-from nmrgcl.predict import PREDICTOR, Outcome, finetune_molecules, load_predictor, save_predictor
-from nmrgcl.predict.folder import NAME, RECORD, WEIGHTS
+from nmrgcl.predict.finetune import Outcome, finetune_molecules
+from nmrgcl.predict.folder import NAME, PREDICTOR, RECORD, WEIGHTS, load_predictor, save_predictor
 from nmrgcl.run.cell_data import digest_of
 from tests.predict.planted import read, tiny
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nmrgcl.data.molecules.fingerprints import ecfp, tanimoto
-from nmrgcl.predict import Known, nearest_known, similarity
+from nmrgcl.predict import similarity
+from nmrgcl.predict.similarity import Known, nearest_known
 from tests.predict.planted import SMILES
 
 pytest.importorskip("rdkit", reason="RDKit makes fingerprints")

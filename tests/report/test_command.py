@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from nmrgcl.checksums import write_checksums
 from nmrgcl.cli.report import report
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError, ModelError
 from tests.report.test_page import pretrained
 from tests.test_cli import run

@@ -5,7 +5,7 @@ import pytest
 
 from nmrgcl.evaluate.paired import Difference
 from nmrgcl.report.findings import compare_with_untrained, find_in_accuracy, find_in_rank, largest_class
-from nmrgcl.run import Evaluation, SeedScores
+from nmrgcl.run.evaluation import Evaluation, SeedScores
 from nmrgcl.settings import Settings
 
 

@@ -16,7 +16,8 @@ from nmrgcl.data.ids import as_ids
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.report import write_report
-from nmrgcl.run import evaluate_run, pretrain_seeds
+from nmrgcl.run.evaluate import evaluate_run
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import Settings
 
 CPU = torch.device("cpu")

@@ -23,8 +23,9 @@ from nmrgcl.report.collect import read_curve
 from nmrgcl.report.drawing import MOST_NODES, choose_examples, cut_graph, layout, nearest, path_lengths, rank_labels
 from nmrgcl.report.figures import plot_projection, plot_spectra, project, used_spectrum
 from nmrgcl.report.svg import Picture
-from nmrgcl.run import EVALUATION, Evaluation, evaluate_run, find_models, keep_evaluation
-from nmrgcl.run.evaluation import subject_of
+from nmrgcl.run.evaluate import evaluate_run
+from nmrgcl.run.evaluation import EVALUATION, Evaluation, keep_evaluation, subject_of
+from nmrgcl.run.model_folders import find_models
 from tests.examples import undirected
 from tests.report.test_page import pretrained
 

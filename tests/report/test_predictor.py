@@ -8,7 +8,7 @@ import torch
 
 from nmrgcl.data.molecules import read_molecules
 from nmrgcl.errors import DataError
-from nmrgcl.predict import finetune_molecules
+from nmrgcl.predict.finetune import finetune_molecules
 from nmrgcl.report import predictor, write_predictor_page
 from tests.predict.planted import LENGTH, OXYGEN, tiny, write
 

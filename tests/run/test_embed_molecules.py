@@ -14,7 +14,8 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra chem)")
 from pyarrow import parquet
 
 from nmrgcl import MoleculeEmbedder
-from nmrgcl.run import embeddings, read_embeddings
+from nmrgcl.run import embeddings
+from nmrgcl.run.embeddings import read_embeddings
 from tests.test_cli import run
 from tests.tiny_molecules import SMILES, save_model, save_other_model
 

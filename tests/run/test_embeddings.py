@@ -12,19 +12,14 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import DataError, ModelError, SettingError
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import (
-    Embeddings,
-    embed_dataset,
-    embedding_tables,
-    evaluate_embeddings,
-    pretrain_seeds,
-    read_embeddings,
-    write_embeddings,
-)
+from nmrgcl.run import embedding_tables
+from nmrgcl.run.embeddings import Embeddings, embed_dataset, read_embeddings, write_embeddings
+from nmrgcl.run.evaluate import evaluate_embeddings
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import resolve
 from tests.test_cli import run, write_tu
 

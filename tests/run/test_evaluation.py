@@ -14,7 +14,9 @@ from nmrgcl.data.features import FeatureSpec, apply_features
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import DataError, ModelError
 from nmrgcl.graphs import Graphs
-from nmrgcl.run import EVALUATION, evaluate_run, keep_evaluation, pretrain_seeds, read_splits
+from nmrgcl.run.evaluate import evaluate_run
+from nmrgcl.run.evaluation import EVALUATION, keep_evaluation, read_splits
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import Settings
 
 CPU = torch.device("cpu")

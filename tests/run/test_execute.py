@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.errors import DataError, SettingError
 from nmrgcl.evaluate.cross_validation import GRID
 from nmrgcl.evaluate.lssvm import lssvm_table
 from nmrgcl.evaluate.svm import svm_scores
 from nmrgcl.lock import BusyError, locked
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import pretrain_seeds
 from nmrgcl.run.cell import Cell
 from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.diagnosis import diagnose_model
 from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.run.execute import execute
 from nmrgcl.run.interrupt import Interrupted
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.protocols import is_judged
 from nmrgcl.run.results import Results
 from nmrgcl.settings import Settings

@@ -15,7 +15,8 @@ import torch
 from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.methods.nmrgcl import NMRGCL
-from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.run.checkpoints import Cadence
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import Settings
 
 DATA = motifs(graphs=20)

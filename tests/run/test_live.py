@@ -6,9 +6,10 @@ from pathlib import Path
 
 import torch
 
-from nmrgcl.data import load
-from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.data.loading import load
+from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.live import NAME, Live, told_live
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import Settings, resolve
 
 CPU = torch.device("cpu")

@@ -13,12 +13,13 @@ import torch
 pytest.importorskip("rdkit", reason="RDKit is not installed (extra chem)")
 
 from nmrgcl.cli.progress import Pace, describe
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.errors import SettingError
 from nmrgcl.methods import find_method
 from nmrgcl.methods.nmrgcl import NMRGCL
-from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.interrupt import Interrupted
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.recipe import recipe
 from nmrgcl.settings import Settings
 from nmrgcl.train import Progress

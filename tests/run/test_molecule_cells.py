@@ -11,7 +11,7 @@ import torch
 
 pytest.importorskip("rdkit", reason="RDKit is not installed (extra chem)")
 
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.data.molecules.splits import split_rows
 from nmrgcl.errors import DataError, SettingError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nmrgcl.record import RecordFormat
-from nmrgcl.run import read_embeddings
+from nmrgcl.run.embeddings import read_embeddings
 from nmrgcl.run.folder import read_record
 from tests.test_cli import run
 

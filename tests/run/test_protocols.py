@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.evaluate.cross_validation import GRID
-from nmrgcl.run import evaluate_run, pretrain_seeds
 from nmrgcl.run.cell import Cell
+from nmrgcl.run.evaluate import evaluate_run
 from nmrgcl.run.execute import execute
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.run.protocols import SCORE_BY, Case, Truth, choose_best, score_every_penalty
 from nmrgcl.run.recipe import recipe
 from nmrgcl.run.results import Results

@@ -17,9 +17,10 @@ from nmrgcl.data.motifs import motifs
 from nmrgcl.errors import NonFiniteError, SettingError
 from nmrgcl.lock import locked
 from nmrgcl.methods.nmrgcl import NMRGCL
-from nmrgcl.run import Cadence, pretrain_seeds
+from nmrgcl.run.checkpoints import Cadence
 from nmrgcl.run.folder import RECORD
 from nmrgcl.run.interrupt import Interrupted
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import Settings
 
 DATA = motifs(graphs=20)

@@ -9,8 +9,8 @@ import torch
 
 pytest.importorskip("rdkit", reason="RDKit is not installed (extra chem)")
 
-from nmrgcl.data import load
 from nmrgcl.data.features import apply_features, choose_features
+from nmrgcl.data.loading import load
 from nmrgcl.errors import SettingError
 from nmrgcl.evaluate.finetune import FinetuneScore, Task
 from nmrgcl.methods import Pretraining, build_pretraining

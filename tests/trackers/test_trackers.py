@@ -9,7 +9,7 @@ import pytest
 
 from nmrgcl import trackers
 from nmrgcl.errors import DataWarning, SettingError
-from nmrgcl.run import SeedEpoch
+from nmrgcl.run.pretrain import SeedEpoch
 from nmrgcl.settings import Settings
 from nmrgcl.trackers import numbers_of, tracked
 from nmrgcl.train import Epoch

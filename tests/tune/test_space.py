@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.errors import SettingError
 from nmrgcl.settings import resolve
 from nmrgcl.tune.search import plan

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmrgcl.data import load
-from nmrgcl.run import pretrain_seeds
+from nmrgcl.data.loading import load
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import resolve
 from nmrgcl.view import Viewed, open_server
 from nmrgcl.view.server import Server

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 
-from nmrgcl.data import load
-from nmrgcl.run import pretrain_seeds
+from nmrgcl.data.loading import load
 from nmrgcl.run.live import NAME
+from nmrgcl.run.pretrain import pretrain_seeds
 from nmrgcl.settings import resolve
 from nmrgcl.view import Viewed
 from nmrgcl.view.metrics import MOST, curve, read_lines, under_way

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import torch
 
-from nmrgcl.data import load
+from nmrgcl.data.loading import load
 from nmrgcl.diagnose.spectrum import ROUNDING
 from nmrgcl.errors import ModelError, SettingError
 from nmrgcl.model_folder import load_model
-from nmrgcl.run import embed_dataset
+from nmrgcl.run.embeddings import embed_dataset
 from nmrgcl.view import Viewed, open_server
 from nmrgcl.view.server import FIGURES, ROUTES, Server
 

@@ -34,8 +34,8 @@ def compare(
       nmrgcl compare runs/graphcl runs/nmrgcl --data MUTAG
     """
     from nmrgcl.evaluate.spread import with_p
-    from nmrgcl.run import choose_device
     from nmrgcl.run.compare import compare_runs
+    from nmrgcl.run.machine import choose_device
 
     options: dict[str, Any] = {"overrides": assignments or (), "jobs": jobs, "split": split, "protocol": protocol}
     found = compare_runs(runs, data, device=choose_device(device), **options)

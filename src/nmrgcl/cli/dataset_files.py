@@ -215,8 +215,8 @@ def export_dataset(
 
       nmrgcl datasets export MUTAG --out mutag.jsonl
     """
-    from nmrgcl.data import load
     from nmrgcl.data.formats.jsonl_export import write_jsonl
+    from nmrgcl.data.loading import load
 
     if out.suffix != ".jsonl":
         raise SettingError(f"{out}: the ending must be .jsonl")
@@ -240,7 +240,7 @@ def pack_dataset(
 
       nmrgcl datasets pack molecules.csv --out small.molecules
     """
-    from nmrgcl.data import load
+    from nmrgcl.data.loading import load
     from nmrgcl.data.molecules.archive import pack_molecules
 
     with counted("molecules", quiet=quiet) as watch:

@@ -11,7 +11,7 @@ from nmrgcl.cli.dataset_files import export_dataset, fetch, import_dataset, pack
 from nmrgcl.cli.options import AsJson, Data
 
 if TYPE_CHECKING:
-    from nmrgcl.data import Dataset
+    from nmrgcl.data.dataset import Dataset
 
 SHOWN = 30
 """Number of entries of a list that are printed; ``--json`` has all."""
@@ -86,8 +86,8 @@ def info(
 
       nmrgcl datasets info path/to/MY_GRAPHS.zip --json
     """
-    from nmrgcl.data import load
     from nmrgcl.data.catalog import find
+    from nmrgcl.data.loading import load
     from nmrgcl.data.measure import measure
     from nmrgcl.data.verify import compare
 

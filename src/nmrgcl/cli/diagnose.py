@@ -82,9 +82,9 @@ def diagnose(
         raise SettingError(f"--fail-on {fail_on}: known: {', '.join(KINDS)}")
     if arrays is not None and arrays.suffix != ".npz":
         raise SettingError(f"--arrays {arrays}: the ending must be .npz")
-    from nmrgcl.run import choose_device
     from nmrgcl.run.bundled import BUNDLED, model_path
     from nmrgcl.run.diagnosis import diagnose_path, is_model, write_arrays
+    from nmrgcl.run.machine import choose_device
 
     where, place = choose_device(device), model_path(model)
     if data is not None and (data == BUNDLED or is_model(Path(data))):

@@ -76,7 +76,9 @@ def embed(
     from nmrgcl.data.library import is_library
     from nmrgcl.evaluate.normalise import require_word
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import choose_device, embed_dataset, embed_in_parts, find_model, with_scale, write_embeddings
+    from nmrgcl.run.embeddings import embed_dataset, embed_in_parts, with_scale, write_embeddings
+    from nmrgcl.run.machine import choose_device
+    from nmrgcl.run.model_folders import find_model
     from nmrgcl.run.molecules import require_molecules
 
     if unknown not in ("error", "zero"):
@@ -127,9 +129,10 @@ def _embed_library(
     as_json: bool,
 ) -> None:
     from nmrgcl.data.library import stores_of
-    from nmrgcl.run import choose_device, find_model
     from nmrgcl.run.bundled import BUNDLED
     from nmrgcl.run.embed_library import embed_library, missing_tasks, plan_library
+    from nmrgcl.run.machine import choose_device
+    from nmrgcl.run.model_folders import find_model
     from nmrgcl.run.tasks import require_backend
 
     backend, address, jobs, device = where

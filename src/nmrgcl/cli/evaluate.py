@@ -11,7 +11,7 @@ from nmrgcl.cli.options import AsJson, Assignments, Device, Jobs, ProtocolOption
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
-    from nmrgcl.run import Evaluation, SeedScores
+    from nmrgcl.run.evaluation import Evaluation, SeedScores
 
 
 def evaluate(
@@ -48,17 +48,12 @@ def evaluate(
 
       nmrgcl evaluate z.csv
     """
-    from nmrgcl.data import load
-    from nmrgcl.run import (
-        choose_device,
-        evaluate_embeddings,
-        evaluate_run,
-        find_models,
-        keep_evaluation,
-        read_embeddings,
-    )
-    from nmrgcl.run.embeddings import WRITERS
-    from nmrgcl.run.evaluation import require_place
+    from nmrgcl.data.loading import load
+    from nmrgcl.run.embeddings import WRITERS, read_embeddings
+    from nmrgcl.run.evaluate import evaluate_embeddings, evaluate_run
+    from nmrgcl.run.evaluation import keep_evaluation, require_place
+    from nmrgcl.run.machine import choose_device
+    from nmrgcl.run.model_folders import find_models
     from nmrgcl.run.own_data import load_own_data
 
     options: dict[str, Any] = {"fold_seeds": seeds, "overrides": assignments or (), "jobs": jobs}

@@ -42,14 +42,14 @@ def export(
     """
     from dataclasses import replace
 
-    from nmrgcl.data import load
     from nmrgcl.data.featured import featured_store
     from nmrgcl.data.features import apply_features
+    from nmrgcl.data.loading import load
     from nmrgcl.evaluate.normalise import require_word
     from nmrgcl.export import FORMATS, export_model
     from nmrgcl.export.file import require_exportable, require_format
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import find_model
+    from nmrgcl.run.model_folders import find_model
     from nmrgcl.run.own_data import load_own_data
 
     scale = require_word(normalise, "--normalise")

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -13,6 +12,7 @@ from nmrgcl.cli.counted import counted
 from nmrgcl.cli.molecules import LISTED, choose_labels, load_unnamed, require_one_kind, tell_skipped
 from nmrgcl.cli.options import AsJson, Assignments, BatchSize, Device, Epochs, LearningRate, training_options
 from nmrgcl.cli.outputs import require_room
+from nmrgcl.cli.terminal import note
 from nmrgcl.errors import SettingError
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def finetune(
 
       nmrgcl finetune solubility.csv --labels logS --task numbers --epochs 50 --seeds 3
     """
-    from nmrgcl.predict import finetune_molecules, finetune_settings
-    from nmrgcl.run import choose_device
+    from nmrgcl.predict.finetune import finetune_molecules, finetune_settings
+    from nmrgcl.run.machine import choose_device
     from nmrgcl.run.recipe import with_options
     from nmrgcl.settings import read_assignments
 
@@ -111,28 +111,24 @@ def finetune(
     tell_skipped(data, len(molecules.invalid), len(molecules.invalid) + len(molecules), molecules.invalid)
     if constant:
         some = ", ".join(constant[:LISTED]) + (", …" if len(constant) > LISTED else "")
-        _tell(f"left out, because all labels are the same: {some} ({len(constant)})")
+        note(f"left out, because all labels are the same: {some} ({len(constant)})")
     if settings.finetune.precision == "bf16" and not probe:
-        _tell("matrix products in bfloat16; --set precision=float32 multiplies in float32")
+        note("matrix products in bfloat16; --set precision=float32 multiplies in float32")
     with counted("epochs") as watch:
         how: dict[str, Any] = {"split": split, "seeds": seeds, "task": task, "probe": probe}
-        found = finetune_molecules(molecules, settings, start=start, device=where, tell=_tell, watch=watch, **how)
+        found = finetune_molecules(molecules, settings, start=start, device=where, tell=note, watch=watch, **how)
     _save(found, molecules, folder)
     print(json.dumps(_values(found, molecules, folder)) if as_json else _table(found, molecules, folder))
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _start(model: str | None) -> "Model | None":
     """Load the model to start from; None for a fresh encoder."""
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import find_model
     from nmrgcl.run.bundled import is_there
+    from nmrgcl.run.model_folders import find_model
 
     if model is None and not is_there():
-        _tell("no model given, and none is bundled: starting from a fresh encoder")
+        note("no model given, and none is bundled: starting from a fresh encoder")
         model = FRESH
     if model is None:
         return load_unnamed()
@@ -151,7 +147,7 @@ def _read(data: str, labels: str | None, smiles: str | None, invalid: str) -> "t
 
 def _require_free(folder: Path, overwrite: bool) -> None:
     from nmrgcl.owned import read_marker, require_replaceable
-    from nmrgcl.predict import PREDICTOR
+    from nmrgcl.predict.folder import PREDICTOR
 
     require_replaceable(folder, PREDICTOR)
     if not overwrite and read_marker(folder, PREDICTOR) is not None:
@@ -162,7 +158,7 @@ def _require_free(folder: Path, overwrite: bool) -> None:
 
 def _save(found: "Outcome", molecules: "Molecules", folder: Path) -> None:
     from nmrgcl.atomic import new_folder
-    from nmrgcl.predict import PREDICTOR, save_predictor
+    from nmrgcl.predict.folder import PREDICTOR, save_predictor
     from nmrgcl.report import write_predictor_page
 
     with new_folder(folder, PREDICTOR) as filling:

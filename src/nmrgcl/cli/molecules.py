@@ -30,7 +30,7 @@ OnInvalid = Annotated[
 
 def load_with(data: str, smiles: str | None, invalid: str | None) -> "Dataset":
     """Load a dataset, with progress while molecules are converted; the options are for files of molecules only."""
-    from nmrgcl.data import load
+    from nmrgcl.data.loading import load
     from nmrgcl.data.read import read_path
 
     with counted("molecules") as watch:
@@ -68,7 +68,7 @@ def choose_labels(molecules: "Molecules", smiles: str | None) -> "tuple[Molecule
     """
     from nmrgcl.data.molecules.columns import smiles_column
     from nmrgcl.data.molecules.labels import numbers, unused_columns
-    from nmrgcl.predict import without_constant_tasks
+    from nmrgcl.predict.fit import without_constant_tasks
 
     source, columns = molecules.source, molecules.columns
     kept, constant = without_constant_tasks(molecules)

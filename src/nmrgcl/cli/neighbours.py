@@ -69,7 +69,7 @@ def neighbours(
             raise SettingError(f"{out}: the ending must be .csv")
         require_out(out, query, library)
     from nmrgcl import atomic
-    from nmrgcl.run import choose_device
+    from nmrgcl.run.machine import choose_device
     from nmrgcl.run.molecules import load_molecule_model
     from nmrgcl.run.neighbours import find_neighbours
 

@@ -42,9 +42,9 @@ def predict(
     """
     import numpy as np
 
-    from nmrgcl.predict import load_predictor
+    from nmrgcl.predict.folder import load_predictor
     from nmrgcl.predict.table import predict_file, require_ending, write_predictions
-    from nmrgcl.run import choose_device
+    from nmrgcl.run.machine import choose_device
 
     where = choose_device(device)
     require_ending(out)

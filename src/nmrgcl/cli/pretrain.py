@@ -27,8 +27,8 @@ from nmrgcl.errors import SettingError
 if TYPE_CHECKING:
     import torch
 
-    from nmrgcl.data import Dataset
-    from nmrgcl.run import SeedEpoch
+    from nmrgcl.data.dataset import Dataset
+    from nmrgcl.run.pretrain import SeedEpoch
     from nmrgcl.settings import Settings
 
 Method = Annotated[
@@ -124,7 +124,8 @@ def pretrain(
 
       torchrun --nproc-per-node 4 -m nmrgcl pretrain ZINC-2.2M --seeds 1 --out runs/zinc
     """
-    from nmrgcl.run import Cadence, choose_device
+    from nmrgcl.run.checkpoints import Cadence
+    from nmrgcl.run.machine import choose_device
     from nmrgcl.run.ranks import joined_ranks, rank_device
     from nmrgcl.run.recipe import with_encoder, with_options
     from nmrgcl.trackers import require_tracker
@@ -169,10 +170,9 @@ def pretrain(
 
 def _resolve(data: str, method: str | None, seeds: int, quiet: bool, **given: Any) -> "tuple[Dataset, Settings]":
     """Load the dataset and resolve the settings for it."""
-    from nmrgcl.data import load
-    from nmrgcl.run import require_level
+    from nmrgcl.data.loading import load
     from nmrgcl.run.cell import canonical
-    from nmrgcl.run.recipe import recipe
+    from nmrgcl.run.recipe import recipe, require_level
 
     recipe(method, **given)  # report invalid settings before the data is loaded
     with counted("molecules", quiet=quiet) as watch:
@@ -185,7 +185,7 @@ def _resolve(data: str, method: str | None, seeds: int, quiet: bool, **given: An
 
 
 def _print_estimate(dataset: "Dataset", settings: "Settings", seeds: int, device: "torch.device") -> None:
-    from nmrgcl.run import estimate_cost
+    from nmrgcl.run.pretrain import estimate_cost
 
     cost = estimate_cost(dataset, settings, seeds=seeds, device=device).to_dict()
     print(json.dumps({"dataset": dataset.name, "settings": settings.to_dict(), "estimate": cost}, indent=2))
@@ -205,7 +205,8 @@ def _train(
     """Train with progress on standard error; return the last epoch of each seed."""
     from nmrgcl.cli.progress import show_epochs
     from nmrgcl.model_folder import load_model
-    from nmrgcl.run import find_model, pretrain_seeds
+    from nmrgcl.run.model_folders import find_model
+    from nmrgcl.run.pretrain import pretrain_seeds
     from nmrgcl.trackers import tracked
 
     model = load_model(find_model(start)) if start else None

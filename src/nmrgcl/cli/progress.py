@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nmrgcl.cli.terminal import bar_console
 from nmrgcl.duration import duration
-from nmrgcl.run import SeedEpoch
-from nmrgcl.run.pretrain import SeedWatch
+from nmrgcl.run.pretrain import SeedEpoch, SeedWatch
 from nmrgcl.train import Progress
 
 EVERY = 60.0

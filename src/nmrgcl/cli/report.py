@@ -28,9 +28,10 @@ def report(
 
       nmrgcl report runs/mutag MUTAG --out mutag.html --figures figures
     """
-    from nmrgcl.data import load
+    from nmrgcl.data.loading import load
     from nmrgcl.report import own_page, write_report
-    from nmrgcl.run import choose_device, find_models
+    from nmrgcl.run.machine import choose_device
+    from nmrgcl.run.model_folders import find_models
     from nmrgcl.run.own_data import load_own_data
 
     where = choose_device(device)

@@ -1,7 +1,6 @@
 """``nmrgcl reproduce``."""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ from nmrgcl import reading
 from nmrgcl.cli.completion import complete_dataset, complete_item, complete_preset
 from nmrgcl.cli.options import Address, AsJson, Assignments, Backend, CellJobs, Device, DryRun, KeepTrained, Slurm
 from nmrgcl.cli.results import HOME, Folder
+from nmrgcl.cli.terminal import note
 
 if TYPE_CHECKING:
     from nmrgcl.reproduce.item_page import Made
@@ -138,7 +138,7 @@ def _make(item: str, request: "Request", as_json: bool) -> None:
     from nmrgcl.reproduce.request import make, make_all, require_for_all
     from nmrgcl.run.interrupt import Interrupted
 
-    index, ways = None, {"say": _say, "progress": show_cells}
+    index, ways = None, {"say": note, "progress": show_cells}
     try:
         if item == "all":
             require_for_all(request)
@@ -225,7 +225,3 @@ def _tell(made: "Made") -> None:
 
         print(*(f"\n{as_markdown(grid)}" for grid in made.item.grids(made.plan, made.scores)), sep="", end="")
     print(made.page)
-
-
-def _say(words: str) -> None:
-    print(words, file=sys.stderr, flush=True)

@@ -98,6 +98,11 @@ def tell(text: str) -> None:
     silence(sys.stderr)
 
 
+def note(line: str) -> None:
+    """Print a line about the progress of a command to standard error, at once."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def silence(stream: TextIO) -> None:
     """Discard buffered output, so that Python does not fail again when it flushes at exit."""
     with suppress(OSError, ValueError):

@@ -38,7 +38,7 @@ def view(
 
       nmrgcl view runs/zinc --host 0.0.0.0
     """
-    from nmrgcl.run import choose_device
+    from nmrgcl.run.machine import choose_device
     from nmrgcl.view import Viewed, open_server
 
     where = choose_device(device)

@@ -33,9 +33,9 @@ def participation_ratio(values: Tensor) -> float:
     return _ratio(variance.sum().square(), variance.square().sum())
 
 
-def numerical_rank(values: Tensor, tolerance: float = ROUNDING) -> int:
-    """``numpy.linalg.matrix_rank``: how many singular values are more than ``tolerance`` times the largest."""
-    return int((values > tolerance * values[:1]).sum())
+def numerical_rank(values: Tensor) -> int:
+    """``numpy.linalg.matrix_rank``: how many singular values are more than ``ROUNDING`` times the largest."""
+    return int((values > ROUNDING * values[:1]).sum())
 
 
 def variance_share(values: Tensor, k: int) -> float:

@@ -14,12 +14,12 @@ is not mostly matrix multiplication; on a GPU, all C are factorised at once.
 
 import numpy as np
 import torch
-from sklearn.model_selection import StratifiedKFold
 from torch import Tensor
 
 from nmrgcl.evaluate.cross_validation import NestedScores, Penalty, penalties, require_foldable
 from nmrgcl.evaluate.inverse_root import inverse_root
 from nmrgcl.evaluate.rbf import PaddedRows, Scaling, bytes_at_once, padded, rbf_kernels, scaled
+from nmrgcl.evaluate.svm import outer_cuts
 
 TOGETHER = 512
 """Folds with up to this many training rows are computed as one batch; larger ones fill a device alone."""
@@ -88,7 +88,7 @@ def lssvm_table(
     """For each C, leave-one-out and test accuracies in percent, ``[len(C), folds]`` each."""
     values = penalties(c)
     require_foldable(z, y, folds, inner=len(values) > 1)
-    cuts = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
+    cuts = outer_cuts(y, seed, folds)
     rows = torch.from_numpy(np.array(z, np.float64)).to(device)
     classes, numbered = np.unique(y, return_inverse=True)
     codes, columns = (torch.from_numpy(part).to(device) for part in (numbered, np.arange(len(classes))))

@@ -49,14 +49,12 @@ def paired_difference(first: np.ndarray, second: np.ndarray, *, test_to_train: f
 
 def holm(p_values: list[float]) -> list[float]:
     """Holm's correction for multiple comparisons: adjusted p-values in the given order."""
-    order = np.argsort(p_values)
-    adjusted = np.empty(len(p_values))
-    largest = 0.0
-    for rank, index in enumerate(order):
-        # Adjusted p-values must not decrease in the order of the given ones.
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = largest
-    return [float(p) for p in adjusted]
+    p, order = np.array(p_values), np.argsort(p_values)
+    scaled = np.arange(len(p), 0, -1) * p[order]
+    adjusted = np.empty(len(p))
+    # Adjusted p-values must not decrease in the order of the given ones.
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
+    return adjusted.tolist()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """A trained model as one file for other programs: torch.export, or ONNX."""
 
-from nmrgcl.export.check import Latency, largest_difference, latencies
 from nmrgcl.export.file import FORMATS, Exported, export_model
 
-__all__ = ["FORMATS", "Exported", "Latency", "export_model", "largest_difference", "latencies"]
+__all__ = ["FORMATS", "Exported", "export_model"]

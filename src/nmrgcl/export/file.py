@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl import __version__, atomic
-from nmrgcl.errors import ModelError, SettingError, nearest
+from nmrgcl.errors import ModelError, SettingError, nearest, writing
 from nmrgcl.export.check import Latency, Run, batches, largest_difference, latencies
 from nmrgcl.export.plain import Plain
 from nmrgcl.graphs import Graphs
@@ -64,10 +64,8 @@ def export_model(model: Model, graphs: Source, out: Path, kind: str) -> Exported
     # Written so that NaN is refused, too.
     if not worst <= LIMIT:
         raise ModelError(f"{out}: not written, because it differs from the model by {worst:.1e} of the largest value")
-    try:
+    with writing(out):
         atomic.write_bytes(out, content)
-    except OSError as error:
-        raise SettingError(f"{out}: cannot be written ({error.strerror})") from None
     rows = "nodes" if method.level == "node" else "graphs"
     times = latencies(model, [(part, inputs) for part, inputs in asked if part.num_edges], run)
     return Exported(out, shapes, f"[{rows}, {method.width}]", len(parts), worst, times)

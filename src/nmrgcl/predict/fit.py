@@ -209,14 +209,15 @@ def _in_processes(
 
 def _one_member(training: _Training, folder: Path, seed: int) -> Member:
     """Train the member of ``seed``; its file in ``folder`` is as many bytes long as epochs are done."""
-    with (folder / str(seed)).open("ab", buffering=0) as epochs:
+    epochs = folder / str(seed)
+    epochs.touch()
 
-        def note(done: int, most: int) -> None:
-            if orphaned():  # nobody waits for this member any more
-                os._exit(1)
-            epochs.write(b".")
+    def note(done: int, most: int) -> None:
+        if orphaned():  # nobody waits for this member any more
+            os._exit(1)
+        os.truncate(epochs, done)
 
-        (member,) = training.members([seed], note)
+    (member,) = training.members([seed], note)
     return member
 
 

@@ -11,7 +11,9 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.errors import ModelError
 from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model
-from nmrgcl.run import EVALUATION, Evaluation, SeedScores, evaluate_run, find_models, read_evaluation, subject_of
+from nmrgcl.run.evaluate import evaluate_run
+from nmrgcl.run.evaluation import EVALUATION, Evaluation, SeedScores, read_evaluation, subject_of
+from nmrgcl.run.model_folders import find_models
 
 
 def evaluate_or_read(

@@ -13,8 +13,8 @@ from nmrgcl.diagnose.spectrum import ROUNDING, noise_rank
 from nmrgcl.report import page
 from nmrgcl.report.figures import plot_spectra, used_spectrum
 from nmrgcl.report.svg import PALETTE, STYLE, Picture, grid_lines, new_figure
-from nmrgcl.run import versions
 from nmrgcl.run.diagnosis import Diagnosis
+from nmrgcl.run.machine import versions
 
 COLLAPSE: dict[str, tuple[str, page.Tone]] = {
     "none": ("no collapse", "good"),

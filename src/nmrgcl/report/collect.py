@@ -22,8 +22,10 @@ from nmrgcl.evaluate.svm import svm_predictions
 from nmrgcl.methods import build_untrained
 from nmrgcl.model_folder import Model, load_model
 from nmrgcl.report.accuracy import evaluate_or_read
-from nmrgcl.run import Evaluation, embed_all, find_models, require_level
-from nmrgcl.run.embeddings import embed_some
+from nmrgcl.run.embeddings import embed_all, embed_some
+from nmrgcl.run.evaluation import Evaluation
+from nmrgcl.run.model_folders import find_models
+from nmrgcl.run.recipe import require_level
 
 Curve = dict[int, float]
 """A measurement for each epoch."""

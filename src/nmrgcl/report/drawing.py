@@ -44,7 +44,7 @@ def draw_rows(dataset: Dataset, rows: Sequence[Sequence[tuple[int, str]]]) -> Fi
     return figure
 
 
-def layout(edges: np.ndarray, count: int, steps: int = 100) -> np.ndarray:
+def layout(edges: np.ndarray, count: int) -> np.ndarray:
     """Positions ``[count, 2]`` whose distances approximate path lengths (stress majorisation, Gansner et al. 2004)."""
     if count < 2:
         return np.zeros((count, 2))
@@ -60,7 +60,7 @@ def layout(edges: np.ndarray, count: int, steps: int = 100) -> np.ndarray:
     np.fill_diagonal(weight, 0)
     # The weighted Laplacian is singular, because a layout may be moved as a whole.
     inverse = np.linalg.pinv(np.diag(weight.sum(1)) - weight)
-    for _ in range(steps):
+    for _ in range(100):
         # Each step solves L_w x' = L(x) x, which never raises the stress.
         apart = np.linalg.norm(x[:, None] - x[None], axis=2)
         pull = -weight * d / np.maximum(apart, 1e-9)

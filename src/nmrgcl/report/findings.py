@@ -6,7 +6,7 @@ import numpy as np
 
 from nmrgcl.evaluate.paired import FEWEST, Difference, paired_difference
 from nmrgcl.report.page import Tone
-from nmrgcl.run import Evaluation
+from nmrgcl.run.evaluation import Evaluation
 
 CHANCE = 0.05
 """Differences with at least this p-value are within chance."""

@@ -25,7 +25,7 @@ from nmrgcl.report.judged import (
     reliability,
 )
 from nmrgcl.report.svg import PALETTE, Picture
-from nmrgcl.run import hardware, versions
+from nmrgcl.run.machine import hardware, versions
 from nmrgcl.settings.check import flatten
 
 SHOWN = 4

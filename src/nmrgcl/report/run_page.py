@@ -21,8 +21,10 @@ from nmrgcl.report.findings import compare_with_untrained, find_in_accuracy, fin
 from nmrgcl.report.live_page import link_to_page
 from nmrgcl.report.pictures import example_rows, examples, maps, plots
 from nmrgcl.report.svg import Picture
-from nmrgcl.run import Evaluation, find_models, hardware, versions
+from nmrgcl.run.evaluation import Evaluation
 from nmrgcl.run.folder import RUN
+from nmrgcl.run.machine import hardware, versions
+from nmrgcl.run.model_folders import find_models
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 

@@ -48,7 +48,7 @@ def trials(scores: np.ndarray) -> str:
     return f"n = {low if low == high else f'{low}–{high}'}" + (f", {none} missing" if none else "")
 
 
-def heat(axes: Axes, values: np.ndarray, names: Sequence[str], *, digits: int = 1) -> None:
+def heat(axes: Axes, values: np.ndarray, names: Sequence[str]) -> None:
     """A heat map of means ``[rows, columns]`` with their numbers; NaN is hatched."""
     there = np.isfinite(values)
     if there.any():
@@ -58,7 +58,7 @@ def heat(axes: Axes, values: np.ndarray, names: Sequence[str], *, digits: int = 
         if np.isfinite(value):
             light = value - low > 0.55 * (high - low)
             ink = "#000000" if light else "#ffffff"
-            axes.text(column, row, f"{value:.{digits}f}", ha="center", va="center", color=ink, fontsize=9)
+            axes.text(column, row, f"{value:.1f}", ha="center", va="center", color=ink, fontsize=9)
         else:
             axes.add_patch(hatched((column - 0.5, row - 0.5), 1, 1))
     axes.set_xlim(-0.5, values.shape[1] - 0.5)

@@ -20,7 +20,7 @@ from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row, Scores
 from nmrgcl.reproduce.tables.table import TableItem
 from nmrgcl.reproduce.verdict import Verdict
-from nmrgcl.run import versions
+from nmrgcl.run.machine import versions
 
 QUICK = (
     "Quick version: fewer datasets and seeds, in tables also fewer epochs, than the paper has. It shows that the "
@@ -150,9 +150,10 @@ def _page(item: Item, plan: Plan, scores: Scores, verdicts: Sequence[Verdict], s
     summary = [page.paragraph(page.emphasised(QUICK))] if plan.quick else []
     summary += [page.paragraph(words, "faint") for words in (item.note, f"{extent}{devices}") if words]
     claims = [_claim(verdict) for verdict in verdicts]
+    table = page.table(claims, ("claim", "verdict", "statistics"), kind="verdicts")
     again = page.code(commands_of(item, plan)), page.facts(versions(), "Drawn with")
     sections = [
-        page.section("claims", "Claims of the paper", _claims(claims, ("claim", "verdict", "statistics"))),
+        page.section("claims", "Claims of the paper", page.card(table)),
         *shown,
         page.section("again", "Compute it again", *again),
     ]
@@ -180,10 +181,6 @@ def _claim(found: Verdict) -> list[str]:
 
 TONES: dict[str, page.Tone] = {"confirmed": "good", "not confirmed": "bad"}
 """The tones of outcomes; all others leave a claim open."""
-
-
-def _claims(rows: Sequence[Sequence[str]], head: Sequence[str]) -> Markup:
-    return page.card(page.table(rows, head, kind="verdicts"))
 
 
 def _markdown(item: Item, plan: Plan, scores: Scores, grids: Sequence[Grid], verdicts: Sequence[Verdict]) -> str:

@@ -81,14 +81,14 @@ def greater(claim: str, found: Comparison | None, what: str, *, margin: float = 
     )
 
 
-def not_greater(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
-    """Refuted if ``found`` is significantly positive; otherwise confirmed if its interval is below ``margin``."""
+def not_greater(claim: str, found: Comparison | None, what: str) -> Verdict:
+    """Refuted if ``found`` is significantly positive; otherwise confirmed if its interval is below ``MARGIN``."""
     beyond: Test = lambda one: one.p < LEVEL and one.mean > 0  # noqa: E731
     rule = Rule(
-        f"a whole interval below {margin:g}, with a mean not above 0 beyond chance",
+        f"a whole interval below {MARGIN:g}, with a mean not above 0 beyond chance",
         f"a mean above 0 beyond chance ({_CHANCE})",
     )
-    return _by_interval(claim, found, what, lambda one: one.high < margin and not beyond(one), beyond, rule)
+    return _by_interval(claim, found, what, lambda one: one.high < MARGIN and not beyond(one), beyond, rule)
 
 
 def within(claim: str, found: Comparison | None, what: str, *, margin: float) -> Verdict:
@@ -98,11 +98,11 @@ def within(claim: str, found: Comparison | None, what: str, *, margin: float) ->
     return _by_interval(claim, found, what, lambda one: one.high < margin, lambda one: one.low > margin, rule, limit)
 
 
-def similar(claim: str, found: Comparison | None, what: str, *, margin: float = MARGIN) -> Verdict:
-    """Confirmed if the interval of ``found`` is within ±``margin``; refuted if ``found`` is significantly nonzero."""
-    inside: Test = lambda one: -margin < one.low and one.high < margin  # noqa: E731
-    limit = f"; similar is within ±{margin:g}"
-    rule = Rule(f"a whole interval within ±{margin:g}", f"a mean that differs from 0 beyond chance ({_CHANCE})")
+def similar(claim: str, found: Comparison | None, what: str) -> Verdict:
+    """Confirmed if the interval of ``found`` is within ±``MARGIN``; refuted if ``found`` is significantly nonzero."""
+    inside: Test = lambda one: one.low > -MARGIN and one.high < MARGIN  # noqa: E731
+    limit = f"; similar is within ±{MARGIN:g}"
+    rule = Rule(f"a whole interval within ±{MARGIN:g}", f"a mean that differs from 0 beyond chance ({_CHANCE})")
     return _by_interval(claim, found, what, inside, lambda one: one.p < LEVEL, rule, limit)
 
 

@@ -16,7 +16,7 @@ from nmrgcl.data.loading import load
 from nmrgcl.diagnose.layers import layer_outputs
 from nmrgcl.diagnose.measure import Measurement, measure
 from nmrgcl.encode import Foreign, embed_graphs, pool
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl.errors import DataError, SettingError, writing
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Pretraining
 from nmrgcl.model_folder import Model, load_model
@@ -80,11 +80,8 @@ def is_model(path: Path) -> bool:
 
 def write_arrays(arrays: dict[str, Any], out: Path) -> None:
     """Write spectra and correlations as ``.npz``."""
-    try:
-        with atomic.new_file(out) as file:
-            np.savez(file, **arrays)
-    except OSError as error:
-        raise SettingError(f"--arrays {out}: cannot be written ({error.strerror})") from None
+    with writing(f"--arrays {out}"), atomic.new_file(out) as file:
+        np.savez(file, **arrays)
 
 
 def diagnose_model(model: Model, dataset: Dataset, device: torch.device, source: str) -> Diagnosis:
@@ -143,14 +140,14 @@ def read_rows(path: Path, labels: Path | None = None) -> Embeddings:
     return Embeddings(z, y, np.arange(len(z)))
 
 
-def _embed_layers(method: Pretraining, graphs: Graphs, batch_size: int = 512) -> list[Tensor]:
+def _embed_layers(method: Pretraining, graphs: Graphs) -> list[Tensor]:
     """The ``[B, ·]`` readout of each layer, or ``[N, ·]`` at node level; a user's own network counts as one layer."""
     if isinstance(method.encoder, Foreign):
         return [_embed_whole(method, graphs)]
     if method.level == "node":
         return layer_outputs(method.encoder, graphs)
     parts = []
-    for rows in torch.arange(graphs.num_graphs).split(batch_size):
+    for rows in torch.arange(graphs.num_graphs).split(512):
         batch = graphs.take(rows)
         parts.append([pool(h, batch, method.readout) for h in layer_outputs(method.encoder, batch)])
     return [torch.cat(layer) for layer in zip(*parts, strict=True)]

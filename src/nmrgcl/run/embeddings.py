@@ -18,7 +18,7 @@ from nmrgcl.data.formats.arrays import read_arrays
 from nmrgcl.data.ids import id_array
 from nmrgcl.data.molecule_rows import MoleculeRows
 from nmrgcl.data.molecules.dataset import Watch
-from nmrgcl.errors import DataError, ModelError, SettingError
+from nmrgcl.errors import DataError, ModelError, SettingError, writing
 from nmrgcl.evaluate.normalise import ColumnScale, normalised
 from nmrgcl.graphs import Graphs
 from nmrgcl.methods import Embedder, Method
@@ -66,11 +66,8 @@ def write_embeddings(embeddings: Embeddings | Iterable[Embeddings], out: Path) -
     """
     if out.suffix not in WRITERS:
         raise SettingError(f"{out}: the suffix must be one of {', '.join(WRITERS)}")
-    try:
-        with atomic.new_file(out) as file:
-            WRITERS[out.suffix](iter([embeddings] if isinstance(embeddings, Embeddings) else embeddings), file)
-    except OSError as error:
-        raise SettingError(f"{out}: cannot be written ({error.strerror})") from None
+    with writing(out), atomic.new_file(out) as file:
+        WRITERS[out.suffix](iter([embeddings] if isinstance(embeddings, Embeddings) else embeddings), file)
 
 
 def read_embeddings(path: Path | str, *, molecules: bool = False) -> Embeddings:

@@ -23,7 +23,7 @@ from nmrgcl.run.cell_data import CellData, load_cell_data
 from nmrgcl.run.checkpoints import Cadence, RunMemory, keep_training, take_training
 from nmrgcl.run.embeddings import embed_all, kernels_of
 from nmrgcl.run.finetuning import score_by_finetuning
-from nmrgcl.run.interrupt import Interrupted, Signals, end_at_once, handled, noted_signals, orphaned, watched
+from nmrgcl.run.interrupt import Interrupted, end_at_once, handled, noted_signals, orphaned, watched
 from nmrgcl.run.machine import (
     OutOfMemoryError,
     choose_device,
@@ -232,9 +232,7 @@ def _case(cell: Cell, method: Method, graphs: Graphs, truth: Truth) -> Case:
 class _CellMemory(RunMemory):
     """Also writes a checkpoint at the end of training, because evaluation may take longer than training."""
 
-    def __init__(self, folder: Path, cadence: Cadence, signals: Signals, token: str) -> None:
-        super().__init__(folder, cadence, signals, token)
-        self.complete = False
+    complete = False
 
     def due(self, *, epoch_ended: bool) -> bool:
         return super().due(epoch_ended=epoch_ended) or (epoch_ended and self.complete)

@@ -4,17 +4,9 @@ Resolved settings are valid input: ``Settings.from_dict(settings.to_dict()) == s
 """
 
 from nmrgcl.settings.check import setting
-from nmrgcl.settings.describe import SettingFacts, find_settings, method_options, shared_settings
+from nmrgcl.settings.describe import SettingFacts, find_settings, shared_settings
 from nmrgcl.settings.names import require_known, require_protocol_keys
-from nmrgcl.settings.schema import (
-    FinetuneSettings,
-    LinearSettings,
-    Settings,
-    SVMSettings,
-    TrainSettings,
-    full_key,
-    setting_keys,
-)
+from nmrgcl.settings.schema import FinetuneSettings, Settings, SVMSettings, TrainSettings, full_key, setting_keys
 from nmrgcl.settings.sources import (
     about_preset,
     datasets_of_preset,
@@ -27,7 +19,6 @@ from nmrgcl.settings.sources import (
 
 __all__ = [
     "FinetuneSettings",
-    "LinearSettings",
     "SVMSettings",
     "SettingFacts",
     "Settings",
@@ -37,7 +28,6 @@ __all__ = [
     "find_settings",
     "full_key",
     "load_preset",
-    "method_options",
     "preset_names",
     "read_assignments",
     "read_config",

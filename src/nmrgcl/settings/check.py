@@ -1,5 +1,6 @@
 """Check settings strictly: the key must exist and the value must be valid, else the error states what is expected."""
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
@@ -82,7 +83,7 @@ def _check(key: str, value: Any, hint: Any, limits: Mapping[str, Any], source: s
     # In Python, True is an int.
     if isinstance(value, bool) or not isinstance(value, accepted):
         raise SettingError(f"{source}: {key} = {value!r} must be a {'whole ' if hint is int else ''}number")
-    if not value == value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         raise SettingError(f"{source}: {key} = {value!r} must be finite")
     limits = {"max": LARGEST, **limits} if hint is int else limits
     if "min" in limits and value < limits["min"]:

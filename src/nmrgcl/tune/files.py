@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl import atomic, reading
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import writing
 from nmrgcl.evaluate.spread import with_spread
 from nmrgcl.owned import require_group
 from nmrgcl.settings import Settings, load_preset
@@ -98,8 +98,6 @@ def _pm(scores: Mapping[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_text(path, text)
-    except OSError as error:
-        raise SettingError(f"{path}: cannot be written ({error.strerror})") from None

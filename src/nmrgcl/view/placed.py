@@ -13,7 +13,8 @@ from nmrgcl.data.features import apply_features
 from nmrgcl.diagnose.collapse import effective_rank, singular_spectrum
 from nmrgcl.model_folder import Model
 from nmrgcl.report.drawing import nearest
-from nmrgcl.run import embed_all, require_level
+from nmrgcl.run.embeddings import embed_all
+from nmrgcl.run.recipe import require_level
 
 MOST_ATTRIBUTES = 24
 """Attributes of nodes that a map can be coloured by."""

@@ -1,6 +1,5 @@
 """A run as the page asks for it; read only, and computed once."""
 
-import json
 import re
 import threading
 from pathlib import Path
@@ -162,8 +161,3 @@ def _version(folder: Path) -> tuple[Path, int]:
         return folder, (folder / "config.json").stat().st_mtime_ns
     except OSError:
         return folder, 0
-
-
-def to_json(values: Any) -> bytes:
-    """As browsers read it: without NaN."""
-    return json.dumps(values, allow_nan=False).encode()

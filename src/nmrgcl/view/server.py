@@ -6,6 +6,7 @@ name. Everything else is answered in one line.
 
 import hmac
 import ipaddress
+import json
 import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ from nmrgcl.errors import SettingError, UserError
 from nmrgcl.report import page
 from nmrgcl.report.live_page import PORT
 from nmrgcl.view.drawings import draw
-from nmrgcl.view.runs import Viewed, to_json
+from nmrgcl.view.runs import Viewed
 
 LOOPBACK = "127.0.0.1"
 COOKIE = "nmrgcl"
@@ -108,22 +109,6 @@ class Asked:
         return self.number("row", len(self.placed.z))
 
 
-def _runs(asked: Asked) -> Answer:
-    return _json({"runs": [run.status() for run in asked.runs]})
-
-
-def _curves(asked: Asked) -> Answer:
-    return _json(asked.run.curves())
-
-
-def _map(asked: Asked) -> Answer:
-    return _json(asked.run.map(asked.seed))
-
-
-def _points(asked: Asked) -> Answer:
-    return "application/octet-stream", asked.placed.points[0].astype("<f4").tobytes()
-
-
 def _values(asked: Asked) -> Answer:
     attributes = asked.placed.attributes
     values = attributes[asked.word("name", attributes)].values
@@ -161,14 +146,14 @@ def _report(asked: Asked) -> Answer:
 
 
 def _json(values: Any) -> Answer:
-    return "application/json", to_json(values)
+    return "application/json", json.dumps(values, allow_nan=False).encode()  # a browser does not read NaN
 
 
 ROUTES: dict[str, Callable[[Asked], Answer]] = {
-    "/api/runs": _runs,
-    "/api/curves": _curves,
-    "/api/map": _map,
-    "/api/points": _points,
+    "/api/runs": lambda asked: _json({"runs": [run.status() for run in asked.runs]}),
+    "/api/curves": lambda asked: _json(asked.run.curves()),
+    "/api/map": lambda asked: _json(asked.run.map(asked.seed)),
+    "/api/points": lambda asked: ("application/octet-stream", asked.placed.points[0].astype("<f4").tobytes()),
     "/api/values": _values,
     "/api/row": _row,
     "/api/search": _search,

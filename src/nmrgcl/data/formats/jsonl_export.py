@@ -19,7 +19,7 @@ from nmrgcl.data.dataset import Dataset
 from nmrgcl.data.edges import edge_key
 from nmrgcl.data.formats.classes import json_label
 from nmrgcl.data.formats.text import MAX_LINE
-from nmrgcl.errors import DataError, SettingError
+from nmrgcl.errors import DataError, writing
 from nmrgcl.graphs import Graphs
 
 _NUMBERS_AT_ONCE = 1 << 16
@@ -30,15 +30,12 @@ def write_jsonl(dataset: Dataset, path: Path) -> None:
     """Write one line per graph, gzipped if ``path`` ends in ``.gz``; the file appears complete or not at all."""
     if dataset.molecules is not None:
         raise DataError(f"{dataset.name}: molecules cannot be exported as JSON Lines; use nmrgcl datasets pack")
-    try:
-        with atomic.new_file(path) as file:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=6, mtime=0) as packed:
-                    _write(dataset, cast(IO[bytes], packed))
-            else:
-                _write(dataset, file)
-    except OSError as error:
-        raise SettingError(f"{path}: cannot be written ({error.strerror})") from None
+    with writing(path), atomic.new_file(path) as file:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=6, mtime=0) as packed:
+                _write(dataset, cast(IO[bytes], packed))
+        else:
+            _write(dataset, file)
 
 
 def directed(graphs: Graphs) -> bool:

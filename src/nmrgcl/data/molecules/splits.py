@@ -38,7 +38,7 @@ def split_rows(rows: MoleculeRows, by: str, *, seed: int) -> Split:
     return scaffold_split(scaffolds(rows.smiles) if rows.scaffolds is None else rows.scaffolds.tolist())
 
 
-def scaffold_split(scaffolds: Sequence[str] | Sequence[int], shares: tuple[float, float] = SHARES) -> Split:
+def scaffold_split(scaffolds: Sequence[str] | Sequence[int]) -> Split:
     """Split deterministically such that no scaffold is in two parts (Hu et al. 2020).
 
     Scaffolds are assigned from the most to the least frequent, and among equals from the one that appears last. Each
@@ -46,7 +46,7 @@ def scaffold_split(scaffolds: Sequence[str] | Sequence[int], shares: tuple[float
     """
     number = numbered(scaffolds)
     sizes = np.bincount(number)
-    until_train, until_valid = shares[0] * len(scaffolds), sum(shares) * len(scaffolds)
+    until_train, until_valid = SHARES[0] * len(scaffolds), sum(SHARES) * len(scaffolds)
     part = np.empty(len(sizes), np.int64)
     filled = [0, 0, 0]
     for scaffold in np.argsort(sizes, kind="stable")[::-1]:  # scaffolds are numbered by first appearance
@@ -59,10 +59,10 @@ def scaffold_split(scaffolds: Sequence[str] | Sequence[int], shares: tuple[float
     return _split(part[number], "scaffold")
 
 
-def random_split(count: int, *, seed: int = 0, shares: tuple[float, float] = SHARES) -> Split:
+def random_split(count: int, *, seed: int = 0) -> Split:
     """Split a seeded random permutation."""
     part = np.full(count, 2)
-    train, valid = (round(share * count) for share in np.cumsum(shares))
+    train, valid = (round(share * count) for share in np.cumsum(SHARES))
     order = np.random.default_rng(seed).permutation(count)
     part[order[:valid]] = 1
     part[order[:train]] = 0

@@ -11,12 +11,11 @@ from nmrgcl.methods import Level, MoleculePretraining, find_method, method_names
 from nmrgcl.own_code import is_reference, label
 from nmrgcl.reproduce.plan import Placed, Plan
 from nmrgcl.reproduce.tables.sheet import Sheet, TableRow
-from nmrgcl.run.cell import BY_FOLDS, Cell, Start
+from nmrgcl.run.cell import BY_FOLDS, SELECTIONS, Cell, Start
 from nmrgcl.run.recipe import free_assignments, recipe
 from nmrgcl.settings import Settings
 from nmrgcl.settings.check import flatten
 
-SELECTIONS = ("honest", "paper")
 COMMON = "strong"
 """The preset of methods without one of their own."""
 MOLECULES, FINETUNED = "molecules", "supervised_molecules"

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from nmrgcl.errors import DataError
-from nmrgcl.record import RecordError, RecordFormat
+from nmrgcl.record import RecordError
 from nmrgcl.reproduce.plan import Plan
 from nmrgcl.reproduce.scores import Row
 from nmrgcl.reproduce.tables.sheet import TableRow
+from nmrgcl.tune.found import TUNED
 
-SEARCH = RecordFormat("nmrgcl-tuned", 1, "a search", sealed=False)
 NO_CELL = ""
 """The key of a row that is not a cell."""
 
@@ -54,12 +54,12 @@ def searched(rows: Sequence[Row]) -> dict[str, str]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = SEARCH.read(path)
+        found = TUNED.read(path)
         if found is None or not all(isinstance(s, float) for s in found["nested"]["scores"]):
-            raise SEARCH.mismatch
+            raise TUNED.mismatch
         _ = [(found[key], one["failed"]) for one in found["candidates"] for key in ("dataset", "method", "protocol")]
     except (KeyError, TypeError):
-        raise SEARCH.mismatch.told(DataError, path, "nmrgcl tune writes such files") from None
+        raise TUNED.mismatch.told(DataError, path, "nmrgcl tune writes such files") from None
     except RecordError as error:
         raise error.told(DataError, path, "nmrgcl tune writes such files") from None
     return found

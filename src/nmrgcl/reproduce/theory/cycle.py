@@ -35,15 +35,15 @@ def drop_nodes(trials: int, nodes: int, p: float, generator: torch.Generator) ->
 
 
 def view_similarity(
-    nodes: int, p: float, features: int, q: float, *, trials: int, generator: torch.Generator, units: int = 64
+    nodes: int, p: float, features: int, q: float, *, trials: int, generator: torch.Generator
 ) -> Tensor:
     """Cosines ``[≤ T]`` of two views of a cycle with Bernoulli(``q``) features, embedded by a random encoder.
 
-    Trials in which all features of a view are zero have no cosine and are left out.
+    The encoder has 64 outputs. Trials in which all features of a view are zero have no cosine and are left out.
     """
     first, second = (node_weights(drop_nodes(trials, nodes, p, generator)) for _ in range(2))
     x = (torch.rand(trials, nodes, features, generator=generator) < q).double()
-    weight = torch.randn(trials, features, units, generator=generator, dtype=torch.float64)
+    weight = torch.randn(trials, features, 64, generator=generator, dtype=torch.float64)
     z1, z2 = ((view[:, None] @ x @ weight).squeeze(1) for view in (first, second))
     length = z1.norm(dim=1) * z2.norm(dim=1)
     return ((z1 * z2).sum(1) / length)[length > 0]

@@ -13,6 +13,11 @@ from nmrgcl.reproduce.theory.claim import Claim
 from nmrgcl.reproduce.theory.gradients import loss_gradient, pair_loss, relative_gap
 
 TAU = 0.5
+NODES, WIDTH = 6, 8
+"""The nodes of each graph, and their features."""
+DEPTHS = (1, 2, 3, 4)
+SIZES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""How unbalanced weights are made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,20 +44,20 @@ class Setting:
         return torch.einsum("abnf,abng->fg", self.spread, gradient)
 
 
-def make_setting(layers: int, *, graphs: int = 10, nodes: int = 6, width: int = 8, seed: int = 0) -> Setting:
+def make_setting(layers: int, *, graphs: int = 10, seed: int = 0) -> Setting:
     """A ring of nodes with random features, a third of which are masked in each view."""
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(1, graphs, nodes, width, generator=generator, dtype=torch.float64)
-    mask = torch.rand(2, graphs, 1, width, generator=generator) >= 1 / 3
-    ring = torch.eye(nodes, dtype=torch.float64)
+    x = torch.randn(1, graphs, NODES, WIDTH, generator=generator, dtype=torch.float64)
+    mask = torch.rand(2, graphs, 1, WIDTH, generator=generator) >= 1 / 3
+    ring = torch.eye(NODES, dtype=torch.float64)
     adjacency = (ring + ring.roll(1, 0) + ring.roll(-1, 0)) / 3
     return Setting(torch.linalg.matrix_power(adjacency, layers) @ (x * mask))
 
 
-def balanced_factors(weight: Tensor, layers: int, seed: int = 0) -> list[Tensor]:
+def balanced_factors(weight: Tensor, layers: int) -> list[Tensor]:
     """Factors ``W₁ … W_K`` with product ``weight`` and ``W_jᵀW_j = W_{j+1}W_{j+1}ᵀ``."""
     u, sigma, vh = torch.linalg.svd(weight)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     turns = [u]
     for _ in range(layers - 1):
         turns.append(torch.linalg.qr(torch.randn(weight.shape, generator=generator, dtype=weight.dtype))[0])
@@ -62,9 +67,9 @@ def balanced_factors(weight: Tensor, layers: int, seed: int = 0) -> list[Tensor]
     return [turns[j] * root @ turns[j + 1].T for j in range(layers)]
 
 
-def unbalance(factors: Sequence[Tensor], size: float, seed: int = 0) -> list[Tensor]:
+def unbalance(factors: Sequence[Tensor], size: float) -> list[Tensor]:
     """Factors with the same product, where ``e^{size·S}`` is moved from the second factor to the first."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     move = torch.randn(factors[0].shape, generator=generator, dtype=factors[0].dtype)
     # The exponential of a symmetric matrix has an inverse, and spectral norm 1 makes `size` the size of S.
     move = torch.linalg.matrix_exp(size * (move + move.T) / torch.linalg.matrix_norm(move + move.T, 2))
@@ -106,14 +111,14 @@ def predicted_velocity(weight: Tensor, gradient: Tensor, layers: int) -> Tensor:
     return -layers * sigma ** (2 * (layers - 1) / layers) * singular_velocity(weight, gradient)
 
 
-def check_singular_velocity(width: int = 8) -> list[Claim]:
+def check_singular_velocity() -> list[Claim]:
     """Lemma 2 against central differences, at distinct singular values and at equal ones."""
     generator = torch.Generator().manual_seed(0)
-    weight, velocity = torch.randn(2, width, width, generator=generator, dtype=torch.float64)
+    weight, velocity = torch.randn(2, WIDTH, WIDTH, generator=generator, dtype=torch.float64)
     claims = []
     for name, start, holds_where in (
         ("distinct", weight, "wherever singular values are distinct and positive"),
-        ("equal", torch.eye(width, dtype=torch.float64), "not where singular values meet: they move apart by the "
+        ("equal", torch.eye(WIDTH, dtype=torch.float64), "not where singular values meet: they move apart by the "
          "eigenvalues of the symmetric part of UᵀẆV, and a derivative exists from each side only"),
     ):  # fmt: skip
         step = 1e-6
@@ -125,7 +130,7 @@ def check_singular_velocity(width: int = 8) -> list[Claim]:
     return claims
 
 
-def check_flow(depths: Sequence[int] = (1, 2, 3, 4)) -> list[Claim]:
+def check_flow(depths: Sequence[int] = DEPTHS) -> list[Claim]:
     """Eq. 11 and Theorem 2 at balanced weights for several depths, and the power of σ in Theorem 2."""
     claims = []
     printed, corrected, theorem, chain = [], [], [], []
@@ -184,15 +189,13 @@ def check_power(layers: int) -> Claim:
     )
 
 
-def measure_imbalance(
-    layers: int, sizes: Sequence[float] = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-) -> list[tuple[float, float]]:
+def measure_imbalance(layers: int) -> list[tuple[float, float]]:
     """Pairs ``(size, relative error of Theorem 2)`` for increasingly unbalanced weights with the same product."""
     setting, weight = make_setting(layers), start_weight()
     predicted = predicted_velocity(weight, setting.weight_gradient(weight), layers)
     balanced = balanced_factors(weight, layers)
     found = []
-    for size in sizes:
+    for size in SIZES:
         exact = singular_velocity(weight, product_velocity(setting, unbalance(balanced, size)))
         found.append((size, relative_gap(predicted, exact)))
     return found
@@ -210,14 +213,12 @@ def check_imbalance(gaps: dict[int, list[tuple[float, float]]]) -> list[Claim]:
     return claims
 
 
-def measure_training(
-    depths: Sequence[int] = (1, 2, 3, 4), *, steps: int = 1000, seeds: Sequence[int] = (0, 1, 2)
-) -> dict[int, list[list[float]]]:
+def measure_training(*, steps: int = 1000, seeds: Sequence[int] = (0, 1, 2)) -> dict[int, list[list[float]]]:
     """The effective rank of the product of K factors during training: one list per seed, one entry per step.
 
     Data, initial product and step size are the same for all depths, so that only the depth differs.
     """
-    return {layers: [_train(layers, steps, seed) for seed in seeds] for layers in depths}
+    return {layers: [_train(layers, steps, seed) for seed in seeds] for layers in DEPTHS}
 
 
 def _train(layers: int, steps: int, seed: int) -> list[float]:
@@ -255,7 +256,7 @@ def check_training(curves: dict[int, list[list[float]]]) -> list[Claim]:
     ]
 
 
-def start_weight(width: int = 8) -> Tensor:
+def start_weight(width: int = WIDTH) -> Tensor:
     """A matrix with singular values from 1 to 0.3 and random singular vectors."""
     generator = torch.Generator().manual_seed(1)
     u, v = (torch.linalg.qr(torch.randn(width, width, generator=generator, dtype=torch.float64))[0] for _ in range(2))

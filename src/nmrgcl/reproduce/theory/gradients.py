@@ -41,9 +41,9 @@ def printed_gradient(z: Tensor, tau: float, row: int) -> tuple[Tensor, Tensor]:
     return -(pull * z[1, row] - push) / tau, -pull * z[0, row] / tau
 
 
-def check_gradients(rows: int = 12, width: int = 8) -> list[Claim]:
+def check_gradients() -> list[Claim]:
     """Eq. 6 at τ = 1 and τ = 0.2, its correction, and the conclusions drawn from it."""
-    z = 0.7 * torch.randn(2, rows, width, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    z = 0.7 * torch.randn(2, 12, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     return [
         *(_printed(z, tau) for tau in (1.0, 0.2)),
         _corrected(z, 0.2),

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from nmrgcl.errors import SettingError
+from nmrgcl.errors import writing
 from nmrgcl.report.svg import INK, PALETTE, STYLE, grid_lines, new_figure, write_figure
 from nmrgcl.reproduce.theory.findings import Findings
 
@@ -29,10 +29,8 @@ def plot_findings(found: Findings) -> Figure:
 
 def save_figure(figure: Figure, out: Path) -> None:
     """Save the figure on a white background, in the format given by the suffix."""
-    try:
+    with writing(f"--plot {out}"):
         write_figure(figure, out, dpi=150, facecolor="white")
-    except OSError as error:
-        raise SettingError(f"--plot {out}: cannot be written ({error.strerror})") from None
 
 
 def _similarity(axes: Axes, found: Findings) -> None:

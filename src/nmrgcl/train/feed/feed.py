@@ -52,9 +52,9 @@ class Feed(ABC):
         """Graphs whose tensors stay at the same addresses as long as the feed is open."""
         return self.graphs
 
-    @abstractmethod
     def room(self, batch_size: int) -> Room:
-        """The size to which batches are padded."""
+        """The size to which batches are padded: room for almost all of them."""
+        return self.graphs.room_for(batch_size)
 
     def close(self) -> None:  # noqa: B027 - most feeds have nothing to do
         """Release what the feed holds; no more batches will be requested."""

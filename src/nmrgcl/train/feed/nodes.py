@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from nmrgcl.errors import DataError
-from nmrgcl.graphs import Graphs, Room
+from nmrgcl.graphs import Graphs
 from nmrgcl.settings import TrainSettings
 from nmrgcl.train.feed.feed import Feed
 from nmrgcl.train.feed.order import batches
@@ -28,10 +28,6 @@ class WholeGraph(Feed):
     def take(self, graphs: Graphs, index: Tensor) -> Graphs:
         """The whole graph."""
         return graphs
-
-    def room(self, batch_size: int) -> Room:
-        """Room for the whole graph."""
-        return Room(self.graphs.num_nodes, self.graphs.num_edges)
 
 
 class SampledGraph(WholeGraph):

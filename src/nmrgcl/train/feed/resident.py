@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from nmrgcl.graphs import Graphs, Room
+from nmrgcl.graphs import Graphs
 from nmrgcl.train.feed.buffers import Buffers, BufferSizes
 from nmrgcl.train.feed.feed import Feed
 from nmrgcl.train.feed.order import batches
@@ -22,10 +22,6 @@ class Resident(Feed):
     def cut(self) -> list[Tensor]:
         """Random batches of graphs."""
         return batches(self.items, self.batch_size, self.chunk)
-
-    def room(self, batch_size: int) -> Room:
-        """Room for almost all batches of these graphs."""
-        return self.graphs.room_for(batch_size)
 
 
 def moved(source: Source, device: torch.device) -> Graphs:
