@@ -21,7 +21,7 @@ from nmrgcl.data.loading import molecule_file
 from nmrgcl.data.molecules import read_molecules, split_molecules
 from nmrgcl.evaluate.goals import goal_of
 from nmrgcl.predict.finetune import finetune_settings
-from nmrgcl.predict.fit import fit_members
+from nmrgcl.predict.members import fit_members
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from nmrgcl.data.loading import molecule_file
 from nmrgcl.data.molecules import read_molecules, split_molecules
 from nmrgcl.data.molecules.fingerprints import ecfp
 from nmrgcl.evaluate.fingerprints import fingerprint_score
-from nmrgcl.predict import finetune, fit
+from nmrgcl.predict import finetune, fit, members
 from nmrgcl.predict.calibrate import Calibration
 from nmrgcl.predict.finetune import count_shared, finetune_molecules
 from nmrgcl.predict.folder import load_predictor
@@ -166,7 +166,7 @@ class Sums(nn.Module):
 def test_a_model_with_an_encoder_of_the_users_is_tuned_in_processes_and_predicts(
     capsys: Capture, tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "worker_count", lambda jobs, device: 2)
+    monkeypatch.setattr(members, "worker_count", lambda jobs, device: 2)
     (tmp_path / "sums.py").write_text(OWN_ENCODER)
     (tmp_path / "few.smi").write_text("\n".join(SMILES[:40]) + "\n")
     start, model = str(tmp_path / "run"), str(tmp_path / "model")

@@ -19,7 +19,8 @@ from nmrgcl.methods import build_pretraining
 from nmrgcl.model_folder import Model
 from nmrgcl.predict.calibrate import fit_calibration
 from nmrgcl.predict.finetune import finetune_settings
-from nmrgcl.predict.fit import _in_processes, _one_member, _Start, _Training, fit_ensemble, fit_members, require_labels
+from nmrgcl.predict.fit import fit_ensemble, require_labels
+from nmrgcl.predict.members import _in_processes, _one_member, _Start, _Training, fit_members
 from nmrgcl.predict.predictor import outputs_of, summarise
 from nmrgcl.run.embeddings import embed_all
 from tests.predict.planted import OXYGEN, read, tiny, write
@@ -66,8 +67,8 @@ def test_members_in_processes_equal_those_trained_here(tmp_path: Path) -> None:
 def test_a_member_ends_when_nobody_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     molecules = read(tmp_path / "a.csv", "oxygen")
     split = split_molecules(molecules, "random")
-    monkeypatch.setattr("nmrgcl.predict.fit.orphaned", lambda: True)
-    monkeypatch.setattr("nmrgcl.predict.fit.os._exit", sys.exit)
+    monkeypatch.setattr("nmrgcl.predict.members.orphaned", lambda: True)
+    monkeypatch.setattr("nmrgcl.predict.members.os._exit", sys.exit)
     (tmp_path / "epochs").mkdir()
     with pytest.raises(SystemExit):
         _one_member(_Training(molecules, split, tiny(), "binary", None, False, CPU), tmp_path / "epochs", 0)

@@ -18,8 +18,9 @@ from nmrgcl.evaluate.goals import GOALS, goal_of
 from nmrgcl.evaluate.metrics import average_precision, mae, rmse, roc_auc
 from nmrgcl.model_folder import Model
 from nmrgcl.predict.card import listed, uninformative
-from nmrgcl.predict.fit import Member, fit_ensemble, fit_members, require_labels
+from nmrgcl.predict.fit import fit_ensemble, require_labels
 from nmrgcl.predict.folder import Origin
+from nmrgcl.predict.members import Member, fit_members
 from nmrgcl.predict.predictor import METRICS, Predictions, Predictor, outputs_of, summarise
 from nmrgcl.run.cell_data import digest_of
 from nmrgcl.run.recipe import recipe
