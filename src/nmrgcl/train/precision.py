@@ -13,8 +13,8 @@ Precision = Literal["float32", "tf32", "bf16"]
 def matrix_precision(precision: Precision, device: torch.device) -> Iterator[None]:
     """Multiply matrices in this precision inside the block, and as before after it; weights stay float32.
 
-    tf32 rounds the factors of float32 products, bf16 also their results. The block must end before weights change:
-    inside it, autocast keeps their bfloat16 copies.
+    tf32 rounds the factors of float32 products, bf16 also their results. Inside the block autocast keeps bfloat16
+    copies of the weights: end it, or call ``torch.clear_autocast_cache``, after every step that changes them.
 
     On a CPU, tf32 lets oneDNN multiply. Unless the processor has tiles for matrices (AMX), that is float32 all the
     same, but on an AMD EPYC twice as fast as the library that PyTorch takes otherwise.
